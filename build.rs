@@ -1,13 +1,14 @@
-//! Sets the commit of a packed crate.
+//! Passes the commit of a packed crate to the compiler as `WALWISE_COMMIT`.
 
 use std::path::Path;
 use std::{env, fs, io};
 
-/// Written by cargo into a packed crate. The repository itself is not queried: a new commit would
-/// rebuild everything.
+/// Cargo writes this file into a packed crate. Git is not queried, because each commit would then
+/// rebuild walwise.
 const PACKED: &str = ".cargo_vcs_info.json";
 
-/// Sets `WALWISE_COMMIT` from a packed crate, unless the packager has set it (packaging/binary).
+/// Sets WALWISE_COMMIT to the commit from which the source was packed, unless the packager has set
+/// this variable in the environment (packaging/binary).
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-env-changed=WALWISE_COMMIT");
     if env::var_os("WALWISE_COMMIT").is_some() || !Path::new(PACKED).is_file() {

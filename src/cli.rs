@@ -1,9 +1,3 @@
-//! The command line: parses arguments, runs the command, prints, and sets the exit code.
-//!
-//! Each command has a file or module of its own. Errors go to standard error as one sentence with a
-//! fix; a closed reader counts as success. Commands print only through `out`, which escapes
-//! terminal control sequences.
-
 pub mod examples;
 pub mod detail_level {
 
@@ -24,14 +18,14 @@ pub mod detail_level {
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
     pub enum OnlyPart {
-        /// What to do, in order, with the commands to apply, verify and undo it.
+        /// The plan, in order, with the commands to apply, verify and undo each step.
         Plan,
-        /// What each verdict rests on.
+        /// The evidence for each verdict.
         Evidence,
         /// Commit latency, method by method.
         #[value(alias = "price")]
         Latency,
-        /// What is unknown, what it leaves undecided, and what would help.
+        /// Unknown facts, the rules they leave undecided, and how to read the facts.
         Unknown,
     }
 
@@ -52,31 +46,27 @@ mod input_file;
 mod rule_directory;
 mod error {
 
-    /// Reason why a command ended early; [`crate::cli::run`] maps it to an exit code.
     #[derive(Debug, thiserror::Error)]
     pub enum CliError {
-        /// Wrong use, or unusable rules or input file: exit code 2.
+        /// Wrong arguments, or an unusable rule or input file: exit code 2.
         #[error("{0}")]
         Usage(String),
         #[error(transparent)]
         Other(#[from] anyhow::Error),
-        /// Ended by a signal: exit code 128 + n. The second field is an error of the cleanup.
+        /// Ended by the signal with this number n: exit code 128 + n. The text, if any, replaces
+        /// “the scratch files are removed” in the message.
         #[error("stopped by a signal")]
         Signal(i32, Option<String>),
     }
 }
 mod out;
 mod version {
-    //! `walwise --version`: the version, the commit that the program was built from, and the
-    //! shipped rules and tables.
-    //!
-    //! Packagers set the commit in the environment (packaging/binary); in the published crate,
-    //! build.rs sets it.
+    //! The version, with the commit from which walwise was built. Packagers set that commit in the
+    //! environment (packaging/binary); in the published crate, build.rs sets it.
 
     use crate::session;
 
-    /// One line each for version, commit and shipped files; scripts rely on the first line,
-    /// `walwise VERSION`.
+    /// Returns the output of `--version`. Scripts rely on the first line, `walwise VERSION`.
     pub(super) fn version_lines() -> String {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
         let commit = commit.unwrap_or("unknown (not set at build time)");
@@ -88,12 +78,8 @@ mod version {
     }
 }
 mod rule_files {
-    //! The user's rules: `/etc/walwise/rules.d` and those named on the command line.
-    //! [`super::rule_directory`] reads them in a subprocess.
-    //!
-    //! Rules belong to the machine that runs walwise, so local rules judge a capture of another
-    //! host. An unusable file does not disable other rules: the report names the file, and a check
-    //! without findings then ends with 2 instead of 0.
+    //! Selects the rule files that apply. The rules of the machine that runs walwise apply, even to
+    //! a capture of another host.
 
     use std::fs;
     use std::io;
@@ -107,22 +93,19 @@ mod rule_files {
     use crate::session;
     use crate::text;
 
-    /// The exit code if the only problem is that a rule file is not in force.
-    const NOT_IN_FORCE: u8 = 2;
+    const RULES_NOT_IN_FORCE_EXIT_CODE: u8 = 2;
 
-    /// The built-in rules, those in `/etc/walwise/rules.d`, and those of `--rules`.
     pub(super) fn rules_in_force(dir: Option<&Path>) -> Result<RuleSet, CliError> {
         load_rules(dir, ExampleLoading::Skipped)
     }
 
-    /// Like [`rules_in_force`], with the examples of the built-in rules.
     pub(super) fn rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
         load_rules(dir, ExampleLoading::Read)
     }
 
     fn load_rules(dir: Option<&Path>, examples: ExampleLoading) -> Result<RuleSet, CliError> {
         let of_machine = Path::new(SYSTEM_RULES);
-        // Most machines have no rules of their own; checking first saves a subprocess.
+        // Most machines lack this directory; checking that first saves a subprocess.
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
@@ -142,7 +125,6 @@ mod rule_files {
         Ok(rules.with_extra_notes(found.ignored, found.remarks))
     }
 
-    /// The exit code of a command under these rules. Prints why if some rules are not in force.
     pub(super) fn warn_and_exit_code(code: u8, rules: &RuleSet) -> u8 {
         if code != 0 || rules.not_in_force_sentences().is_empty() {
             return code;
@@ -150,11 +132,11 @@ mod rule_files {
         for sentence in rules.not_in_force_sentences() {
             out::print_error(sentence);
         }
-        NOT_IN_FORCE
+        RULES_NOT_IN_FORCE_EXIT_CODE
     }
 
-    /// Rule files to check, named one by one or by their directory; all must be readable. The other
-    /// rules of this machine stay in force, as in a normal run.
+    /// Reads rule files that are named one by one or by their directory; all of them must be
+    /// readable. The rules of this machine are included, as in a normal run.
     pub(super) fn read_selected_files(paths: &[PathBuf]) -> Result<SelectedRuleFiles, CliError> {
         let all = paths
             .iter()
@@ -174,9 +156,6 @@ mod rule_files {
 mod host;
 mod report_store;
 mod baseline {
-    //! The report that a check is compared with: a named one, or the last saved one
-    //! ([`super::report_store`]).
-
     use std::io::{self, Read};
     use std::path::Path;
 
@@ -190,7 +169,7 @@ mod baseline {
     use crate::session::Session;
     use crate::text;
 
-    const LAST: &str = "last";
+    const LAST_REPORT_WORD: &str = "last";
 
     pub(super) fn check_baseline_options(args: &Check) -> Result<(), CliError> {
         if args.baseline.is_none() || args.format.shows_difference() {
@@ -208,8 +187,8 @@ mod baseline {
         )))
     }
 
-    /// The report to compare with, if one was requested. With `--save`, a missing or unusable last
-    /// report only prints a notice, because the first run of a series has no report yet.
+    /// Reads the baseline report. With `--save`, a missing or unusable last report only causes a
+    /// notice, because the first run of a series has no earlier report.
     pub(super) fn load_baseline(
         args: &Check,
         session: &Session,
@@ -217,7 +196,7 @@ mod baseline {
         let Some(name) = &args.baseline else {
             return Ok(None);
         };
-        if name != Path::new(LAST) {
+        if name != Path::new(LAST_REPORT_WORD) {
             return parse_baseline(name, input::open(name, MAX_BYTES)).map(Some);
         }
         match last_report(args, session) {
@@ -260,7 +239,7 @@ mod baseline {
         };
         let kept = opened.map_err(|error| match error.kind() {
             io::ErrorKind::IsADirectory => refuse(format!(
-                "it is a directory; name a report, or put `--baseline {LAST}` before the target"
+                "it is a directory; name a report, or put `--baseline {LAST_REPORT_WORD}` before the target"
             )),
             _ => refuse(text::error_message(&error)),
         })?;
@@ -277,8 +256,6 @@ mod baseline {
     }
 }
 mod capture {
-    //! `walwise capture`: writes this host as one text file, to be analysed elsewhere.
-
     use super::args::{Capture, HostArgs};
     use super::host;
     use super::out::{ExitResult, OutputTarget};
@@ -287,7 +264,6 @@ mod capture {
     use crate::rules::RuleSet;
     use crate::session;
 
-    /// Reads everything that a check would read, and writes all questions with their answers.
     pub(super) fn run(args: &Capture) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let live = LiveHost::with_started_child();
@@ -305,7 +281,7 @@ mod capture {
         )?;
         collect::query_all_targets(&recording, &session.facts);
         let comment = format!(
-            "walwise {}, {}; check it before you share it",
+            "walwise {}, {}; check this capture before you share it",
             env!("CARGO_PKG_VERSION"),
             session::now()
         );
@@ -314,15 +290,14 @@ mod capture {
 }
 mod facts;
 pub mod generate {
-    //! `walwise generate`: documents generated from the program itself, so that both agree.
-
     use clap::CommandFactory;
     use clap_complete::aot::{self, Generator};
 
     use super::args::{Cli, Generate, Shell};
     use super::out::{ExitResult, print};
 
-    /// A test of the report derives the JSON schema from the types and compares it with this file.
+    /// The JSON schema of the report. A test derives the schema from the report's types and
+    /// compares the result with this file.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
     pub(super) fn run(what: &Generate) -> ExitResult {
@@ -332,7 +307,7 @@ pub mod generate {
         }
     }
 
-    /// The file name that the shell expects, and the completion script.
+    /// Returns the file name that the shell expects, then the completion script.
     pub fn completions(shell: Shell) -> (String, String) {
         fn script(shell: impl Generator) -> (String, String) {
             let mut bytes = Vec::new();
@@ -365,8 +340,6 @@ mod explain {
     use crate::text::text_builder::TextBuilder;
     use crate::{report, session};
 
-    /// Prints the trace of a rule, condition by condition, for each of its subjects or for those of
-    /// the target.
     pub(super) fn run(args: &Explain) -> ExitResult {
         let rules = host::rules_in_force(args.from.rules.as_deref())?;
         if rules.find(&args.rule).is_none() {
@@ -422,7 +395,7 @@ mod explain {
             page.paragraph(
                 0,
                 &format!(
-                    "does not apply to {}; name a target for the reason",
+                    "the rule does not apply to {}; name a target to see the reason",
                     names.join(", ")
                 ),
             );
@@ -432,8 +405,6 @@ mod explain {
         Ok(rule_files::warn_and_exit_code(code, &session.rules))
     }
 
-    /// Appends what does not depend on the subject: sources, evidence, an overridden level, the
-    /// pack.
     fn push_rule_metadata(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
         page.hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
@@ -501,8 +472,6 @@ mod probe;
 mod signals;
 mod trial;
 mod show {
-    //! `walwise show`: prints a saved report. Nothing on the host is read.
-
     use super::CliError;
     use super::args::{Show, ShowFormat};
     use super::input;
@@ -529,11 +498,8 @@ mod show {
 }
 mod check;
 mod upgrade {
-    //! `walwise upgrade`: the changes with the next kernel, distribution or tools. The exit code
-    //! reports blockers.
-    //!
-    //! The command is `check --assume` with a report of its own. Nothing is measured, and existing
-    //! problems count only if they affect the next boot.
+    //! `walwise upgrade`: a report of what changes with other versions of the kernel, the
+    //! distribution or its tools, evaluated like `check --assume`. Nothing is measured.
 
     use super::CliError;
     use super::args::{PlainFormat, UpgradeArgs};
@@ -555,11 +521,12 @@ mod upgrade {
         let rules = host::rules_in_force(args.from.rules.as_deref())?;
         let machine = host::open_host(args.from.host.as_deref())?;
         let machine = CachingHost::new(machine.as_ref());
-        let session = host::read_session(&machine, &args.from, None, rules)?;
+        let target = args.target.as_deref();
+        let session = host::read_session(&machine, &args.from, target, rules)?;
         let mut texts =
             upgrade::upgrade_assumptions(&next, &session.facts).map_err(CliError::Usage)?;
         texts.extend(args.assume.iter().cloned());
-        let hypothesis = host::read_hypothesis(&texts, &session, &machine, &args.from, None)?;
+        let hypothesis = host::read_hypothesis(&texts, &session, &machine, &args.from, target)?;
         let mut report = session.report();
         let (supposed, what_if) = session.what_if(&report, &hypothesis);
         let changes = report::Upgrade::from_reports(&report, &supposed);

@@ -21,8 +21,8 @@ pub mod cli;
 pub mod session;
 pub mod tui;
 
-/// Runs the program: as a subprocess of walwise, recognised by its argument, or as a user's
-/// command.
+/// Runs the program: as a subprocess if the first argument names a subprocess role, otherwise as
+/// the command line tool.
 pub fn run() -> ExitCode {
     let code = match Role::from_arguments(args_os()) {
         Some(role) => serve(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
@@ -33,7 +33,7 @@ pub fn run() -> ExitCode {
 }
 
 fn serve(role: Role) -> io::Result<()> {
-    let channel = role.enter()?;
+    let channel = role.enter_role()?;
     match role {
         Role::HostReader => host::reader::serve(channel),
         Role::OwnerReader => host::reader::serve_as_owner(channel),

@@ -1,9 +1,7 @@
-//! Entry point of the binary: protects inherited descriptors, then runs the library.
-
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Children must not inherit open descriptors.
+    // Descriptors inherited from the parent must not be passed on to child processes.
     close_fds::set_fds_cloexec(3, &[]);
     walwise::run()
 }

@@ -1,7 +1,5 @@
-//! Runs the stages in order: collect, measure, judge. Command line and screens share this code.
-//!
-//! Each evaluation starts from the facts that were read, never from earlier conclusions, so a
-//! report does not depend on the report before.
+//! A session holds the facts that were read from a host and the user's choices. Every report is
+//! derived from these facts anew, so it does not depend on an earlier report.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -71,7 +69,8 @@ mod caps {
         }))
     }
 
-    /// A fact that could not be read and would decide. Absent and ambiguous facts do not count.
+    /// Returns the first fact that an undecided rule needs and that is unknown, but neither absent
+    /// nor ambiguous.
     fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
         let Outcome::Undecided { needs } = outcome else {
             return None;
@@ -86,7 +85,6 @@ mod caps {
             .map(|need| need.fact.clone())
     }
 
-    /// The kernel's build date, if unread, for a rule that the kernel version leaves undecided.
     fn missing_build_date(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
         let is_undecided =
             matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
@@ -98,7 +96,6 @@ mod caps {
             .then(|| kernel::BUILD.name().to_owned())
     }
 
-    /// Collects the known facts of a trace, and the assumed ones among them.
     fn collect_trace_facts(
         trace: &Trace,
         facts: &mut Vec<&'static str>,
@@ -123,7 +120,7 @@ mod caps {
         use super::*;
         use crate::facts::catalog::{device, target};
 
-        /// Caps are evaluated before the verdicts, whose facts are still unknown then.
+        /// Caps are evaluated before the verdicts, when facts that verdicts set are still unknown.
         #[test]
         fn no_capping_rule_reads_what_a_verdict_concludes() {
             let concluded = [
@@ -153,17 +150,18 @@ mod caps {
     }
 }
 mod drill_facts {
-    //! Adds drill records as facts of the targets on the tested stack.
+    //! A drill record becomes facts of the directories on the tested stack.
     //!
-    //! A record that does not fit any target is reported with the difference: a new kernel or
-    //! firmware requires a new drill.
+    //! A record that fits no directory becomes a note with the difference: a new kernel or firmware
+    //! requires a new drill.
 
     use crate::drill::DrillRecord;
     use crate::facts::catalog::target::{self, TargetKind};
     use crate::facts::note::DrillNote;
     use crate::facts::{FactSet, Scope, Subject};
 
-    /// `live` states whether the facts describe this host.
+    /// Adds the facts that drill records prove about the targets. `live` is true if the facts
+    /// describe this host.
     pub fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut FactSet) {
         let is_directory = |of: &&Subject| {
             facts
@@ -198,13 +196,12 @@ mod drill_facts {
     }
 }
 pub mod assume;
+mod known_changes;
 mod measurement;
 mod raw_answer;
 mod trial_facts;
 pub mod upgrade;
 mod pack {
-    //! The rules and tables shipped with walwise as one pack, and the identity of a run's pack.
-
     use std::sync::LazyLock;
 
     use super::upgrade::DISTRIBUTIONS;
@@ -220,22 +217,21 @@ mod pack {
             .chain([distributions])
     }
 
-    /// Computed once, because the files are compiled in.
-    static SHIPPED: LazyLock<FileSums> = LazyLock::new(|| rule_pack::file_sums(shipped_files()));
+    static SHIPPED_FILE_SUMS: LazyLock<FileSums> =
+        LazyLock::new(|| rule_pack::file_sums(shipped_files()));
 
     pub fn build_pack(rules: &RuleSet) -> Pack {
-        Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
+        Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED_FILE_SUMS)
     }
 
     pub fn shipped_fingerprint() -> String {
-        rule_pack::fingerprint(&SHIPPED)
+        rule_pack::fingerprint(&SHIPPED_FILE_SUMS)
     }
 
     #[cfg(test)]
     mod tests {
         use super::*;
 
-        /// An entry has the date of its check, or `unverified`.
         #[test]
         fn every_entry_says_when_it_was_checked() {
             for (name, text) in shipped_files() {
@@ -255,8 +251,8 @@ mod pack {
             }
         }
 
-        /// The fingerprint covers only listed files: two packs that differ in an unlisted table
-        /// would look the same.
+        /// The fingerprint must cover every file, because two packs that differ in an unlisted
+        /// table would have the same fingerprint.
         #[test]
         fn every_rule_file_and_table_of_the_directory_counts() {
             let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -276,7 +272,10 @@ mod pack {
                 }
             }
             there.sort();
-            let mut counted: Vec<&str> = SHIPPED.iter().map(|(name, _)| name.as_str()).collect();
+            let mut counted: Vec<&str> = SHIPPED_FILE_SUMS
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect();
             counted.sort_unstable();
             assert_eq!(counted, there);
         }
@@ -284,8 +283,7 @@ mod pack {
 }
 mod wanted_filesystem;
 mod recipe {
-    //! How walwise would create and mount a file system on a free device: the plan's commands, for
-    //! a trial to run.
+    //! The mkfs and mount options that the plan for a free device would use, for a trial to run.
 
     use super::Session;
     use crate::facts::Subject;
@@ -300,7 +298,8 @@ mod recipe {
     }
 
     impl Session {
-        /// Plans a file system on a free device; the error is the reason for a refusal.
+        /// Plans the commands that create `filesystem` on `target`. Later reports also plan for
+        /// this file system. The error states why there are no such commands.
         pub fn plan_recipe(
             &mut self,
             target: &Subject,
@@ -313,7 +312,7 @@ mod recipe {
                 .ok_or_else(|| format!("there is no plan for {}", target.name()))?;
             let mount = planned_filesystem(&plan.steps)?.mount;
             let command = mkfs_command(&plan.steps, filesystem.as_str())?.to_string();
-            // No argument contains blanks or quotes.
+            // Splitting at blanks is safe, because no argument contains blanks or quotes.
             let mkfs = command
                 .split_whitespace()
                 .skip(1)
@@ -333,12 +332,10 @@ pub use measurement::{
 pub use pack::{build_pack, shipped_files, shipped_fingerprint};
 pub use raw_answer::raw_answer_lines;
 
-/// The facts read from a host, and everything needed to evaluate them.
 #[derive(Clone)]
 pub struct Session {
-    /// Rules, shared by all sessions of a run.
     pub rules: Arc<RuleSet>,
-    /// Whether the facts were read from this host, not from a capture.
+    /// True if the facts were read from the running host, false if from a capture.
     pub live: bool,
     /// Command-line options that commands in reports repeat, display-safe.
     pub options: Vec<RunOption>,
@@ -354,14 +351,13 @@ pub struct Session {
     pub drills: Vec<(String, DrillRecord)>,
     /// Trial records, each with its display-safe file name.
     pub trials: Vec<(String, TrialRecord)>,
-    /// The file system that the user chose for each free disk.
     wanted: BTreeMap<Subject, NewFilesystem>,
     /// The assumptions, and the facts without them.
     hypothesis: Option<(Hypothesis, FactSet)>,
 }
 
 impl Session {
-    /// Reads the host; `progress` is called after each step.
+    /// Reads all facts of a host. `progress` is called before each step with the facts read so far.
     pub fn collect(
         host: &dyn Host,
         request: &Request,
@@ -399,8 +395,8 @@ impl Session {
         }
     }
 
-    /// Takes over choices and measurements after the host was read again. A measurement is kept
-    /// only if the storage stack of its target is unchanged.
+    /// Takes over choices and measurements from the session before the host was read again. A
+    /// measurement is kept only if its target can still be measured and has the same storage stack.
     pub fn carry_over(&mut self, before: Self) {
         self.wanted = before.wanted;
         let there = measurable_targets(&self.facts);
@@ -420,13 +416,13 @@ impl Session {
         }
     }
 
-    /// All facts (read, measured and derived), and the verdicts.
+    /// Derives facts and verdicts from everything read, including measurements, drills and trials.
     pub fn conclusions(&self) -> (FactSet, Vec<durability::Verdict>) {
         self.derive_conclusions(self.facts.clone())
     }
 
-    /// Like [`Session::conclusions`], but consumes the session: copying half a million facts of a
-    /// large host takes time.
+    /// Like [`Session::conclusions`], but consumes the session to avoid a copy: half a million
+    /// facts of a large host take time to copy.
     pub fn into_conclusions(mut self) -> (FactSet, Vec<durability::Verdict>) {
         let read = mem::take(&mut self.facts);
         self.derive_conclusions(read)
@@ -488,7 +484,6 @@ impl Session {
         report
     }
 
-    /// Notes on changes by the user's rule files, and on their parts that have no effect here.
     fn user_rule_notes(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force_sentences().iter().cloned();
@@ -547,7 +542,7 @@ impl Session {
     }
 }
 
-/// The current time in UTC (RFC 3339), to the second.
+/// Returns the current time in UTC (RFC 3339), to the second.
 pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -1,7 +1,7 @@
 //! The interactive screens: an event loop updates a model with messages and draws it from a report.
 //!
-//! This module does not read the host or measure: the caller's [`Worker`] does so on threads and
-//! sends messages. The loop blocks while idle; only an animation sets a timer.
+//! This module neither reads the host nor measures: the caller's [`Worker`] does so on threads and
+//! sends messages.
 
 mod key_press;
 mod rule_results;
@@ -11,7 +11,7 @@ mod click_map {
     //! The clickable areas of the screen. Each element records its area when it is drawn, so a
     //! click always refers to what is visible.
     //!
-    //! Most entries are keys: the mouse can do only what keys can do.
+    //! Most areas stand for a key: the mouse can do nothing that keys cannot do.
 
     use ratatui::layout::{Position, Rect};
 
@@ -20,7 +20,6 @@ mod click_map {
 
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum ClickTarget {
-        /// A click acts like this key.
         Press(KeyPress),
         /// The first line of a block: a click selects the block, or enters it if already selected.
         Line(String),
@@ -28,9 +27,9 @@ mod click_map {
         BlockBody(String),
         /// A link: a click opens this block on this screen.
         Open(ScreenId, String),
-        /// A target, by its position in the list that begins with the worst verdict.
+        /// A target, by its position in the list of targets, which begins with the worst verdict.
         Target(usize),
-        /// A command in help, by its position from 0.
+        /// An entry of the list of commands in help, by its index.
         Entry(usize),
     }
 
@@ -52,12 +51,12 @@ mod click_map {
             );
         }
 
-        /// Removes all areas, because an overlay covers them.
         pub fn clear(&mut self) {
             self.0.clear();
         }
 
-        /// The topmost entry at a cell, because a later entry may cover earlier ones.
+        /// Returns the target of a click at `cell`. If areas overlap, the one added last counts,
+        /// because it was drawn over the others.
         pub fn at(&self, cell: Position) -> Option<&ClickTarget> {
             self.0
                 .iter()
@@ -68,9 +67,6 @@ mod click_map {
     }
 }
 mod hypothesis {
-    //! Assumed facts and the report under these assumptions. [`super::what_if`] is the screen on
-    //! which the user chooses them.
-
     use crate::facts::Subject;
     use crate::report::{Report, WhatIf};
 
@@ -88,13 +84,12 @@ mod hypothesis {
         }
     }
 
-    /// The host under assumptions, next to the real host. Assumptions never affect plans, exports
-    /// or the exit code.
+    /// The user's assumptions, the report of the host under them, and the differences from the real
+    /// host. Assumptions never affect plans, exports or the exit code.
     #[derive(Clone, Debug, PartialEq)]
     pub struct AssumedHost {
         pub suppositions: Vec<AssumedFact>,
         pub what_if: WhatIf,
-        /// The report under the assumptions, for the reasons of its findings.
         pub report: Report,
     }
 }
@@ -115,7 +110,6 @@ mod filter {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct Filter {
         pub text: TextField,
-        /// Whether keys are typed into the search text.
         pub typing: bool,
     }
 
@@ -155,8 +149,7 @@ mod filter {
 }
 mod viewport;
 mod sidebar {
-    //! The column at the left of a wide page: the other targets, and facts of the host. Keys never
-    //! go to this column; a click chooses a target.
+    //! The column at the left of a wide page. No key acts on this column; a click chooses a target.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -170,7 +163,8 @@ mod sidebar {
     #[derive(Clone, Debug)]
     pub struct SidebarRow {
         pub line: Line<'static>,
-        /// Position of the row's target in the list that begins with the worst verdict.
+        /// Position in the list of targets, which begins with the worst verdict; `None` for rows
+        /// without a target.
         pub target: Option<usize>,
     }
 
@@ -178,12 +172,12 @@ mod sidebar {
     pub struct Sidebar {
         /// Rows beyond the height of the page are not drawn.
         pub rows: Vec<SidebarRow>,
-        /// Width in columns, including the line at the right.
+        /// Width in columns, including the vertical line at the right.
         pub width: u16,
     }
 
     impl Sidebar {
-        /// Returns the area that is left for the page.
+        /// Draws the column and returns the area that is left for the page.
         pub fn draw(
             &self,
             theme: Theme,
@@ -210,9 +204,6 @@ mod dashboard_layout;
 mod export_state;
 mod page;
 mod target_row {
-    //! A target as a table row, wherever targets are listed: verdict, name, file system, commit
-    //! latency.
-
     use super::theme::{TextRole, Theme};
     use super::widgets::columns::{Column, StyledText};
     use super::widgets::text::truncate_middle;
@@ -236,8 +227,6 @@ mod target_row {
         )
     }
 
-    /// The cells of a target: verdict, title in at most `most` columns, file system, and commit
-    /// latency or a dash.
     pub fn target_cells(
         report: &Report,
         target: &TargetSummary,
@@ -281,8 +270,8 @@ mod target_row {
 mod raw_answers {
     //! The host's raw answer behind a fact, line by line, fetched when the user unfolds the fact.
     //!
-    //! The worker has the answers; this is a cache until the next report. An answer may be shorter
-    //! than the file: only known keys of configuration files and command lines are kept.
+    //! The worker has the answers; this is a cache until the next report. An answer can be shorter
+    //! than its source: from configuration files and from command lines, only known keys are kept.
 
     use std::collections::BTreeMap;
 
@@ -291,28 +280,26 @@ mod raw_answers {
     use crate::facts::{Reading, Source, catalog};
     use crate::report::Report;
 
-    /// Raw lines by displayed source and value.
+    /// Raw lines by source and value, both as displayed.
     #[derive(Clone, Debug, Default)]
     pub struct RawAnswers(BTreeMap<(String, String), Vec<String>>);
 
     impl RawAnswers {
-        /// The cached lines of a value; `source` in its displayed form.
         pub fn cached_lines(&self, source: &str, value: &str) -> &[String] {
             self.0
                 .get(&(source.to_owned(), value.to_owned()))
                 .map_or(&[], Vec::as_slice)
         }
 
-        /// The job that fetches the raw answer of a block; `None` if cached, or if the block has no
-        /// source.
+        /// Returns the job that fetches the answer behind a block. `None` if the answer is cached,
+        /// or if the block has no known source.
         pub fn fetch_job(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
             let (source, value) = fact_origin(report?, block)?;
             let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
             (!is_known).then_some(Job::Raw(source, value))
         }
 
-        /// Stores the lines if `result` holds the raw answer to such a job; returns any other
-        /// result unchanged.
+        /// Stores the lines of a raw answer; returns any other result unchanged.
         pub fn take_raw_result(&mut self, result: JobResult) -> Option<JobResult> {
             match result {
                 JobResult::Raw(source, value, lines) => {
@@ -339,15 +326,11 @@ mod export;
 mod model;
 mod what_if;
 mod labels {
-    //! Labels for rows of a screen, where the report's own sentences are too long. Other texts use
-    //! the words of the text report.
-
     use crate::facts::Subject;
     use crate::tui::widgets::text::truncate_start;
 
     const MAX_SUBJECT_WIDTH: usize = 24;
 
-    /// A subject without its kind; a long path keeps its end.
     pub fn subject_label(subject: &Subject) -> String {
         if subject.name().is_empty() {
             subject.to_string()
@@ -393,7 +376,6 @@ use worker_jobs::JobRunner;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ScreenOptions {
-    /// Whether colours may be used (`NO_COLOR` unset).
     pub colour: bool,
     /// Draw with ASCII only, for terminals and locales without UTF-8.
     pub ascii: bool,
@@ -401,21 +383,21 @@ pub struct ScreenOptions {
     pub in_tmux: bool,
 }
 
-const TICK: Duration = Duration::from_millis(120);
+const ANIMATION_INTERVAL: Duration = Duration::from_millis(120);
 /// Minimum interval between frames that show only progress, because drawing must not disturb a
 /// measurement.
 const FRAME_INTERVAL: Duration = Duration::from_millis(40);
-/// The longest time to process input without drawing.
-const MAX_BATCH: Duration = Duration::from_millis(100);
-/// Interval between checks whether a program continued in the background is in the foreground
-/// again.
+/// Longest time for which input is processed without drawing.
+const MAX_BATCH_TIME: Duration = Duration::from_millis(100);
+/// After SIGCONT in the background, walwise checks at this interval whether it is in the
+/// foreground.
 const FOREGROUND_POLL: Duration = Duration::from_secs(1);
 /// How long the exit waits for a cancelled probe to remove its scratch files, or for a file to be
 /// saved.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shows the screens on standard input and output until the user quits or a signal arrives. On
-/// return the terminal is restored and a running probe has been stopped.
+/// return the terminal is restored and a running probe has been cancelled.
 pub fn run(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitReason> {
     let (out, inbox) = mpsc::channel();
     input::listen_for_signals(out.clone())?;
@@ -439,7 +421,6 @@ pub fn run(worker: Arc<dyn Worker>, options: ScreenOptions) -> io::Result<ExitRe
     })
 }
 
-/// Draws changes, waits, then processes every message and all input available.
 fn event_loop(
     display: &mut dyn TerminalDisplay,
     inbox: &Receiver<Msg>,
@@ -449,7 +430,6 @@ fn event_loop(
 ) -> io::Result<ExitReason> {
     let (mut model, effects) = Model::new(theme, display.size());
     let mut drawn = Instant::now();
-    // The first frame appears before any work.
     draw(display, &mut model)?;
     let mut away = false;
     let mut is_input_left = false;
@@ -468,7 +448,7 @@ fn event_loop(
         let wait = match model.dirty {
             _ if away => Some(FOREGROUND_POLL),
             _ if is_input_left => Some(Duration::ZERO),
-            RedrawUrgency::No => model.is_animating().then_some(TICK),
+            RedrawUrgency::No => model.is_animating().then_some(ANIMATION_INTERVAL),
             RedrawUrgency::Soon | RedrawUrgency::Now => Some(due),
         };
         let first = next_message(inbox, wait)?;
@@ -476,14 +456,13 @@ fn event_loop(
             perform_effect(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
         }
         let begun = Instant::now();
-        // Several size changes in one batch redraw once.
         let mut renews = false;
         let mut msgs = first.into_iter().chain(inbox.try_iter());
         is_input_left = false;
         while model.exit.is_none() {
             let next = msgs
                 .next()
-                .or_else(|| input.pop_interrupt_first(update::takes_text(&model)));
+                .or_else(|| input.pop_interrupt_first(update::is_text_field_active(&model)));
             let Some(msg) = next else { break };
             match &msg {
                 // This message only wakes the loop: the input itself is in the queue.
@@ -494,19 +473,18 @@ fn event_loop(
             for effect in update::update(&mut model, msg) {
                 match effect {
                     SideEffect::Redraw => {
-                        // Input in this batch already refers to the new size.
+                        // Later input in this batch already refers to the new size.
                         model.size = display.size();
                         renews = !away;
                     }
                     SideEffect::Resume => {
-                        // Resuming redraws anyway.
                         renews = false;
                         perform_effect(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
                     }
                     effect => perform_effect(effect, &mut model, display, jobs, &mut away)?,
                 }
             }
-            if !away && begun.elapsed() > MAX_BATCH {
+            if !away && begun.elapsed() > MAX_BATCH_TIME {
                 is_input_left = true;
                 break;
             }
@@ -520,14 +498,15 @@ fn event_loop(
     }
 }
 
-/// The next message. If none arrives within `wait`: a tick during an animation, otherwise `None`.
+/// Waits for a message. If none arrives within `wait`, returns a tick if `wait` is
+/// [`ANIMATION_INTERVAL`], else `None`.
 fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>> {
     let gone = |_| io::Error::other("all message senders have ended");
     match wait {
         None => inbox.recv().map(Some).map_err(gone),
         Some(wait) => match inbox.recv_timeout(wait) {
             Ok(msg) => Ok(Some(msg)),
-            Err(RecvTimeoutError::Timeout) => Ok((wait == TICK).then_some(Msg::Tick)),
+            Err(RecvTimeoutError::Timeout) => Ok((wait == ANIMATION_INTERVAL).then_some(Msg::Tick)),
             Err(RecvTimeoutError::Disconnected) => Err(gone(mpsc::RecvError)),
         },
     }
@@ -535,7 +514,7 @@ fn next_message(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Opt
 
 fn draw(display: &mut dyn TerminalDisplay, model: &mut Model) -> io::Result<()> {
     let mut hits = ClickMap::default();
-    // Caches the drawn page, because the next key refers to it.
+    // Caches the drawn page, because the next key press acts on it.
     model.cache_page(model.current_page_view().page);
     display.draw(&mut |buffer| hits = frame::draw(model, buffer))?;
     model.hits = hits;
@@ -555,7 +534,7 @@ fn perform_effect(
         SideEffect::Cancel(id) => jobs.cancel(id),
         SideEffect::Copy(text) => display.copy_to_clipboard(&text)?,
         SideEffect::Mouse(ours) => display.set_mouse_capture(ours)?,
-        // Nothing is written while a shell has the terminal; resuming queries the size anyway.
+        // While a shell has the terminal, nothing is drawn; `Resume` queries the size again.
         SideEffect::Redraw if *away => {}
         SideEffect::Redraw => {
             model.size = display.size();
@@ -563,7 +542,8 @@ fn perform_effect(
             display.redraw(model.size)?;
             model.dirty = RedrawUrgency::Now;
         }
-        // The signal that continues this process arrives as a message.
+        // SIGCONT, which continues this process, arrives as a message, so nothing more happens
+        // here.
         SideEffect::Suspend if display.suspend()? => *away = true,
         SideEffect::Suspend => model.notice = Some("there is no shell to return to".to_owned()),
         SideEffect::Resume => {
@@ -576,9 +556,9 @@ fn perform_effect(
     Ok(())
 }
 
-/// Cancels all jobs, then waits for a probe to remove its scratch files and for a file to be
-/// complete. A second request to exit ends the wait; SIGHUP does not, since a closed terminal also
-/// sends SIGHUP.
+/// Cancels all jobs, then waits up to [`EXIT_TIMEOUT`] for a probe to remove its scratch files and
+/// for a file to be complete. SIGTERM and SIGINT end the wait. SIGHUP does not, because a closed
+/// terminal also sends SIGHUP.
 fn stop_jobs(jobs: &mut JobRunner, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
@@ -593,12 +573,12 @@ fn stop_jobs(jobs: &mut JobRunner, inbox: &Receiver<Msg>) {
 
 /// Whether a drawing error only means that the terminal was closed.
 fn is_terminal_closed_error(error: &io::Error) -> bool {
-    const GONE: [i32; 3] = [
+    const CLOSED_TERMINAL_ERRNOS: [i32; 3] = [
         nix::errno::Errno::EIO as i32,
         nix::errno::Errno::ENXIO as i32,
         nix::errno::Errno::EPIPE as i32,
     ];
     error
         .raw_os_error()
-        .is_some_and(|number| GONE.contains(&number))
+        .is_some_and(|number| CLOSED_TERMINAL_ERRNOS.contains(&number))
 }

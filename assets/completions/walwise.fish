@@ -25,50 +25,50 @@ function __fish_walwise_using_subcommand
 end
 
 complete -c walwise -n "__fish_walwise_needs_command" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
-complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'With piped output: the full report'
+complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'With piped output, print the full report'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
-complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
+complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Check storage and settings, and print a report. With a TARGET, also measure there; without one, nothing is written'
 complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what a new kernel, distribution or tool version would change, boot failures first'
 complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a saved report'
 complete -c walwise -n "__fish_walwise_needs_command" -a "probe" -d 'Measure commit latency only'
-complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: prints instructions, writes commits, and compares afterwards'
+complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test durability with real power cuts: print instructions, write commits, list lost commits'
 complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_needs_command" -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_needs_command" -a "rules" -d 'List, show and check rules'
-complete -c walwise -n "__fish_walwise_needs_command" -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
+complete -c walwise -n "__fish_walwise_needs_command" -a "explain" -d 'Explain why a rule applies, does not apply or is undecided'
 complete -c walwise -n "__fish_walwise_needs_command" -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
 complete -c walwise -n "__fish_walwise_needs_command" -a "generate" -d 'Print completions for a shell, or the schema of the JSON report'
 complete -c walwise -n "__fish_walwise_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'For people'
-json\t'The recommendation for programs; with -v the whole report (`walwise generate schema`)'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'A text report for reading'
+json\t'The recommendation, for programs; with -v, the full report (schema: `walwise generate schema`)'
 script\t'A shell script that does nothing until you have read and edited it'
 conf\t'Settings for postgresql.conf or [mysqld]'
 fstab\t'The lines of /etc/fstab to change'
-udev\t'udev rules for the settings of block devices'
-markdown\t'The whole report as a document for a ticket or a review'
-html\t'The whole report as one HTML page with charts, without scripts or external resources; `walwise show` reads it'
-prometheus\t'Metrics for node exporter\'s textfile collector'
+udev\t'udev rules for block device settings'
+markdown\t'The full report as a Markdown document, for a ticket or a review'
+html\t'The full report as one HTML page with charts, without scripts or external resources; `walwise show` reads it'
+prometheus\t'Metrics for the node exporter\'s textfile collector'
 nagios\t'One line with performance data, and Nagios exit codes'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the full report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
-evidence\t'What each verdict rests on'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the full report' -r -f -a "plan\t'The plan, in order, with the commands to apply, verify and undo each step'
+evidence\t'The evidence for each verdict'
 latency\t'Commit latency, method by method'
-unknown\t'What is unknown, what it leaves undecided, and what would help'"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
+unknown\t'Unknown facts, the rules they leave undecided, and how to read the facts'"
+complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report written by --save, --format json or --format html; `last`, or no value, selects the last saved report' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the host, or the only subject with this fact. An assumption never unlocks a setting that can lose data' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'File system for TARGET, a free device, instead of the recommended one; plan, script and fstab lines change accordingly. All safety checks still apply' -r -f -a "ext4\t''
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT, the assumption applies to the host, or to the only subject with this fact. An assumption never unlocks a setting that can lose data' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'Use this file system for TARGET, a free device, instead of the recommended one. The plan, script and fstab lines change accordingly. All safety checks still apply' -r -f -a "ext4\t''
 xfs\t''
 btrfs\t''
 zfs\t''"
@@ -82,42 +82,42 @@ never\t'Nothing: the exit code reports only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'The full report as text: evidence, reasons, optional changes, how to undo'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise. The newest 60 per host and target are kept, at most 256 MiB. With --baseline last, a missing report is only noted'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline, in $XDG_STATE_HOME/walwise or ~/.local/state/walwise; for root, in /var/lib/walwise. walwise keeps the newest 60 reports per host and target, up to 256 MiB. With --baseline last, a missing report is not an error'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'Do not measure'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Exit non-zero also for an undecided rule that would reach --fail-on'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Also exit non-zero if an undecided rule could lead to a finding at the --fail-on level'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l kernel -d 'The kernel: its version, or its release as `uname -r` will print it' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l os -d 'The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7, amzn2-5.10: its tools and, without --kernel, its kernel' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l kernel -d 'The new kernel: its version, or its release as printed by `uname -r`' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l os -d 'The new distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7 or amzn2-5.10. It sets the versions of the tools and, without --kernel, of the kernel' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l e2fsprogs -d 'Version of e2fsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l xfsprogs -d 'Version of xfsprogs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l btrfs-progs -d 'Version of btrfs-progs' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l assume -d 'Any other fact that will change, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is the report of the host today, with `what_if` and `upgrade`' -r -f -a "text\t'Text'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is today\'s report of the host, with `what_if` and `upgrade` added' -r -f -a "text\t'Text'
 json\t'JSON'"
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Exit non-zero for anything at this level or above' -r -f -a "critical\t'Critical findings only'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Exit non-zero for any change at this level or above' -r -f -a "critical\t'Critical findings only'
 warning\t'Critical findings and warnings'
 never\t'Nothing: the exit code reports only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Exit non-zero also for anything undecided that would reach --fail-on'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Also exit non-zero if an undecided change could turn out at the --fail-on level or above'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand show" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON, exactly as in the report'
 markdown\t'A Markdown document with all facts'
 html\t'One HTML page with all facts and the report embedded'"
-complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
 complete -c walwise -n "__fish_walwise_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Import figures measured elsewhere (text of pg_test_fsync, JSON of fio). Shown only, never used for advice' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload in seconds, default 10; with --pg-test-fsync the seconds per test, default 5' -r
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Import figures measured elsewhere (pg_test_fsync text or fio JSON). The figures are shown, but never used for advice' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload in seconds, default 10; with --pg-test-fsync, the seconds per test, default 5' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; default: compare the WAL sync methods' -r -f -a "wal\t'WAL sync methods with 1, 2, 4 and 8 pages per commit, paced and back to back'
 segment\t'First writes into a new WAL segment: recycled, zero-filled, or not filled'
 group\t'1 to 16 clients that share flushes'
@@ -129,7 +129,7 @@ all\t'All workloads'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l pg-test-fsync -d 'Run the tests of pg_test_fsync, in its layout'
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l pg-test-fsync -d 'Run the tests of pg_test_fsync, and print the results in its layout'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l force -d 'Also measure network, FUSE and nearly full file systems'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l nice -d 'Run at the lowest priority; the figures then include waiting for other processes'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l samples -d 'Include every sample in the JSON'
@@ -139,13 +139,13 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_se
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "read" -d 'Print which commits survived'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and not __fish_seen_subcommand_from write read check help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l method -d 'How to make each commit durable' -r -f -a "fdatasync\t'pwrite, fdatasync'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l method -d 'Sync method of the commits' -r -f -a "fdatasync\t'pwrite, fdatasync'
 fsync\t'pwrite, fsync'
 open_datasync\t'pwrite to a file opened `O_DSYNC`'
 open_sync\t'pwrite to a file opened `O_SYNC`'
 open_datasync_direct\t'open_datasync with `O_DIRECT`'
 open_sync_direct\t'open_sync with `O_DIRECT`'"
-complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l segments -d 'Where to write commits' -r -f -a "recycled\t'Repeatedly into one prefilled segment'
+complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -l segments -d 'WAL segments to write to' -r -f -a "recycled\t'Repeatedly into one prefilled segment'
 fresh\t'Each into a new segment'"
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from write" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from read" -s h -l help -d 'Print help'
@@ -155,30 +155,30 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits survived'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; if omitted, asked for on the terminal' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'The file systems, comma-separated; the others are compared with the first' -r -f -a "ext4\t'ext4'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; if omitted, walwise prompts for it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'File systems to compare, comma-separated; the first one is the reference' -r -f -a "ext4\t'ext4'
 ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
 btrfs\t'btrfs'
 btrfs-nocow\t'btrfs with +C on the log directory'
 ext4-nobarrier\t'ext4 without barriers: shows the cost of flushing; never ranked'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'Time limit, such as 90s, 20m or 2h' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of clients that commit at once, comma-separated' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of concurrent clients, comma-separated' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What to measure' -r -f -a "commits\t'Commits to a log'
-methods\t'Commits of one client with each sync method'
+methods\t'Commits by one client with each sync method'
 fs-mark\t'New files, written and flushed in many directories'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the area used at the beginning of the disk' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Write limit in GiB; the trial stops before exceeding it' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds per load in each block' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Measurement time in seconds per client count, sync method or directory load in each block' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat the order of an earlier trial' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'Text'
 markdown\t'Markdown'
-html\t'One HTML page with charts, the record embedded'
+html\t'One HTML page with charts and the embedded record'
 json\t'The record as JSON'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also save the JSON in FILE' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what an interrupted trial left on the disk, without measuring'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also save the JSON to FILE' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear the data that an interrupted trial left on the disk, without measuring'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Start a trial in a directory without asking'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Start even if a running server uses the same disk; the trial slows that server down'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -187,11 +187,11 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Sho
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'List every fact and its meaning'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
@@ -199,52 +199,52 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -s h -l help -d '
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and list all mistakes at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l rules -d 'More rules: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l settings -d 'List the settings that rules can advise, instead of the rules'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l rules -d 'Also load every *.toml rule file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l settings -d 'Instead of the rules, list the settings that they can recommend'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from show" -l rules -d 'More rules: every *.toml file in DIR' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from show" -l rules -d 'Also load every *.toml rule file in DIR' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and list all mistakes at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain as if this fact had this value; repeatable, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Use a capture instead of this host' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use drill results for this stack: a record written by `walwise drill check --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the trial result for this disk: a record written by `walwise trial --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'Also load every *.toml rule file in DIR, in addition to the built-in rules and /etc/walwise/rules.d' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only this file and its includes are read. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, as for config_file of the server. The data directory is the one named there, or TARGET' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other users' -r
-complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Do not mask serial numbers, UUIDs, addresses, and names of hosts and users'
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l mysql-defaults -d 'Option file of a stopped MySQL or MariaDB server, like the server\'s --defaults-file. Only this file and the files it includes are read. The data directory is datadir in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -s o -l output -d 'Write to FILE atomically. An existing file is replaced by a new one that you own' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l output-mode -d 'Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask for other users' -r
+complete -c walwise -n "__fish_walwise_using_subcommand capture" -l no-mask -d 'Do not mask serial numbers, UUIDs, addresses, or the names of hosts and users'
 complete -c walwise -n "__fish_walwise_using_subcommand capture" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -f -a "completions" -d 'Print shell completions of commands, options and values'
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -f -a "completions" -d 'Print shell completions for commands, options and values'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -f -a "schema" -d 'Print the JSON schema of the report'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and not __fish_seen_subcommand_from completions schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
-complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "completions" -d 'Print shell completions of commands, options and values'
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "completions" -d 'Print shell completions for commands, options and values'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON schema of the report'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings, and print a report. With a TARGET, also measure there; without one, nothing is written'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "upgrade" -d 'Show what a new kernel, distribution or tool version would change, boot failures first'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "show" -d 'Show a saved report'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: prints instructions, writes commits, and compares afterwards'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test durability with real power cuts: print instructions, write commits, list lost commits'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "rules" -d 'List, show and check rules'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not apply or is undecided'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "generate" -d 'Print completions for a shell, or the schema of the JSON report'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -253,6 +253,6 @@ complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_su
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "check" -d 'Check that files contain valid rules whose examples hold; all mistakes are listed at once'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "completions" -d 'Print shell completions of commands, options and values'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and list all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "completions" -d 'Print shell completions for commands, options and values'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "schema" -d 'Print the JSON schema of the report'

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs, io};
 
-/// The line-based parsing relies on each array of mount options being on one line of its table.
+/// Writes the allow-list to `mount_options.rs`. Each table is parsed line by line, so each array of
+/// mount options must be on one line.
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=tables");
     let (mut kept, mut dropped) = (BTreeSet::new(), BTreeSet::new());

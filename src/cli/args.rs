@@ -54,7 +54,7 @@ use crate::report::exit::FailCondition;
 use crate::rules::Level;
 use crate::settings::NewFilesystem;
 
-/// File system, mount option and WAL advice for databases, from what it finds on the host.
+/// File system, mount option and WAL advice for databases, based on facts read from the host.
 #[derive(Debug, Parser)]
 #[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = examples_help(""))]
 pub struct Cli {
@@ -83,7 +83,7 @@ pub struct NoCommandArgs {
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
-    /// With piped output: the full report.
+    /// With piped output, print the full report.
     #[arg(long, short)]
     pub verbose: bool,
 }
@@ -91,8 +91,8 @@ pub struct NoCommandArgs {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// Check storage and settings and report. With a TARGET it measures there; without one it
-    /// writes nothing.
+    /// Check storage and settings, and print a report. With a TARGET, also measure there; without
+    /// one, nothing is written.
     #[command(after_help = examples_help("check"))]
     Check(Check),
     /// Show what a new kernel, distribution or tool version would change, boot failures first.
@@ -104,7 +104,7 @@ pub enum CliCommand {
     /// Measure commit latency only.
     #[command(after_help = examples_help("probe"))]
     Probe(Probe),
-    /// Test with real power cuts: prints instructions, writes commits, and compares afterwards.
+    /// Test durability with real power cuts: print instructions, write commits, list lost commits.
     #[command(after_help = examples_help("drill"))]
     Drill(Drill),
     /// Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a
@@ -117,7 +117,7 @@ pub enum CliCommand {
     /// List, show and check rules.
     #[command(subcommand, after_help = examples_help("rules"))]
     Rules(Rules),
-    /// Explain why a rule applies, does not, or is undecided.
+    /// Explain why a rule applies, does not apply or is undecided.
     #[command(after_help = examples_help("explain"))]
     Explain(Explain),
     /// Save this host as one text file, with serial numbers and names masked.
@@ -131,12 +131,13 @@ pub enum CliCommand {
 /// Configuration of stopped servers.
 #[derive(Args, Debug, Default, Clone)]
 pub struct ServerFiles {
-    /// Option file of a stopped MySQL or MariaDB server, as for --defaults-file of the server: only
-    /// this file and its includes are read. The data directory is the one named there, or TARGET.
+    /// Option file of a stopped MySQL or MariaDB server, like the server's --defaults-file. Only
+    /// this file and the files it includes are read. The data directory is datadir in the file, or
+    /// TARGET if the file does not set it.
     #[arg(long, value_name = "FILE")]
     pub mysql_defaults: Option<PathBuf>,
-    /// Configuration file of a stopped PostgreSQL server, as for config_file of the server. The
-    /// data directory is the one named there, or TARGET.
+    /// Configuration file of a stopped PostgreSQL server, like the server's config_file. The data
+    /// directory is data_directory in the file, or TARGET if the file does not set it.
     #[arg(long, value_name = "FILE")]
     pub postgres_config: Option<PathBuf>,
 }
@@ -147,8 +148,8 @@ pub struct HostArgs {
     /// Use a capture instead of this host.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in
-    /// DIR.
+    /// Also load every *.toml rule file in DIR, in addition to the built-in rules and
+    /// /etc/walwise/rules.d.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
     /// The target is a directory that does not exist yet.
@@ -160,10 +161,10 @@ pub struct HostArgs {
     /// Do not run external tools; facts that only they report stay unknown.
     #[arg(long)]
     pub no_programs: bool,
-    /// Use drill results for this stack: a record written by `walwise drill check --record`.
+    /// Use drill results for this stack from a record written by `walwise drill check --record`.
     #[arg(long, value_name = "RECORD.json")]
     pub drill: Vec<PathBuf>,
-    /// Use the trial result for this disk: a record written by `walwise trial --record`.
+    /// Use the trial result for this disk from a record written by `walwise trial --record`.
     #[arg(long, value_name = "TRIAL.json")]
     pub trial: Vec<PathBuf>,
 }
@@ -171,11 +172,11 @@ pub struct HostArgs {
 /// Where a document is written.
 #[derive(Args, Debug, Default, Clone)]
 pub struct OutputArgs {
-    /// Write to FILE atomically: an existing file is replaced by a new one, owned by you.
+    /// Write to FILE atomically. An existing file is replaced by a new one that you own.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, by the umask for other
-    /// users.
+    /// Mode of the output file in octal, e.g. 0640. Default: 0600 for root, subject to the umask
+    /// for other users.
     #[arg(long, value_name = "MODE", requires = "output", value_parser = FileAccess::parse_octal_mode)]
     pub output_mode: Option<FileAccess>,
 }
@@ -199,7 +200,7 @@ impl Engine {
 
 #[derive(Args, Debug)]
 pub struct Check {
-    /// A directory, a mount point, or a block device. Default: everything found.
+    /// A directory, a mount point, or a block device. Default: all targets found.
     pub target: Option<PathBuf>,
     /// Where facts come from.
     #[command(flatten)]
@@ -217,18 +218,18 @@ pub struct Check {
     /// value, selects the last saved report.
     #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
-    /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or
-    /// ~/.local/state/walwise, as root in /var/lib/walwise. The newest 60 per host and target are
-    /// kept, at most 256 MiB. With --baseline last, a missing report is only noted.
+    /// Save the report for the next --baseline, in $XDG_STATE_HOME/walwise or
+    /// ~/.local/state/walwise; for root, in /var/lib/walwise. walwise keeps the newest 60 reports
+    /// per host and target, up to 256 MiB. With --baseline last, a missing report is not an error.
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
-    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT: the
-    /// host, or the only subject with this fact. An assumption never unlocks a setting that can
-    /// lose data.
+    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT, the
+    /// assumption applies to the host, or to the only subject with this fact. An assumption never
+    /// unlocks a setting that can lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
-    /// File system for TARGET, a free device, instead of the recommended one; plan, script and
-    /// fstab lines change accordingly. All safety checks still apply.
+    /// Use this file system for TARGET, a free device, instead of the recommended one. The plan,
+    /// script and fstab lines change accordingly. All safety checks still apply.
     #[arg(long, value_parser = filesystem_parser(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
     /// Database server to give advice for if none exists yet.
@@ -243,7 +244,7 @@ pub struct Check {
     /// Exit non-zero for a finding at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
-    /// Exit non-zero also for an undecided rule that would reach --fail-on.
+    /// Also exit non-zero if an undecided rule could lead to a finding at the --fail-on level.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }
@@ -252,11 +253,13 @@ pub struct Check {
 #[command(group(ArgGroup::new("next").required(true).multiple(true)
     .args(["kernel", "os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"])))]
 pub struct UpgradeArgs {
-    /// The kernel: its version, or its release as `uname -r` will print it.
+    /// A directory, a mount point, or a block device; without one, everything found.
+    pub target: Option<PathBuf>,
+    /// The new kernel: its version, or its release as printed by `uname -r`.
     #[arg(long, value_name = "VERSION")]
     pub kernel: Option<String>,
-    /// The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7, amzn2-5.10: its
-    /// tools and, without --kernel, its kernel.
+    /// The new distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7 or
+    /// amzn2-5.10. It sets the versions of the tools and, without --kernel, of the kernel.
     #[arg(long, value_name = "NAME")]
     pub os: Option<String>,
     /// Version of e2fsprogs.
@@ -274,16 +277,16 @@ pub struct UpgradeArgs {
     /// Where facts come from.
     #[command(flatten)]
     pub from: HostArgs,
-    /// Output format; the JSON is the report of the host today, with `what_if` and `upgrade`.
+    /// Output format; the JSON is today's report of the host, with `what_if` and `upgrade` added.
     #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
     pub format: PlainFormat,
     /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Exit non-zero for anything at this level or above.
+    /// Exit non-zero for any change at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
-    /// Exit non-zero also for anything undecided that would reach --fail-on.
+    /// Also exit non-zero if an undecided change could turn out at the --fail-on level or above.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }
@@ -304,18 +307,18 @@ pub struct Probe {
     /// The directory to measure in.
     #[arg(required_unless_present = "import")]
     pub directory: Option<PathBuf>,
-    /// Import figures measured elsewhere (text of pg_test_fsync, JSON of fio). Shown only, never
-    /// used for advice.
+    /// Import figures measured elsewhere (pg_test_fsync text or fio JSON). The figures are shown,
+    /// but never used for advice.
     #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
     pub import: Vec<PathBuf>,
-    /// Time limit of each workload in seconds, default 10; with --pg-test-fsync the seconds per
+    /// Time limit of each workload in seconds, default 10; with --pg-test-fsync, the seconds per
     /// test, default 5.
     #[arg(long, value_name = "N", value_parser = parse_seconds)]
     pub seconds: Option<f64>,
     /// What to measure, comma-separated; default: compare the WAL sync methods.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     pub workload: Vec<ProbeWorkload>,
-    /// Run the tests of pg_test_fsync, in its layout.
+    /// Run the tests of pg_test_fsync, and print the results in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
     /// Directory for scratch files, on the same file system.
@@ -366,8 +369,8 @@ pub enum ProbeWorkload {
 
 #[derive(Args, Debug)]
 pub struct Facts {
-    /// Facts to show: names, or prefixes such as `device.`. Default: all. A path, such as `.` or
-    /// one with a slash, is a directory or device to check as well.
+    /// Facts to show: names, or prefixes such as `device.`. Default: all. `.` and paths with
+    /// a slash name a directory or device to check as well.
     #[arg(value_name = "KEY|DIR")]
     pub keys: Vec<String>,
     /// List every fact and its meaning.
@@ -394,10 +397,10 @@ pub enum Rules {
     /// List the rules, one per line.
     #[command(after_help = examples_help("rules list"))]
     List {
-        /// List the settings that rules can advise, instead of the rules.
+        /// Instead of the rules, list the settings that they can recommend.
         #[arg(long)]
         settings: bool,
-        /// More rules: every *.toml file in DIR.
+        /// Also load every *.toml rule file in DIR.
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
@@ -406,11 +409,11 @@ pub enum Rules {
     Show {
         /// The rule id.
         rule: String,
-        /// More rules: every *.toml file in DIR.
+        /// Also load every *.toml rule file in DIR.
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
-    /// Check that files contain valid rules whose examples hold; all mistakes are listed at once.
+    /// Check that the files contain valid rules whose examples hold, and list all mistakes at once.
     #[command(after_help = examples_help("rules check"))]
     Check {
         /// Rule files, or directories of them.
@@ -440,7 +443,7 @@ pub struct Capture {
     /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: ServerFiles,
-    /// Do not mask serial numbers, UUIDs, addresses, and names of hosts and users.
+    /// Do not mask serial numbers, UUIDs, addresses, or the names of hosts and users.
     #[arg(long)]
     pub no_mask: bool,
     /// Output file.
@@ -451,7 +454,7 @@ pub struct Capture {
 /// The commands of `walwise generate`.
 #[derive(Debug, Subcommand)]
 pub enum Generate {
-    /// Print shell completions of commands, options and values.
+    /// Print shell completions for commands, options and values.
     #[command(after_help = examples_help("generate completions"))]
     Completions {
         /// The shell.
@@ -466,7 +469,7 @@ pub enum Generate {
 /// Shells with completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
-    /// Bash, with its package bash-completion.
+    /// Bash, with the bash-completion package.
     Bash,
     /// Zsh.
     Zsh,
@@ -495,7 +498,7 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
     })
 }
 
-/// Output formats of the other commands.
+/// Output formats of `upgrade`, `probe` and `facts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PlainFormat {
     /// Text.
@@ -516,7 +519,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// The findings that fail the command; `None` for `never`.
+    /// Returns the condition under which `check` fails; `None` for `never`.
     pub fn fail_condition(self, undecided: bool) -> Option<FailCondition> {
         let level = match self {
             Self::Critical => Level::Critical,

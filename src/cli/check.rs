@@ -1,5 +1,3 @@
-//! `walwise check`: collects facts, measures, evaluates rules, reports, and sets the exit code.
-
 use anyhow::Context as _;
 
 use super::args::{Check, MeasureArgs};
@@ -13,7 +11,7 @@ use crate::facts::{Note, Scope, Subject};
 use crate::host::{CachingHost, Host};
 use crate::report::difference::{ReportSnapshot, difference};
 use crate::report::exit;
-use crate::report::{Format, Health, Protocol, json, latency, text};
+use crate::report::{Format, MonitoringProtocol, PluginState, json, latency, text};
 use crate::session::{self, MeasurementOptions, Session};
 
 pub(super) fn run(args: &Check) -> ExitResult {
@@ -29,13 +27,13 @@ pub(super) fn run(args: &Check) -> ExitResult {
 }
 
 fn report_failure(
-    protocol: Protocol,
+    protocol: MonitoringProtocol,
     sentence: &str,
     error: impl FnOnce(String) -> CliError,
 ) -> ExitResult {
     match (
         protocol.failure_line(sentence),
-        protocol.exit_code(Health::Unknown),
+        protocol.exit_code(PluginState::Unknown),
     ) {
         (Some(line), Some(code)) => out::print(&line).map(|_| code),
         _ => Err(error(sentence.to_owned())),
@@ -46,14 +44,15 @@ fn run_check(args: &Check) -> ExitResult {
     baseline::check_baseline_options(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage(
-            "--only selects a part of the text; leave out --format".to_owned(),
+            "--only selects a part of the text report; leave out --format".to_owned(),
         ));
     }
     let delivery = OutputTarget::open(&args.output, args.format.is_executable())?;
     let rules = host::rules_in_force(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
     let machine = host::open_host(args.from.host.as_deref())?;
-    // Assumptions must be judged over the answers of the first pass, so these are cached.
+    // Assumptions are evaluated over the host's answers from which the session is read, so these
+    // answers are cached.
     let machine: Box<dyn Host> = if args.assume.is_empty() {
         machine
     } else {
@@ -103,11 +102,15 @@ fn run_check(args: &Check) -> ExitResult {
         latency::add_earlier_latencies(&mut report, report_store::earlier_latencies(&session));
     }
     let fail_on = args.fail_on.fail_condition(args.fail_on_undecided);
-    // The saved report has no comparison: the next baseline needs only the report itself.
+    // The report is saved without assumptions and comparison, because a later baseline needs
+    // neither.
     let kept = keep.map(|found| (found, json::render(&report)));
     report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
-    report.baseline =
-        before.map(|before| difference(&before, &ReportSnapshot::from_report(&report)));
+    report.baseline = before.map(|before| {
+        let mut difference = difference(&before, &ReportSnapshot::from_report(&report));
+        session.explain_slower_commits(&report.facts, &mut difference);
+        difference
+    });
     match (args.format, args.extent.only) {
         (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
         (Format::Text, Some(only)) => {
@@ -122,7 +125,7 @@ fn run_check(args: &Check) -> ExitResult {
     if let Some((found, document)) = kept {
         let written = found
             .commit(document.as_bytes())
-            .context("the report was made but not saved as a baseline")?;
+            .context("the report was generated but not saved as a baseline")?;
         out::print_notice(&format!("baseline saved: {}", written.path.display()));
         written
             .warning
@@ -132,7 +135,7 @@ fn run_check(args: &Check) -> ExitResult {
     if let Some(code) = args
         .format
         .protocol()
-        .exit_code(Health::from_report(&report))
+        .exit_code(PluginState::from_report(&report))
     {
         return Ok(code);
     }
@@ -140,7 +143,8 @@ fn run_check(args: &Check) -> ExitResult {
     Ok(rule_files::warn_and_exit_code(found, &session.rules))
 }
 
-/// Measures in the target if it is a directory; returns a note if the measurement failed.
+/// Measures in the target if it is a directory. The returned note states why nothing was measured,
+/// or why the measurement is incomplete.
 fn measure_target(
     session: &mut Session,
     options: &MeasureArgs,

@@ -1,16 +1,12 @@
-//! `walwise drill`: the steps of a power-cut test, and the comparison of acknowledged and surviving
-//! commits.
-//!
-//! The writer's standard output is the log, which another host must save; every line is therefore
-//! flushed before the next commit begins.
+//! Standard output of `drill write` is the log, which the user saves on another host. Each line is
+//! therefore flushed before the next commit begins.
 
 mod child {
-    //! The subprocess that writes and reads for a drill, so that a signal ends the drill even if
-    //! the disk hangs.
+    //! A subprocess writes and reads for a drill, so that a signal ends the drill even if the disk
+    //! hangs.
     //!
-    //! The subprocess starts writing on request. After each commit, it waits until the parent has
-    //! printed the commit. At the end of the drill it is killed, as a power cut would end it, and
-    //! its files remain.
+    //! After each commit, the subprocess waits until the parent has printed the commit. At the end
+    //! the subprocess is killed, and its files remain.
 
     use std::io;
     use std::path::{Path, PathBuf};
@@ -41,7 +37,7 @@ mod child {
         Failed(String),
     }
 
-    type Reply = Result<DrillEvent, DrillFailure>;
+    type DrillReply = Result<DrillEvent, DrillFailure>;
 
     #[derive(Serialize, Deserialize)]
     enum DrillEvent {
@@ -53,13 +49,11 @@ mod child {
         Found(String),
     }
 
-    /// Interval between checks for a signal.
     const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-    /// Time limit for one commit, or for reading one file; a slower disk cannot be drilled.
+    /// Time limit for one commit, or for reading one file.
     const COMMIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Time limit for the kernel to end the child.
     const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
     pub(super) struct DrillWriter {
@@ -68,7 +62,6 @@ mod child {
     }
 
     impl DrillWriter {
-        /// Starts the child; fails if the directory is not writable.
         pub(super) fn start(args: &DrillWrite, head: &RunHeader) -> Result<Self, CliError> {
             let directory = display_safe(path_bytes(&args.directory));
             let path = Bytes::from(args.directory.as_path());
@@ -88,7 +81,8 @@ mod child {
             }
         }
 
-        /// Writes until cancelled. Calls `tell` at the start (`None`) and after every commit.
+        /// Writes until cancelled. Calls `tell` with `None` at the start, and with the number of
+        /// each commit once it is durable.
         pub(super) fn run(
             &mut self,
             control: &CancelHandle,
@@ -124,7 +118,7 @@ mod child {
         }
     }
 
-    /// The surviving commits in a directory. The caller adds boot, stack and time.
+    /// Reads which commits survived. The caller adds boot id, storage stack and time to the result.
     pub(super) fn read_survived_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
         let mut child = spawn(&DrillRequest::Read(directory.into()))?;
         let mut patience = RECV_TIMEOUT;
@@ -154,7 +148,7 @@ mod child {
     }
 
     fn child_error(
-        last: Result<Reply, RecvError>,
+        last: Result<DrillReply, RecvError>,
         directory: &str,
         patience: Duration,
     ) -> CliError {
@@ -183,12 +177,12 @@ mod child {
                 &mut channel,
             ),
         };
-        served.or_else(|failure| channel.send(&Reply::Err(failure)))
+        served.or_else(|failure| channel.send(&DrillReply::Err(failure)))
     }
 
     fn send_event(channel: &mut Channel, news: DrillEvent) -> Result<(), DrillFailure> {
         channel
-            .send(&Reply::Ok(news))
+            .send(&DrillReply::Ok(news))
             .map_err(|error| DrillFailure::Failed(error_message(&error)))
     }
 
@@ -223,7 +217,7 @@ mod child {
             .recv::<()>(None)
             .map_err(|error| DrillFailure::Failed(error.to_string()))?;
         let mut acknowledge = |number: Option<u64>| {
-            channel.send(&Reply::Ok(
+            channel.send(&DrillReply::Ok(
                 number.map_or(DrillEvent::Begun, DrillEvent::Commit),
             ))?;
             channel.recv::<()>(None)?;
@@ -251,7 +245,7 @@ use crate::escape::ShellCommand;
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
-use crate::output::{ExistingFile, OutputOptions};
+use crate::output::{ExistingFilePolicy, OutputOptions};
 use crate::probes::drill::{self, SegmentMode};
 use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
@@ -273,7 +267,7 @@ pub(super) fn run(args: &Drill) -> ExitResult {
             _,
         ) => run_check(acknowledged, survived, record.as_deref()),
         (None, Some(directory)) => print(&instructions(directory)?),
-        (None, None) => Err(CliError::Usage("name the directory to drill".to_owned())),
+        (None, None) => Err(CliError::Usage("name the directory to test".to_owned())),
     }
 }
 
@@ -284,13 +278,17 @@ fn instructions(directory: &Path) -> Result<String, CliError> {
             "{shown} cannot be quoted for a shell command; rename it"
         ))
     };
-    // A leading dash would be taken for an option.
+    // A path with a leading dash would be parsed as an option.
     let dir = if shown.starts_with('-') {
         format!("./{shown}")
     } else {
         shown.clone()
     };
-    let own = format!("{}/{}", dir.trim_end_matches('/'), drill::DIRECTORY);
+    let own = format!(
+        "{}/{}",
+        dir.trim_end_matches('/'),
+        drill::DRILL_DIRECTORY_NAME
+    );
     let remote = |program: &'static str, name: &str| {
         ShellCommand::new("ssh HOST ")
             .append_nested_command(&ShellCommand::new(program).append_value(name)?)
@@ -302,29 +300,30 @@ fn instructions(directory: &Path) -> Result<String, CliError> {
     Ok(format!(
         "\
 A drill (power-cut test) of {shown}: do commits reported as durable survive a power cut?
-No program can see that from inside. Use a host without data you need: a power cut can damage it.
+Only a real power cut can show this. Use a host that has no data you need, because a power cut can damage files.
 
-1. On another host, one that keeps its power, start the writer and save what it acknowledges:
+1. On another host that keeps power, start the writer and save its output:
      {write} | tee acknowledged.log
-   Only what arrives there counts. --method and --segments set how it writes; fdatasync into a recycled segment is
-   PostgreSQL's default. It fills 16 MiB in {own}; --segments fresh creates further segments.
+   Only the commits printed there count. --method and --segments select the writes; fdatasync into a recycled segment
+   is PostgreSQL's default. The writer fills 16 MiB in {own}; --segments fresh creates further segments.
 
 2. After a minute of load, cut the power: pull the plug, or switch the outlet off. A reset, a soft power-off or
-   killing a virtual machine shows less: the disks keep power, and so their caches.
-   Behind a RAID controller with a battery, leave the power off for some minutes, which tests
+   killing a virtual machine proves less, because the disks and their caches keep power.
+   Behind a RAID controller with a battery, leave the power off for some minutes to test
    the battery too.
 
 3. When the host is up again, with the file system mounted as before:
      {read} > survived.log
 
-4. Anywhere:
+4. On any host:
      walwise drill check acknowledged.log survived.log --record drills.json
-   Exit code 0: nothing was lost. 3: commits were lost. With that record, on this host,
+   Exit code 0: no commit was lost. 3: commits were lost. On this host, the command
      {check}
-   reports *proven by drill* where only a test can show it, as long as the stack below {shown} is unchanged.
+   then uses the record and reports *proven by drill* where only a test can show durability,
+   as long as the stack below {shown} is unchanged.
 
-5. Before the next round, remove what was written: {clear}
-   One round without loss shows little, as the cache may have been empty by chance: do twenty.
+5. Before the next round, remove the written data: {clear}
+   One round without loss proves little, because the cache may have been empty by chance. Do twenty.
 "
     ))
 }
@@ -344,8 +343,8 @@ fn run_write(args: &DrillWrite) -> ExitResult {
     let mut stdout = io::stdout().lock();
     let control = listener.cancel_handle();
     let mut tell = |number: Option<u64>| {
-        // Writing to a full pipe would block the end of the drill. A commit that was not printed
-        // does not count as acknowledged.
+        // A write to a full pipe would block, so that no signal could end the drill. A commit
+        // counts as acknowledged only once it is printed.
         while !out::stdout_is_writable() {
             if control.is_cancelled() {
                 return Ok(());
@@ -362,7 +361,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
     match (done, listener.stop()) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
-            // If the reader has exited, this line cannot be written.
+            // A write error is ignored, because the reader of standard output may have exited.
             if out::stdout_is_writable() {
                 let _ = writeln!(stdout, "{STOPPED_LINE}").and_then(|()| stdout.flush());
             }
@@ -389,7 +388,7 @@ fn run_read(directory: &Path) -> ExitResult {
     )
 }
 
-/// The id of the current boot; empty if it cannot be read.
+/// Returns the id of the current boot; empty if the id cannot be read.
 fn boot_id() -> String {
     let answer = LiveHost::new().ask(&Question::Read("/proc/sys/kernel/random/boot_id".into()));
     answer
@@ -407,7 +406,7 @@ fn stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
 
 fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     let wish = OutputOptions {
-        existing: ExistingFile::Continued,
+        existing: ExistingFilePolicy::Continued,
         ..OutputOptions::default()
     };
     let recorded = record
@@ -445,7 +444,7 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     Ok(exit_code(&outcome, no_cut))
 }
 
-/// 3 if commits were lost, 5 if nothing was proven, 0 if every commit survived a power cut.
+/// Returns 3 if commits were lost, 5 if nothing was proven, 0 if every commit survived a power cut.
 fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     match (outcome.lost_count(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
@@ -476,9 +475,9 @@ fn drill_summary(
         (0, ..) => {
             "no commit was acknowledged, so nothing is proven; run the writer longer".to_owned()
         }
-        (_, 0, Some(why)) => format!("none is lost, but that proves nothing: {why}"),
+        (_, 0, Some(why)) => format!("none was lost, but this proves nothing: {why}"),
         (_, 0, None) => format!(
-            "none is lost: proven by drill on {}, once",
+            "none was lost: proven by one drill on {}",
             date_part(&survived.when)
         ),
         (_, count, _) => {
@@ -491,15 +490,15 @@ fn drill_summary(
             });
             let shown = shown.collect::<Vec<_>>().join(", ");
             let more = if lost.len() > 10 { ", and more" } else { "" };
-            format!(
-                "{count} are LOST, numbers {shown}{more}: commits reported as durable there are not"
-            )
+            let were = if count == 1 { "was" } else { "were" };
+            format!("{count} {were} LOST, although reported as durable: numbers {shown}{more}")
         }
     };
     let directory = display_safe(directory.as_bytes());
     format!(
-        "Drill {run:016x} of {directory}, started {when}, read {}: {method} into {segments} segments.\n\
-         {acknowledged} commits were acknowledged; of the {examined} that could be checked, {says}.\n",
+        "Drill {run:016x} of {directory}, started {when}, read back {}: {method} into {segments} segments.\n\
+         {acknowledged} commits were acknowledged, and {examined} of them could be checked; \
+         {says}.\n",
         survived.when
     )
 }
@@ -576,7 +575,7 @@ mod tests {
                 .unwrap()
                 .contains("ssh HOST 'walwise drill write /srv/pg-15' |")
         );
-        // Two shells parse the command, one on each machine.
+        // Two shells parse the command, one on each machine, so the path is quoted twice.
         assert!(
             told("/srv/a b")
                 .unwrap()

@@ -1,10 +1,7 @@
-//! Examples and notes of every command, in one place for `--help` and the manual pages.
-//!
-//! Tests check that every command has examples, and that each can be typed as it stands.
+//! Examples in the help of every command. Tests check that each example is a valid command line.
 
 use std::fmt::Write as _;
 
-/// Appended to the help of a command.
 pub struct Examples {
     /// The command without `walwise`, such as `rules list`.
     pub command: &'static str,
@@ -16,11 +13,10 @@ pub struct Examples {
 
 const EXIT_CODES: (&str, &str) = (
     "Exit codes",
-    "0 nothing found at or above --fail-on, 3 a critical finding, 4 a warning, 5 undecided. Always: 2 wrong use or an \
-     unusable input, 128 + n on a signal, 1 any other error.",
+    "0 for nothing found at or above --fail-on, 3 for a critical finding, 4 for a warning, 5 for undecided. \
+     With any --fail-on: 2 for wrong usage or unusable input, 128 + n for signal n, 1 for any other error.",
 );
 
-/// Examples of every command, in the order of the commands in the help.
 pub const ALL: &[Examples] = &[
     Examples {
         command: "",
@@ -31,7 +27,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check /srv/pgdata",
-                "verdict, measurement and plan of one directory",
+                "verdict, measurement and plan for one directory",
             ),
             (
                 "walwise check --format json > report.json",
@@ -43,7 +39,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise upgrade --kernel 6.12 --os rhel10",
-                "what an upgrade changes, blockers first",
+                "changes caused by an upgrade, blockers first",
             ),
             (
                 "walwise capture > db7.host",
@@ -61,7 +57,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check /srv/pgdata --only plan",
-                "what to do, with every command",
+                "the plan, with every command",
             ),
             (
                 "walwise check /srv/pgdata --save",
@@ -73,31 +69,31 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise check --no-probe --format nagios",
-                "for Nagios and Icinga: one line, and their exit codes",
+                "one status line, and an exit code for Nagios or Icinga",
             ),
             (
                 "walwise check --mysql-defaults /srv/db/my.cnf",
-                "a stopped MariaDB or MySQL, as it would start with this file",
+                "a stopped MariaDB or MySQL server, configured by this file",
             ),
             (
                 "walwise check /dev/sdb --fs xfs --format script",
-                "a free disk: the script that creates and mounts XFS",
+                "a script that creates and mounts XFS on a free disk",
             ),
             (
                 "walwise check /dev/sdb --trial trial.json",
-                "let a trial of this disk choose the file system",
+                "use a trial of this disk to choose the file system",
             ),
             (
                 "walwise check --assume kernel.release=6.18",
-                "what would differ with another kernel",
+                "differences with another kernel",
             ),
             (
                 "walwise check --assume controller.battery@sda=failed",
-                "what would differ if the battery of that disk's controller failed",
+                "differences if the battery of that disk's controller failed",
             ),
             (
                 "walwise check --assume device.drive_cache@sda=off",
-                "what would differ if that disk's volatile cache were off",
+                "differences if that disk's volatile cache were off",
             ),
         ],
         notes: &[
@@ -124,7 +120,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise upgrade --os rhel10 --host db7.host",
-                "a capture, as if it ran RHEL 10 with its kernel",
+                "a captured host, as if it ran RHEL 10 and its kernel",
             ),
             (
                 "walwise upgrade --kernel 6.18 --xfsprogs 6.18",
@@ -133,8 +129,8 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[(
             "Exit codes",
-            "0 no blocker at or above --fail-on, 3 critical, 4 warning, 5 undecided. Improvements do not \
-             count. Existing problems count only if they affect the next boot.",
+            "0 for no blocker at or above --fail-on, 3 for critical, 4 for warning, 5 for undecided. \
+             Improvements do not count. Existing problems count only if they affect the next boot.",
         )],
     },
     Examples {
@@ -167,7 +163,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise probe --import pg_test_fsync.txt",
-                "figures measured elsewhere, in the same layout",
+                "show figures from another tool in walwise's layout",
             ),
         ],
         notes: &[],
@@ -199,10 +195,11 @@ pub const ALL: &[Examples] = &[
         notes: &[
             (
                 "What it does",
-                "a trial in a directory writes one unnamed loop file there. It creates each file system as `walwise \
-                 check` advises, and mounts it in its own namespace. It measures commits in blocks, each in a \
-                 new random order. A signal, or q on the screen, ends the trial; the report shows what the last \
-                 interim analysis supports. The loop file is deleted when the trial ends.",
+                "a trial in a directory writes one unnamed loop file there. The trial creates each file system as \
+                 `walwise check` recommends, and mounts it in a private mount namespace. Commits are measured in \
+                 blocks, each with the candidates in a new random order. A signal, or q on the screen, ends the trial; \
+                 the report then shows the result of the last interim analysis. The loop file is deleted when the \
+                 trial ends.",
             ),
             (
                 "On a spare disk",
@@ -211,8 +208,9 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "Use of the result",
-                "`walwise check --trial FILE` reads the record or the HTML page. The result counts as measured on this \
-                 disk if serial number or WWN, firmware, kernel and storage stack are the same.",
+                "`walwise check --trial FILE` reads the record or the HTML page. The result is treated as \
+                 measured on this disk if serial number or WWN, firmware, kernel and storage stack are the \
+                 same.",
             ),
         ],
     },
@@ -221,7 +219,7 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise drill /srv/test",
-                "print the instructions, write nothing",
+                "print the instructions; nothing is written",
             ),
             (
                 "walwise drill check acknowledged.log survived.log",
@@ -235,7 +233,7 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise drill write /srv/test",
-                "commit until power is cut; save the output on another host",
+                "commit until the power is cut; save the output on another host",
             ),
             (
                 "walwise drill write /srv/test --method open_datasync --segments fresh",
@@ -257,7 +255,7 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise drill check acknowledged.log survived.log",
-                "exit code 3: commits were lost, 5: nothing proven",
+                "exit code 3: commits were lost; 5: nothing was proven",
             ),
             (
                 "walwise drill check acknowledged.log survived.log --record drills.json",
@@ -297,7 +295,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise rules list --settings",
-                "the settings that rules can advise",
+                "the settings that rules can recommend",
             ),
         ],
         notes: &[],
@@ -323,11 +321,11 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise explain barrier.ext4-off /srv/pgdata",
-                "the condition of the rule with the readings for this directory",
+                "the condition of the rule, with the values read for this directory",
             ),
             (
                 "walwise explain barrier.ext4-off --host db7.host",
-                "the condition of the rule for every file system of a captured host",
+                "the same condition for every file system on a captured host",
             ),
         ],
         notes: &[],
@@ -337,7 +335,7 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise capture > db7.host",
-                "this host as masked text: check it before you share it",
+                "this host as masked text: check the file before you share it",
             ),
             (
                 "walwise capture /srv/pgdata --output db7.host",
@@ -345,7 +343,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "walwise capture --output db7.host --output-mode 0640",
-                "a capture that the group of the file can read",
+                "a capture that the file's group can read",
             ),
         ],
         notes: &[
@@ -356,17 +354,19 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "Masked",
-                "serial numbers, UUIDs, world-wide names, names of hosts, users, databases and roles, sources of mounts without \
-                 a device, IPv4, IPv6 and Ethernet addresses, and identifiers of containers. Each value gets one mask \
-                 everywhere, also inside paths, labels and volume names, so references still match.",
+                "serial numbers, UUIDs and world-wide names; names of hosts, users, databases and roles; mount sources that are \
+                 not devices; IPv4, IPv6 and Ethernet addresses; container IDs. Each value gets the same mask \
+                 everywhere, including inside paths, labels and volume names, so that references still \
+                 match.",
             ),
             (
                 "Not masked",
                 "paths, labels, and names of volumes, pools and settings, unless they contain a masked value; system and server \
                  accounts, such as postgres; models, firmware, versions, sizes, mount options, user and process ids. \
-                 Outside their usual places, serial numbers under six characters, names under three characters, and \
-                 common words, such as a host called data, stay. The domain of a host stays if only its bare name is \
-                 known. --no-mask masks nothing. No capture contains passwords, masked or not.",
+                 Outside their usual places, serial numbers under six characters and names under three are not \
+                 masked. Nor are common words used as names, such as a host called data. A host's domain is \
+                 not masked if only the short host name is known. --no-mask masks nothing. No capture contains \
+                 passwords, masked or not.",
             ),
         ],
     },
@@ -412,7 +412,6 @@ pub fn examples_for(command: &str) -> Option<&'static Examples> {
     ALL.iter().find(|examples| examples.command == command)
 }
 
-/// The end of a command's help. Examples take two lines each, so they fit an 80-column terminal.
 pub fn examples_help(command: &str) -> String {
     let Some(examples) = examples_for(command) else {
         return String::new();

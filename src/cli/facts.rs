@@ -1,5 +1,3 @@
-//! `walwise facts`: prints the facts that were read, and their sources.
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -27,7 +25,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     if let (Some(target), Some(other)) = (&target, &others) {
         let [target, other] = [target, other].map(|path| text::display_safe(path_bytes(path)));
         return Err(CliError::Usage(format!(
-            "name one directory or device: {target} or {other}"
+            "name one directory or device, not both {target} and {other}"
         )));
     }
     if let Some(key) = keys
@@ -62,7 +60,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     }
 }
 
-/// Whether a word is a path: fact names have no slash.
+/// Whether the argument is a path. Names of facts never contain a slash.
 fn is_path(word: &str) -> bool {
     word.contains('/') || [".", ".."].contains(&word)
 }
@@ -81,7 +79,6 @@ fn matching_rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
         .collect()
 }
 
-/// The facts of every subject as text, split into chunks for printing.
 fn fact_listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
     let subjects: Vec<&Subject> = facts.all_subjects().collect();
     let mut pieces = parallel::map_chunks(&subjects, |subjects| {

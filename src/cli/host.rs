@@ -1,5 +1,3 @@
-//! Opens the host or capture that a command reads, and the records of drills and trials.
-
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +19,6 @@ use crate::trial::TrialRecord;
 
 const LARGEST_CAPTURE: u64 = crate::limits::CAPTURE as u64;
 
-/// Size limit of a drill or trial record, in bytes.
 const LARGEST_RECORD: u64 = 16 << 20;
 
 pub(super) fn open_host(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
@@ -41,8 +38,8 @@ fn path_error(what: &str, path: &Path, error: &io::Error) -> CliError {
     ))
 }
 
-/// The target as collectors need it: absolute, but not resolved, because a link may lead onto a
-/// mount that hangs.
+/// Makes the target absolute, as collectors require. Symbolic links are not resolved, because they
+/// may lead to a mount that hangs.
 pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     let Some(target) = target else {
         return Ok(None);
@@ -51,7 +48,8 @@ pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, Cl
     Ok(Some(path))
 }
 
-/// The target's path on the host: a capture may have masked a part of it.
+/// Returns the target's path on the host. In a masked capture, parts of the path may have other
+/// names; it is an error if several masked paths match.
 pub(super) fn possibly_masked_path(
     host: &dyn Host,
     target: Option<&Path>,
@@ -117,7 +115,7 @@ fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<DrillRecord, CliError
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 
-/// Each record comes with its display-safe file name.
+/// Reads the records of trials, each with the display-safe name of its file.
 fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
     files
         .iter()
@@ -133,8 +131,8 @@ fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, C
 /// Reads a trial record, or the HTML page that embeds one.
 fn read_trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     let mut text = String::new();
-    // Reading from memory cannot fail, and the document is already UTF-8.
     let document = read_text_file(path, LARGEST_RECORD)?;
+    // Reading from memory cannot fail, and the document is already UTF-8.
     let _ = ReportReader::new(document.as_bytes()).read_to_string(&mut text);
     TrialRecord::parse(&text).map_err(|says| {
         CliError::Usage(text::display_safe(
@@ -147,12 +145,10 @@ pub(super) fn read_text_file(path: &Path, largest: u64) -> Result<String, CliErr
     read_file_bytes(path, largest).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a file named by the user; fails beyond `largest` bytes.
 fn read_file_bytes(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
     input::read_bytes(path, largest).map_err(|e| path_error("use", path, &e))
 }
 
-/// Reads the host again under assumptions; the error lists all mistakes at once.
 pub(super) fn read_hypothesis(
     texts: &[String],
     session: &Session,
@@ -164,12 +160,11 @@ pub(super) fn read_hypothesis(
     let supposed = assume::parse_assumptions(texts, &session.facts)
         .and_then(|all| session.evaluate_assumptions(&all, host, &request));
     supposed.map_err(|mistakes| match mistakes.as_slice() {
-        [one] => CliError::Usage(format!("cannot assume that: {one}")),
-        several => CliError::Usage(format!("cannot assume that:\n  {}", several.join("\n  "))),
+        [one] => CliError::Usage(format!("invalid assumption: {one}")),
+        several => CliError::Usage(format!("invalid assumptions:\n  {}", several.join("\n  "))),
     })
 }
 
-/// Opens a host and reads its facts; shows progress on a terminal.
 pub(super) fn open_session(
     from: &HostArgs,
     target: Option<&Path>,
@@ -179,7 +174,8 @@ pub(super) fn open_session(
     read_session(host.as_ref(), from, target, rules)
 }
 
-/// Like [`open_session`], under assumptions; assumed facts and their consequences are marked.
+/// Reads the host and applies assumptions. Assumed facts, and facts that change with them, are
+/// marked as assumed.
 pub(super) fn open_session_assuming(
     from: &HostArgs,
     target: Option<&Path>,
@@ -196,8 +192,8 @@ pub(super) fn open_session_assuming(
 }
 
 impl HostArgs {
-    /// The options that commands in a report repeat, display-safe. A stream becomes `FILE`, because
-    /// a stream cannot be read twice.
+    /// Lists the options that commands in a report repeat, with display-safe file names. A stream
+    /// becomes `FILE`, because a stream cannot be read twice.
     pub(super) fn repeatable_options(&self) -> Vec<RunOption> {
         let Self {
             host,
@@ -236,7 +232,6 @@ impl HostArgs {
     }
 }
 
-/// Reads the facts of an open host; shows progress on a terminal.
 pub(super) fn read_session(
     host: &dyn Host,
     from: &HostArgs,

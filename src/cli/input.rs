@@ -1,8 +1,8 @@
-//! Reads files named by the user in a subprocess, so that walwise exits even if a file system
+//! A subprocess reads the files that the user named, so that walwise exits even if a file system
 //! hangs.
 //!
 //! In the subprocess, [`super::input_file`] decides what may be opened and for how long a pipe may
-//! be silent. A subprocess that hangs longer is abandoned.
+//! be silent. A subprocess that does not answer within [`MESSAGE_TIMEOUT`] is killed.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
@@ -18,16 +18,18 @@ use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subproces
 
 #[derive(Serialize, Deserialize)]
 enum InputRequest {
-    /// The content of a file of at most this many bytes.
+    /// Path, accepted kinds, and size limit in bytes.
     File(Bytes, InputKinds, u64),
     Names(Bytes),
-    /// The rules of this machine, and those in a directory if named.
+    /// The rules of this machine, and those in the named directory, if any.
     Rules(Option<Bytes>),
     RuleFiles(Vec<Bytes>),
 }
 
-/// An errno, and a sentence if the error is walwise's own. A failure is sent instead of the first
-/// reply, which reports that the file is open, or instead of a chunk. An empty chunk ends the file.
+/// A read error: an errno, and a sentence for an error that walwise itself detects.
+///
+/// The child sends a failure instead of a chunk, or instead of the first reply, which reports that
+/// the file is open. An empty chunk ends the file.
 #[derive(Serialize, Deserialize)]
 struct ReadFailure(i32, String);
 
@@ -39,14 +41,14 @@ const MESSAGE_TIMEOUT: Duration = RECV_TIMEOUT.saturating_add(Duration::from_sec
 /// Time limit for one child in total, which also ends a slow trickle of bytes.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The content of a file or pipe; fails if the file has more than `largest` bytes.
+/// Reads a file or pipe; fails if it has more than `largest` bytes.
 pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, largest)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Opens a file or pipe for reading; a read fails beyond `largest` bytes.
+/// Opens a file or pipe for reading; a read beyond `largest` bytes fails.
 pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     ReplyStream::open(&InputRequest::File(
         path.into(),
@@ -55,12 +57,11 @@ pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     ))
 }
 
-/// Opens a regular file that walwise wrote earlier.
 pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     ReplyStream::open(&InputRequest::File(path.into(), InputKinds::Files, largest))
 }
 
-/// The UTF-8 names in a directory.
+/// Lists the names in a directory; names that are not UTF-8 are skipped.
 pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
     read_json(&InputRequest::Names(directory.into()))
 }
@@ -84,14 +85,13 @@ fn read_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
 }
 
 struct ReplyStream {
-    /// `None` once the answer is complete.
+    /// The reading subprocess; `None` once the answer is complete.
     child: Option<Subprocess>,
     time_left: Duration,
     received: VecDeque<u8>,
 }
 
 impl ReplyStream {
-    /// Sends the request; fails if the file cannot be opened.
     fn open(request: &InputRequest) -> io::Result<Self> {
         let child = Subprocess::spawn(Role::FileReader, request)?;
         let mut answer = Self {
@@ -115,7 +115,7 @@ impl ReplyStream {
                 RecvError::Timeout => {
                     let says = if self.time_left < MESSAGE_TIMEOUT {
                         format!(
-                            "not complete after {} s; name a complete file",
+                            "the input is not complete after {} s; name a complete file",
                             READ_TIMEOUT.as_secs()
                         )
                     } else {
@@ -124,7 +124,7 @@ impl ReplyStream {
                     io::Error::new(ErrorKind::TimedOut, says)
                 }
                 RecvError::Closed => {
-                    io::Error::other("the reading process ended without an answer")
+                    io::Error::other("the process that reads the input ended unexpectedly")
                 }
             })?;
         self.time_left = self.time_left.saturating_sub(begun.elapsed());
@@ -190,7 +190,6 @@ impl From<&io::Error> for ReadFailure {
     }
 }
 
-/// Keeps the error kind with the sentence.
 impl From<ReadFailure> for io::Error {
     fn from(ReadFailure(number, sentence): ReadFailure) -> Self {
         let error = Self::from_raw_os_error(number);
@@ -214,7 +213,6 @@ fn list_names(directory: &Path) -> io::Result<Vec<String>> {
         .collect())
 }
 
-/// Reports that the file is open, then sends its chunks.
 fn send_file(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
     channel.send(&Ok::<_, ReadFailure>(()))?;
     let mut piece = vec![0; CHUNK_BYTES];

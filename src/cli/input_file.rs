@@ -1,9 +1,6 @@
-//! Opens a file named by the user for reading: a regular file or a pipe, with limits on size and
-//! silence.
-//!
-//! The path is opened with `O_PATH` and checked first, because opening a device can have effects,
-//! such as rewinding a tape. This code runs in the child of [`super::input`], because a file system
-//! may hang.
+//! Opens an input file in the child of [`super::input`], because a file system may hang. The path
+//! is first opened with `O_PATH` to check its file type, because opening a device can have effects,
+//! such as rewinding a tape.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -19,17 +16,17 @@ use serde::{Deserialize, Serialize};
 use crate::subprocess::RECV_TIMEOUT;
 use crate::text;
 
-/// Name that stands for standard input.
-const STDIN: &str = "-";
+const STDIN_NAME: &str = "-";
 
 /// Directories of a process's own descriptors (proc_pid_fd(5)).
 const DESCRIPTOR_DIRECTORIES: [&str; 3] = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
 
-const MOST_NAMES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum InputKinds {
-    /// Only a regular file, for names that a directory or walwise chose.
+    /// Only regular files, for paths that the user did not type, such as entries of a rule
+    /// directory.
     Files,
     /// Also a pipe, such as a shell's `<(...)`, and standard input as `-`.
     FilesAndPipes,
@@ -44,10 +41,8 @@ pub(super) struct InputFile {
 }
 
 impl InputFile {
-    /// Opens a file of at most `largest` bytes. For a wrong kind or size, the error says what to
-    /// use instead.
     pub fn open(path: &Path, kinds: InputKinds, largest: u64) -> io::Result<Self> {
-        if kinds == InputKinds::FilesAndPipes && path == Path::new(STDIN) {
+        if kinds == InputKinds::FilesAndPipes && path == Path::new(STDIN_NAME) {
             let stdin = io::stdin().as_fd().try_clone_to_owned()?;
             check_kind(&stdin, kinds, largest)?;
             return Ok(Self {
@@ -76,8 +71,9 @@ impl InputFile {
         })
     }
 
-    /// Waits until a read does not block. A fifo that has no writer yet does not count as ended.
-    fn wait_readable(&self, deadline: Instant) -> io::Result<()> {
+    /// Waits until a read does not block, at most until `deadline`. This includes the wait for the
+    /// first writer of a fifo.
+    fn wait_until_readable(&self, deadline: Instant) -> io::Result<()> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -87,14 +83,15 @@ impl InputFile {
                     ""
                 };
                 let says = format!(
-                    "no{more} data came through this pipe within {} s; write the data to a file and name the file",
+                    "no{more} data arrived through this pipe within {} s; save the data to a file \
+                     and name the file",
                     RECV_TIMEOUT.as_secs()
                 );
                 return Err(io::Error::new(ErrorKind::TimedOut, says));
             }
             let mut waiting = [PollFd::new(self.file.as_fd(), PollFlags::POLLIN)];
-            // The wait is at least 1 ms, because 0 ms for the last fraction of a millisecond would
-            // be a busy loop.
+            // The timeout is at least 1 ms: rounding the last fraction of a millisecond down to 0
+            // would make a busy loop.
             let patience = u16::try_from(left.as_millis()).unwrap_or(u16::MAX).max(1);
             match poll(&mut waiting, PollTimeout::from(patience)) {
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}
@@ -107,14 +104,15 @@ impl InputFile {
 
 impl Read for InputFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // One byte more distinguishes a larger file from one that ends at the limit.
+        // Reading one byte more than the limit distinguishes a larger file from one that ends at
+        // the limit.
         let room = usize::try_from(self.bytes_left.saturating_add(1))
             .unwrap_or(usize::MAX)
             .min(buffer.len());
         let buffer = buffer.get_mut(..room).unwrap_or_default();
         let deadline = Instant::now() + RECV_TIMEOUT;
         let count = loop {
-            self.wait_readable(deadline)?;
+            self.wait_until_readable(deadline)?;
             match self.file.read(buffer) {
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
@@ -129,8 +127,8 @@ impl Read for InputFile {
     }
 }
 
-/// Rewrites the path of a descriptor, such as `<(...)` of a shell, to that descriptor of the parent
-/// process. This process does not inherit the parent's descriptors.
+/// Rewrites the path of a descriptor, as a shell passes it for `<(...)`, to the same descriptor of
+/// the parent process. This process does not inherit the parent's descriptors.
 fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
     let number = |directory: &&str| {
         path.strip_prefix(directory)
@@ -148,7 +146,6 @@ fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-/// Refuses everything but a regular file of at most `largest` bytes or, if allowed, a pipe.
 fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()> {
     let wanted = match kinds {
         InputKinds::Files => "name a regular file",
@@ -183,13 +180,13 @@ fn too_large_error(largest: u64) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, says)
 }
 
-/// The entries of a directory; fails above [`MOST_NAMES`], because a partial list misleads.
+/// Lists a directory. Fails above [`MAX_ENTRIES`] names, because a partial list misleads.
 pub(super) fn directory_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
-        if paths.len() == MOST_NAMES {
+        if paths.len() == MAX_ENTRIES {
             return Err(io::Error::other(format!(
-                "it has more than {MOST_NAMES} entries"
+                "it has more than {MAX_ENTRIES} entries"
             )));
         }
         paths.push(entry?.path());

@@ -20,7 +20,7 @@ use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{CachingHost, Host, path_bytes};
 use crate::measure::{Progress, measurement_sentence};
-use crate::output::{Destination, ExistingFile, OutputError, OutputOptions};
+use crate::output::{Destination, ExistingFilePolicy, OutputError, OutputOptions};
 use crate::probes::{self, CancelHandle, ProbePlan};
 use crate::report::{Format, Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
@@ -59,7 +59,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     if terminal && out::terminal_is_dumb() {
         out::print_notice(
-            "TERM=dumb: this terminal cannot show the screens, so this is the text report",
+            "TERM=dumb: this terminal cannot show the screens, so walwise prints the text report",
         );
     }
     if !terminal || out::terminal_is_dumb() {
@@ -97,7 +97,6 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     }
 }
 
-/// How to draw on this terminal; `ascii` is the command-line option.
 pub(super) fn screen_options(ascii: bool) -> tui::ScreenOptions {
     tui::ScreenOptions {
         colour: out::allows_colour(),
@@ -106,8 +105,8 @@ pub(super) fn screen_options(ascii: bool) -> tui::ScreenOptions {
     }
 }
 
-/// Whether the working directory has an entry of this name. The directory is listed instead of
-/// calling stat, because the entry itself may be on a file system that hangs.
+/// Whether the working directory has, or may have, an entry of this name. The directory is listed
+/// instead of calling stat, because the entry itself may be on a file system that hangs.
 fn exists_in_working_dir(word: &Path) -> bool {
     let Some(name) = word.file_name() else {
         return true;
@@ -125,14 +124,14 @@ fn probe_confirmation_text(plan: &ProbePlan) -> Vec<String> {
     }
     vec![
         format!("The measurement {}.", plan.announcement),
-        format!("It compares {}.", methods.join(", ")),
-        "It ends early when the result is clear; press c to stop and keep the results so far. The scratch \
-         directory is always removed."
+        format!("The measurement compares {}.", methods.join(", ")),
+        "The measurement ends early when the result is clear; press c to stop and keep the results so far. The \
+         scratch directory is always removed."
             .to_owned(),
     ]
 }
 
-/// The path for a typed name; `~/` is the home directory, as in a shell.
+/// Turns a typed name into an absolute path. `~/` stands for `HOME` if that is an absolute path.
 fn typed_save_path(name: &str) -> Result<PathBuf, String> {
     let name = name.trim();
     let home = env::var_os("HOME")
@@ -150,7 +149,8 @@ fn typed_save_path(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Whether the terminal is in tmux. sudo drops the variable TMUX, but keeps TERM.
+/// Whether the terminal is tmux. TERM is checked as well, because sudo drops the variable TMUX but
+/// keeps TERM.
 fn in_tmux() -> bool {
     let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
     typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
@@ -165,16 +165,15 @@ struct AppWorker {
     probe_error: Mutex<Option<String>>,
 }
 
-/// The session and its host. Cached answers ensure that assumptions are judged over the answers of
-/// the first reading.
+/// `machine` caches the answers from which `session` was read, so that assumptions are evaluated
+/// over the same answers.
 struct LoadedHost {
     session: Session,
     machine: CachingHost<Box<dyn Host + Send>>,
 }
 
 impl AppWorker {
-    /// Applies a function to the loaded session; fails before the first reading.
-    fn with_loaded<T>(
+    fn with_loaded_host<T>(
         &self,
         act: impl FnOnce(&mut LoadedHost) -> Result<T, String>,
     ) -> Result<T, String> {
@@ -183,7 +182,7 @@ impl AppWorker {
     }
 
     fn report(&self) -> Result<Report, String> {
-        let mut report = self.with_loaded(|looked| Ok(looked.session.report()))?;
+        let mut report = self.with_loaded_host(|looked| Ok(looked.session.report()))?;
         let failed = self
             .probe_error
             .lock()
@@ -203,9 +202,9 @@ impl AppWorker {
     }
 
     fn probe_plan(&self, target: &Subject) -> Result<ProbePlan, String> {
-        self.with_loaded(|LoadedHost { session, .. }| {
+        self.with_loaded_host(|LoadedHost { session, .. }| {
             if !session.live {
-                return Err("a capture cannot be measured, only the host itself".to_owned());
+                return Err("only the host itself can be measured, not a capture".to_owned());
             }
             let (facts, _) = session.conclusions();
             if !session::measurable_targets(&facts).contains(target) {
@@ -239,7 +238,8 @@ impl Worker for AppWorker {
                 return;
             }
             shown = Some(now);
-            // The session has no rules, because rules are evaluated only once everything was read.
+            // The session has no rules, because rules are evaluated only after all facts have been
+            // read.
             let session = Session::new(facts.clone(), RuleSet::default(), live);
             progress(JobProgress::Report(Box::new(session.report())));
         };
@@ -275,7 +275,7 @@ impl Worker for AppWorker {
         let mut tell = |now: &Progress| progress(JobProgress::Probing(Box::new(now.clone())));
         let outcome = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
-            // An empty measurement must not replace an earlier one.
+            // A measurement without a completed round must not replace an earlier one.
             Ok(measurement) if !measurement.has_rounds() => {
                 return Err(measurement_sentence(&measurement, None));
             }
@@ -292,7 +292,7 @@ impl Worker for AppWorker {
             }
         };
         self.set_probe_error(failed);
-        self.with_loaded(|LoadedHost { session, .. }| {
+        self.with_loaded_host(|LoadedHost { session, .. }| {
             session.measurements.insert(target.clone(), measurement);
             Ok(())
         })?;
@@ -304,13 +304,15 @@ impl Worker for AppWorker {
         target: &Subject,
         filesystem: Option<NewFilesystem>,
     ) -> Result<Report, String> {
-        self.with_loaded(|looked| looked.session.choose_filesystem(target, filesystem))?;
+        self.with_loaded_host(|looked| looked.session.choose_filesystem(target, filesystem))?;
         self.report()
     }
 
     fn raw_lines(&self, source: &Source, value: &str) -> Vec<String> {
-        self.with_loaded(|looked| Ok(session::raw_answer_lines(&looked.machine, source, value)))
-            .unwrap_or_default()
+        self.with_loaded_host(|looked| {
+            Ok(session::raw_answer_lines(&looked.machine, source, value))
+        })
+        .unwrap_or_default()
     }
 
     fn render_document(&self, format: Format) -> Result<String, String> {
@@ -327,9 +329,9 @@ impl Worker for AppWorker {
         let path = typed_save_path(name)?;
         let shown = display_safe(path_bytes(&path));
         let existing = if replace {
-            ExistingFile::Replaced
+            ExistingFilePolicy::Replaced
         } else {
-            ExistingFile::Kept
+            ExistingFilePolicy::Kept
         };
         let wish = OutputOptions {
             existing,
@@ -349,7 +351,7 @@ impl Worker for AppWorker {
     }
 
     fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String> {
-        self.with_loaded(|LoadedHost { session, machine }| {
+        self.with_loaded_host(|LoadedHost { session, machine }| {
             let one = |one: &AssumedFact| {
                 assume::assumption_from_parts(&one.subject, one.fact, &one.value, &session.facts)
             };

@@ -1,5 +1,3 @@
-//! The only module that prints: to standard output, standard error, and files (written atomically).
-
 use std::borrow::Cow;
 use std::env;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -21,7 +19,6 @@ use crate::text;
 
 pub(super) type ExitResult = Result<u8, CliError>;
 
-/// Prints a value as JSON; a closed reader counts as success.
 pub(super) fn print_json(value: &impl Serialize) -> ExitResult {
     let mut stdout = BufWriter::new(io::stdout().lock());
     accept_broken_pipe(json::write_json(value, &mut stdout).and_then(|()| stdout.flush()))
@@ -39,7 +36,7 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
     }
 }
 
-/// Prints to standard output; a closed reader counts as success. Terminal control sequences are
+/// Prints to standard output; a closed pipe is not an error. Terminal control sequences are
 /// escaped, except colours if the terminal supports them.
 pub(super) fn print(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
@@ -55,10 +52,11 @@ pub(super) fn print(document: &str) -> ExitResult {
     )
 }
 
-/// Escapes everything between colour sequences (SGR, ECMA-48).
+/// Escapes control characters, as [`text::escape_lines`] does, but keeps colour sequences (SGR,
+/// ECMA-48).
 fn escape_between_colours(document: &str) -> Cow<'_, str> {
-    const BEGINS: &str = "\x1b[";
-    let mut pieces = document.split(BEGINS);
+    const COLOUR_BEGINS: &str = "\x1b[";
+    let mut pieces = document.split(COLOUR_BEGINS);
     let mut out = text::escape_lines(pieces.next().unwrap_or_default()).into_owned();
     for piece in pieces {
         let numbers = piece
@@ -66,8 +64,13 @@ fn escape_between_colours(document: &str) -> Cow<'_, str> {
             .take_while(|byte| matches!(byte, b'0'..=b'9' | b';'))
             .count();
         let (colour, rest) = match piece.split_at_checked(numbers + 1) {
-            Some((colour, rest)) if colour.ends_with('m') => ([BEGINS, colour].concat(), rest),
-            _ => (text::escape_display_unsafe(BEGINS).into_owned(), piece),
+            Some((colour, rest)) if colour.ends_with('m') => {
+                ([COLOUR_BEGINS, colour].concat(), rest)
+            }
+            _ => (
+                text::escape_display_unsafe(COLOUR_BEGINS).into_owned(),
+                piece,
+            ),
         };
         out += &colour;
         out += &text::escape_lines(rest);
@@ -75,25 +78,25 @@ fn escape_between_colours(document: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether standard output accepts a line within 50 ms; true if this cannot be determined.
+/// Whether standard output accepts a line within 50 ms. False if a signal interrupts the wait; true
+/// after any other error of poll(2).
 pub(super) fn stdout_is_writable() -> bool {
-    const MOMENT: u16 = 50;
+    const WAIT_MILLISECONDS: u16 = 50;
     let stdout = io::stdout();
     let mut waiting = [PollFd::new(stdout.as_fd(), PollFlags::POLLOUT)];
     !matches!(
-        poll(&mut waiting, PollTimeout::from(MOMENT)),
+        poll(&mut waiting, PollTimeout::from(WAIT_MILLISECONDS)),
         Ok(0) | Err(Errno::EINTR)
     )
 }
 
-/// The destination of a document, opened before anything is read or measured for the document.
 pub(super) enum OutputTarget {
     Printed,
     Written(Box<Destination>),
 }
 
 impl OutputTarget {
-    /// Opens the destination given by the options. `runs` makes the file an executable script.
+    /// Opens the output file, or chooses standard output; `runs` makes the file executable.
     pub(super) fn open(options: &OutputArgs, runs: bool) -> Result<Self, CliError> {
         match options
             .output
@@ -139,14 +142,13 @@ impl OutputTarget {
             Self::Written(found) => {
                 found
                     .commit(text::escape_lines(document).as_bytes())
-                    .context("the report was made but not saved")?;
+                    .context("the report was generated but not saved")?;
                 Ok(0)
             }
         }
     }
 }
 
-/// Colour and character set of standard output: colour only on a terminal.
 pub(super) fn line_style() -> LineStyle {
     let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
     LineStyle {
@@ -160,7 +162,6 @@ pub(super) fn allows_colour() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Opens a destination for a document; prints its warning.
 pub(super) fn open_destination(path: &Path, wish: OutputOptions) -> Result<Destination, CliError> {
     let found = Destination::open(path, wish).map_err(anyhow::Error::from)?;
     if let Some(says) = found.foreign_owner_notice() {
@@ -179,20 +180,19 @@ pub(super) fn print_error(sentence: &str) {
     );
 }
 
-/// Reports a side effect on standard error, so that the notice is not part of a printed document.
+/// Prints a notice to standard error, because a document may be printed to standard output.
 pub(super) fn print_notice(sentence: &str) {
     print_error(sentence);
 }
 
-/// Shows progress on standard error, replacing the previous line; an empty line clears it. For
-/// terminals only.
+/// Replaces the previous line on standard error; an empty line clears it. The terminal must support
+/// control sequences.
 pub(super) fn print_progress(line: &str) {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "\r\x1b[K{}", text::escape_display_unsafe(line));
     let _ = stderr.flush();
 }
 
-/// Whether progress can be shown: the terminal must be able to replace a line.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
 }

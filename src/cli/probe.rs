@@ -1,5 +1,3 @@
-//! `walwise probe`: measurements without advice. `check` shares [`measure`].
-
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -26,7 +24,6 @@ const DEFAULT_SECONDS: f64 = 10.0;
 /// Seconds per test, the default of `pg_test_fsync`.
 const PG_TEST_SECONDS: f64 = 5.0;
 
-/// Measures in the directory, if one is named; prints the result, then the imported figures.
 pub(super) fn run(args: &Probe) -> ExitResult {
     let imported = read_imports(&args.import)?;
     match &args.directory {
@@ -219,15 +216,15 @@ fn measurement_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) 
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. If a signal ends the plan, the second result is its
-/// number; the scratch directory is removed.
+/// Runs a plan, with progress on a terminal. The second result is the number of the signal that
+/// cancelled the measurement, if any.
 pub(super) fn run_probe_plan(
     plan: &ProbePlan,
 ) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = SignalListener::start()?;
     let show = out::stderr_is_terminal();
     // The announcement precedes every write, also without a terminal.
-    out::print_notice(&format!("it {}", plan.announcement));
+    out::print_notice(&format!("the measurement {}", plan.announcement));
     let mut phase = None;
     let mut tell = |progress: &Progress| {
         let is_news = phase.replace(progress.phase) != Some(progress.phase);

@@ -1,5 +1,3 @@
-//! Words of earlier versions that the command line no longer accepts, each with its replacement.
-
 use std::ffi::OsString;
 
 use clap::Error;
@@ -27,9 +25,9 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "ansible",
         "the format `ansible` was removed; use --format json",
     ),
-    ("--preset", "oltp", NO_SERVER),
-    ("trial", "--with", NO_SERVER),
-    ("trial", "--user", NO_SERVER),
+    ("--preset", "oltp", NO_SERVER_HINT),
+    ("trial", "--with", NO_SERVER_HINT),
+    ("trial", "--user", NO_SERVER_HINT),
     (
         "--candidates",
         "ext4-slowed",
@@ -44,12 +42,12 @@ const REMOVED: &[(&str, &str, &str)] = &[
     (
         "rules",
         "stale",
-        "`walwise rules stale` was removed; maintainers run `cargo xtask stale` in the source",
+        "`walwise rules stale` was removed; in the source tree, `cargo xtask stale` does the same",
     ),
     (
         "rules",
         "diff",
-        "`walwise rules diff` was removed; `cargo xtask diff` in the source compares two packs",
+        "`walwise rules diff` was removed; in the source tree, `cargo xtask diff` compares two sets of rules",
     ),
     (
         "generate",
@@ -68,10 +66,11 @@ const REMOVED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-const NO_SERVER: &str = "a trial no longer runs a database server; use --preset commits for a database's log, and pgbench or \
+const NO_SERVER_HINT: &str = "a trial no longer runs a database server; use --preset commits for a database's log, and pgbench or \
                          sysbench for transactions";
 
-/// The message for the word that clap rejected; `None` if walwise never accepted that word.
+/// Returns the message for a rejected word that an earlier version accepted. `None` unless
+/// [`REMOVED`] lists the word, and the arguments contain its option or command.
 pub(super) fn replacement_hint(error: &Error, arguments: &[OsString]) -> Option<&'static str> {
     let kinds = [
         ContextKind::InvalidValue,

@@ -22,18 +22,17 @@ use crate::text;
 
 const ROOT_STATE_DIRECTORY: &str = "/var/lib/walwise";
 
-/// The largest number of directories read for earlier latencies.
-const MAX_STORES: usize = 64;
+const MAX_DIRECTORIES: usize = 64;
 
-/// Length limit of the host and of the target within a file name.
+/// Length limit in characters, for the encoded host and for the encoded target.
 const MAX_NAME_LENGTH: usize = 100;
 
 pub(super) struct ReportStore {
     pub directory: PathBuf,
 }
 
-/// Commit latencies in the newest report of each target of this host. Unreadable reports are
-/// skipped with a warning.
+/// Returns the commit latencies in the newest saved reports of this host. At most
+/// [`MAX_DIRECTORIES`] report directories are read; an unreadable one causes a notice.
 pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
     let warn = |path: &Path, error: &io::Error| {
         out::print_notice(&format!(
@@ -75,7 +74,7 @@ pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
     names
         .iter()
         .filter(of_host)
-        .take(MAX_STORES)
+        .take(MAX_DIRECTORIES)
         .filter_map(open)
         .flat_map(latency::parse_latencies)
         .collect()
@@ -95,7 +94,7 @@ impl ReportStore {
             .facts
             .value(&Subject::host(), &host::NAME)
             .unwrap_or_else(|| "unknown".to_owned());
-        // In canonical form: without a trailing slash or `.` components.
+        // Removes trailing slashes and `.` components, so that each target has one directory.
         let target = absolute_path(target)?.map(|target| target.components().collect::<PathBuf>());
         let directory = state_directory(
             nix::unistd::geteuid().is_root(),
@@ -119,8 +118,8 @@ impl ReportStore {
         Ok(series::newest_document(&names).map(|name| self.directory.join(name)))
     }
 
-    /// Opens the destination of the next report and creates its directories. Committing the report
-    /// removes older ones beyond the limits.
+    /// Opens the file for the next report, and creates the directory if missing. Committing the
+    /// report removes older reports beyond the limits of [`series`].
     pub fn next_destination(&self) -> Result<Destination, CliError> {
         let path = self.directory.join(series::date_name(&session::now()));
         let missing = MissingDirectoryPolicy::Made(0o700);
@@ -134,7 +133,8 @@ impl ReportStore {
     }
 }
 
-/// The state directory. The specification demands that relative paths be ignored.
+/// Returns the directory for saved reports. Relative paths are ignored, as the XDG Base Directory
+/// Specification demands. `None` if no absolute path is left.
 fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     if root {
         return Some(PathBuf::from(ROOT_STATE_DIRECTORY));
@@ -149,7 +149,7 @@ fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) ->
         .map(|state| state.join("walwise"))
 }
 
-/// The directory name for a host and a target, such as `db7` or `db7@%2Fsrv%2Fpg`.
+/// Builds the directory name for a host and a target, such as `db7` or `db7@%2Fsrv%2Fpg`.
 fn directory_name(host: &str, target: Option<&Path>) -> String {
     let target = target
         .map(|target| format!("@{}", encode_name(path_bytes(target))))
@@ -212,7 +212,6 @@ mod tests {
         }
     }
 
-    /// Every host and target has a directory of its own, with a name that any file system accepts.
     #[test]
     fn names_of_files_are_told_apart() {
         let long = "/x".repeat(500);

@@ -1,8 +1,8 @@
-//! Rule files on disk: which directories and names count, and which files are usable.
+//! Finds rule files on disk, checks who may have written them, and reads them.
 //!
 //! This code runs in the child of [`super::input`], because a directory may be on a file system
-//! that hangs; [`super::rule_files`] sends the requests. A file in `/etc` counts only if root alone
-//! could have written it.
+//! that hangs; [`super::rule_files`] sends the requests. A file in `/etc` is used only if no user
+//! but root could have written it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -19,17 +19,16 @@ pub(super) const SYSTEM_RULES: &str = "/etc/walwise/rules.d";
 
 const MAX_RULE_FILE_BYTES: u64 = 1 << 20;
 
-/// The named rule files, or a sentence that explains why they are unusable.
 pub(super) type SelectionResult = Result<SelectedRuleFiles, String>;
 
 /// Rule files in the order in which they apply.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SelectedRuleFiles {
-    /// Files from walwise's own source, which replace the built-in ones.
+    /// Rule files of a walwise source tree; they replace the built-in ones.
     pub ours: Vec<RuleFile>,
-    /// Other files: first those of this machine, then the named ones.
+    /// Other rule files: first those of this machine, then those that the user named.
     pub users: Vec<RuleFile>,
-    /// Names of the files selected on the command line.
+    /// Names of the files that the user named, and of the files in directories that the user named.
     pub named: Vec<String>,
 }
 
@@ -81,7 +80,7 @@ pub(super) fn read_named_files(paths: &[PathBuf]) -> SelectionResult {
     Ok(together)
 }
 
-/// A file that exists next to rules only in walwise's own source.
+/// Path, relative to a rule file, of a file that only a walwise source tree contains.
 const SOURCE_MARKER: &str = "tables/validity.toml";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -92,7 +91,6 @@ pub(super) struct RuleFiles {
 }
 
 impl RuleFiles {
-    /// Reads the rules of this machine and those in `dir`, if named. The error is a sentence.
     pub(super) fn read_with_system_rules(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
@@ -114,20 +112,15 @@ impl RuleFiles {
             Ok(file) => self.files.push(file),
             Err(why) => self
                 .ignored
-                .push(format!("{why}; its rules are not in force")),
+                .push(format!("{why}; the rules in this file are not used")),
         }
     }
 }
 
-/// The rules of this machine; the directory may be absent.
 fn system_rule_files(dir: &Path) -> RuleFiles {
     let mut found = RuleFiles::default();
-    let not_used = |path: &Path, why: &str| {
-        format!(
-            "the rules in {} are not in force: {why}",
-            display_path(path)
-        )
-    };
+    let not_used =
+        |path: &Path, why: &str| format!("the rules in {} are not used: {why}", display_path(path));
     let listed = match ownership_objection(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
         Err(e) => Err(text::error_message(&e)),
@@ -151,12 +144,14 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
     found
 }
 
-/// Why users other than root may have written the path or its links; `None` if only root can.
+/// Returns the reason why users other than root may have written the file to which `path` resolves;
+/// `None` if only root could have written it.
 fn ownership_objection(path: &Path) -> io::Result<Option<String>> {
     host::untrusted_reason(&fs::canonicalize(path)?)
 }
 
-/// All `*.toml` files of a directory, by name; hidden files, such as editor backups, are skipped.
+/// Lists all `*.toml` files of a directory, by name; hidden files, such as editor backups, are
+/// skipped.
 fn toml_files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let hidden = |path: &Path| {
         path.file_name()

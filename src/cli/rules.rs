@@ -1,5 +1,3 @@
-//! `walwise rules`: lists, shows and checks rules.
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -52,11 +50,10 @@ struct RuleFileSummary {
 }
 
 impl RuleFileSummary {
-    /// Text such as `3 rules, 1 with another level, 2 switched off`.
     fn summary(&self) -> String {
         let mut words = format!("{} rules", self.rules.len());
         for (count, what) in [
-            (self.levels, "with another level"),
+            (self.levels, "with a changed level"),
             (self.off, "switched off"),
         ] {
             if count > 0 {
@@ -67,13 +64,11 @@ impl RuleFileSummary {
     }
 }
 
-/// Checks these files together with the built-in rules, which they may override or switch off.
-/// Parts of the files that have no effect are reported.
 fn check_files(paths: &[PathBuf]) -> Result<RuleFileSummary, CliError> {
     let files = rule_files::read_selected_files(paths)?;
     let (rules, mut found) =
         RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today());
-    // For a file that was not named, only conflicts with a named file are reported.
+    // For a file that the user did not name, only conflicts with a named file are reported.
     for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
         file.diags.retain(|diag| {
             diag.other_place
@@ -193,7 +188,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     } = rule;
     let mut page = TextBuilder::default();
     page.paragraph(0, id);
-    page.paragraph(0, &rule.title.source());
+    page.paragraph(0, &rule.title.as_written());
     page.blank_line();
     let (level, confidence) = (level.as_str(), confidence.as_str());
     page.paragraph(
@@ -201,7 +196,10 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         &format!("for {scope}, {level}, {confidence}, since {since}, {file}:{line}"),
     );
     if let Some(checked) = checked {
-        page.paragraph(0, &format!("checked: {checked}"));
+        page.paragraph(0, &format!("sources checked: {checked}"));
+        if let Some(fields) = &checked.fields {
+            page.paragraph(0, &format!("fields checked: {fields}"));
+        }
     }
     if let Some(given) = rules
         .level_overrides()
@@ -212,7 +210,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         page.paragraph(0, &given.to_note(false).to_string());
     }
     page.blank_line();
-    page.paragraph(0, &rule.because.source());
+    page.paragraph(0, &rule.because.as_written());
     page.heading("Applies when");
     for line in explain::condition_tree(&rule.when) {
         page.verbatim(2, &line);
@@ -238,7 +236,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     for (title, text) in [("Fix", &rule.remedy), ("No fix", &rule.no_remedy)] {
         if let Some(text) = text {
             page.heading(title);
-            page.paragraph(2, &text.source());
+            page.paragraph(2, &text.as_written());
         }
     }
     if !rule.overrides.is_empty() {
@@ -256,7 +254,6 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.finish()
 }
 
-/// Appends advice as written in the rule: the change, its condition, trade-off and commands.
 fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
     let reach = advice.reach.as_str();
     let interrupts = advice.risk.interruption_word();
@@ -274,7 +271,7 @@ fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
         &format!(
             "{}: {} ({reach}; interrupts: {interrupts}{loss}{rank})",
             advice.setting.name,
-            advice.change.describe()
+            advice.describe_change()
         ),
     );
     if let Some(when) = &advice.when {
@@ -284,7 +281,7 @@ fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
         }
     }
     if let Some(price) = &advice.tradeoff {
-        page.hanging_paragraph(4, "trade-off ", &price.source());
+        page.hanging_paragraph(4, "trade-off ", &price.as_written());
     }
     for (word, commands) in [
         ("apply", &advice.apply),
@@ -292,17 +289,17 @@ fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
         ("undo", &advice.undo),
     ] {
         for command in commands {
-            page.verbatim(4, &format!("{word:<10}{}", command.source()));
+            page.verbatim(4, &format!("{word:<10}{}", command.as_written()));
         }
     }
     for own in &advice.user_commands {
         page.verbatim(
             4,
-            &format!("{:<10}{}", own.purpose.as_str(), own.command.source()),
+            &format!("{:<10}{}", own.purpose.as_str(), own.command.as_written()),
         );
         page.paragraph(
             14,
-            "your own command: not checked by walwise, not part of scripts",
+            "your own command: walwise does not check it or include it in scripts",
         );
     }
 }

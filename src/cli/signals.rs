@@ -1,8 +1,9 @@
-//! Signals during a write: a signal cancels the probe, which removes its scratch files, and then
-//! ends the program.
+//! While a [`SignalListener`] exists, SIGINT, SIGTERM and SIGHUP cancel the measurement, which then
+//! removes its scratch files.
 //!
-//! At other times signals have their default effect. A signal that the parent process ignored, as
-//! nohup(1) does, stays ignored. Handlers cannot be removed, so a flag restores the default effect.
+//! At other times these signals have their default effect. A signal that the parent process
+//! ignored, as nohup(1) does, stays ignored. Handlers cannot be removed, so a flag restores the
+//! default effect.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::probes::CancelHandle;
 
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
-const CANNOT_LISTEN: &str = "cannot install signal handlers, so nothing is written";
+const CANNOT_LISTEN_ERROR: &str = "cannot install signal handlers, so nothing is written";
 
 pub(super) struct SignalListener {
     cancel: Arc<AtomicBool>,
@@ -27,7 +28,6 @@ pub(super) struct SignalListener {
 }
 
 impl SignalListener {
-    /// From now on, signals set the cancel flag instead of ending the program.
     pub(super) fn start() -> Result<Self, CliError> {
         // While only some handlers are installed, a signal still ends the program.
         let default_action = Arc::new(AtomicBool::new(true));
@@ -37,15 +37,15 @@ impl SignalListener {
             default_action,
         };
         let ignored = ignored_signals();
-        // Signals are blocked meanwhile, because a signal between the kernel's handler and its
-        // callback would be lost.
+        // The signals are blocked meanwhile, because one that arrives after the handler is
+        // installed but before its callback is registered would be lost.
         let ending = SIGNALS
             .into_iter()
             .filter_map(|number| Signal::try_from(number).ok())
             .collect::<SigSet>();
         let before = ending
             .thread_swap_mask(SigmaskHow::SIG_BLOCK)
-            .context(CANNOT_LISTEN)?;
+            .context(CANNOT_LISTEN_ERROR)?;
         for signal in SIGNALS
             .into_iter()
             .filter(|signal| ignored >> (signal - 1) & 1 == 0)
@@ -54,10 +54,10 @@ impl SignalListener {
             flag::register_conditional_default(signal, Arc::clone(&listener.default_action))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&listener.caught), number))
                 .and_then(|_| flag::register(signal, Arc::clone(&listener.cancel)))
-                .context(CANNOT_LISTEN)?;
+                .context(CANNOT_LISTEN_ERROR)?;
         }
         listener.default_action.store(false, Ordering::Relaxed);
-        before.thread_set_mask().context(CANNOT_LISTEN)?;
+        before.thread_set_mask().context(CANNOT_LISTEN_ERROR)?;
         Ok(listener)
     }
 
@@ -65,17 +65,16 @@ impl SignalListener {
         CancelHandle::from(Arc::clone(&self.cancel))
     }
 
-    /// Restores the default effect and returns the signal that arrived, if any.
     pub(super) fn stop(self) -> Option<i32> {
-        // The default effect is restored first, so that a signal that arrives at this moment is not
-        // swallowed.
+        // The default effect is restored first, so that a signal that arrives at this moment ends
+        // the program.
         self.default_action.store(true, Ordering::Relaxed);
         let number = i32::try_from(self.caught.load(Ordering::Relaxed)).unwrap_or_default();
         (number != 0).then_some(number)
     }
 }
 
-/// The signals that are ignored: bit n - 1 for signal n, from `SigIgn` of proc_pid_status(5).
+/// Reads which signals are ignored: bit n - 1 for signal n, from `SigIgn` of proc_pid_status(5).
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

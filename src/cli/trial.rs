@@ -1,14 +1,8 @@
-//! `walwise trial`: creates, mounts and measures candidate file systems side by side, on a loop
-//! file or a spare disk.
-//!
-//! Nothing is written before it is announced and confirmed. [`crate::trial`] interprets the
-//! figures; this module runs the trial and prints the result.
+//! Nothing is written to the disk before the costs are printed and the user agrees, on the terminal
+//! or by an option.
 
 mod preflight;
 mod progress {
-    //! Progress of a running trial: a screen on a terminal, a status line if there is no screen,
-    //! otherwise nothing.
-
     use std::io::{self, IsTerminal as _};
 
     use crate::cli::args::TrialFormat;
@@ -19,7 +13,7 @@ mod progress {
     pub(super) enum TrialProgress {
         Silent,
         Lines {
-            /// Whether a screen replaces the status line once the trial begins.
+            /// Whether a screen replaces the status lines once the trial begins.
             then_screen: bool,
         },
         Screen(Box<TrialScreen>),
@@ -41,7 +35,7 @@ mod progress {
             match self {
                 Self::Lines { then_screen: true } => {
                     out::print_progress("");
-                    // If the screen cannot start, the status line stays.
+                    // If the screen cannot start, status lines are still printed.
                     if let Ok(screen) =
                         TrialScreen::enter(interactive::screen_options(false), record)
                     {
@@ -60,8 +54,8 @@ mod progress {
             }
         }
 
-        /// Updates the screen with the maximum number of seconds left; returns whether the user
-        /// quits.
+        /// Draws the screen, if there is one, and handles its keys. `rest` is the remaining time
+        /// budget in seconds. Returns true if the user quits.
         pub(super) fn poll(&mut self, rest: f64) -> bool {
             match self {
                 Self::Silent | Self::Lines { .. } => false,
@@ -75,7 +69,6 @@ mod progress {
             }
         }
 
-        /// Describes a cell; the status line also shows the time left and how to stop.
         pub(super) fn cell_line(
             &self,
             block: usize,
@@ -113,8 +106,8 @@ mod progress {
     }
 }
 mod cleanup {
-    //! Clears the disk after a trial: in the process that wrote, or in a new one if that process
-    //! was killed.
+    //! The process that wrote to the disk also clears the disk after a trial. If that process was
+    //! killed, a new process clears the disk.
 
     use std::time::Duration;
 
@@ -125,10 +118,8 @@ mod cleanup {
     use crate::text;
     use crate::trial_runner::{EraseTarget, InspectedDisk, TrialEvent, TrialHandle};
 
-    /// Time limit for a message of the clearing process.
     const CLEAR_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Ends a trial and makes sure that its disk is cleared; the error is a sentence.
     pub(super) fn close_and_clear(
         arena: TrialHandle,
         disk: Option<&EraseTarget>,
@@ -140,7 +131,7 @@ mod cleanup {
         };
         let left = InspectedDisk::inspect(&disk.node).map(|found| found.leftover_mark.is_some());
         match left {
-            // The trial failed before it took the disk.
+            // A disk without the trial's mark needs no clearing.
             Ok(false) => return Ok(()),
             Ok(true) => {}
             Err(why) => {
@@ -177,7 +168,6 @@ mod cleanup {
         Ok(())
     }
 
-    /// Clears the disk in another process; the error is a sentence.
     fn clear_disk(disk: &EraseTarget, show: &mut dyn FnMut(&str)) -> Result<(), String> {
         let mut arena = TrialHandle::start_disk_clear(disk)
             .map_err(|e| format!("cannot start the clearing process: {e}"))?;
@@ -186,7 +176,7 @@ mod cleanup {
                 Some(TrialEvent::Cleared) => return Ok(()),
                 Some(TrialEvent::Failed(why)) => return Err(text::display_safe(why.as_bytes())),
                 Some(news) => show_progress(&news, show),
-                None => return Err("the clearing process does not answer".to_owned()),
+                None => return Err("the clearing process does not respond".to_owned()),
             }
         }
     }
@@ -228,7 +218,7 @@ pub(super) fn run(args: &Trial) -> ExitResult {
         return Ok(0);
     }
     if args.record.is_some() && args.record == args.output.output {
-        let says = "--record and --output name the same file; use two";
+        let says = "--record and --output name the same file; use two different files";
         return Err(CliError::Usage(says.to_owned()));
     }
     let delivery = OutputTarget::open(&args.output, false)?;
@@ -240,7 +230,8 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     let plan = preflight::plan_trial(args)?;
     preflight::ask_consent(&plan, args)?;
     let (record, ended) = trial_loop::run(plan, args.format)?;
-    // The record is saved before the report, so that a broken terminal cannot lose the result.
+    // The record is saved before the report is printed, so that an error of standard output does
+    // not lose the result.
     let kept = match (kept, args.record.as_deref()) {
         (Some(found), Some(path)) => {
             let done = found.commit(record_json(&record).as_bytes());

@@ -3,9 +3,10 @@
 //! `recipes` edits the recorded answers that contain an assumed fact, and all collectors run again
 //! over the edited answers. An unknown fact is set directly instead.
 //!
-//! Every reading that differs, or comes from an edited answer, is marked as assumed. Marked facts
-//! can neither open an interlock nor unlock advice that can lose data. A second evaluation treats
-//! assumed facts as observed, to name the advice that a real observation would unlock.
+//! Every known reading that differs from the real host's, or comes from an edited answer, is marked
+//! as assumed. Marked facts can neither open an interlock nor unlock advice that can lose data. A
+//! second evaluation treats assumed facts as observed, to name the advice that a real observation
+//! would unlock.
 
 mod assumption {
 
@@ -46,7 +47,8 @@ mod answer_edits {
         )
     }
 
-    /// True if the recorded lines or the whole answer behind `source` were edited.
+    /// Whether the answer behind `source` was edited. If the source has a line number, an edit
+    /// counts only if it changes that line, or if its lines are unknown.
     pub fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
         let line = if let Source::File { line, .. } = source {
             *line
@@ -59,7 +61,7 @@ mod answer_edits {
         })
     }
 
-    /// Replaces lines for which `new(number, line)` returns `Some`; numbers start at 1.
+    /// Replaces each line for which `new(number, line)` returns `Some`; numbers start at 1.
     pub fn replace_lines(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
         let lines = (1..).zip(text.split('\n'));
         let lines =
@@ -67,8 +69,8 @@ mod answer_edits {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Replaces scalars in the first JSON object of `text`. `new` gets a path such as `/a/b`; all
-    /// elements of a list have the path of the list.
+    /// Replaces scalars in the first JSON object of `text`; text around the object is dropped.
+    /// `new` gets a path such as `/a/b`, without indices of lists.
     pub fn edit_json(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
         fn replace_scalars(
             value: &mut Json,
@@ -108,7 +110,7 @@ mod hypothesis {
     #[derive(Clone, Debug)]
     pub struct Hypothesis {
         pub(super) assumptions: Vec<Assumption>,
-        /// Facts read from the edited answers, without marks.
+        /// Facts read from the edited answers, not yet marked as assumed.
         pub(super) facts: FactSet,
         edited: EditedAnswers,
     }
@@ -122,8 +124,8 @@ mod hypothesis {
             }
         }
 
-        /// Marks every reading that came from an edited answer or differs from the real reading.
-        /// Only the assumptions can have caused the difference.
+        /// Marks known readings that came from an edited answer or differ from the real ones. Only
+        /// the assumptions can have caused the difference.
         pub fn mark_affected_readings(&self, facts: &mut FactSet, real: &FactSet) {
             let follows = |row: &FactRow<'_>| {
                 row.reading.source().is_some_and(|source| {
@@ -183,14 +185,13 @@ use crate::text;
 use crate::text::suggest::{did_you_mean, suggestion_or_list};
 use crate::version::{Version, is_release};
 
-/// Subjects named in an error if several fit and the user named none.
-const MAX_LISTED: usize = 12;
+/// Limit on the subjects that an error lists for the user to choose from.
+const MAX_LISTED_SUBJECTS: usize = 12;
 
-/// Returns every mistake at once if any text is wrong.
 pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
-        match parse_one(text, read) {
+        match parse_assumption(text, read) {
             Ok(new)
                 if found
                     .iter()
@@ -213,8 +214,9 @@ pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumpt
     }
 }
 
-/// Parses an assumption from separate parts. The evaluation checks later whether walwise can edit
-/// the answers for it.
+/// Builds an assumption; fails if the subject cannot have the fact.
+/// [`Session::evaluate_assumptions`] checks later whether walwise can edit the answer that contains
+/// the fact.
 pub fn assumption_from_parts(
     subject: &Subject,
     fact: &str,
@@ -232,7 +234,7 @@ pub fn assumption_from_parts(
     })
 }
 
-fn parse_one(given: &str, read: &FactSet) -> Result<Assumption, String> {
+fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
     let shown = text::display_safe(given.as_bytes());
     let name = given.split(['@', '=']).next().unwrap_or_default();
     let rest = given.strip_prefix(name).unwrap_or_default();
@@ -250,7 +252,6 @@ fn parse_one(given: &str, read: &FactSet) -> Result<Assumption, String> {
     })
 }
 
-/// Rejects unknown facts and derived facts.
 fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find_by_name(name) else {
         let help = did_you_mean(name, catalog::all_keys().map(|info| info.name));
@@ -262,7 +263,7 @@ fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
     };
     if !report::can_be_assumed(key.name) {
         return Err(format!(
-            "{} is derived; assume a fact that it follows from (listed by `walwise facts {}`)",
+            "{} is derived; assume one of its source facts (listed by `walwise facts {}`)",
             key.name, key.name
         ));
     }
@@ -305,7 +306,6 @@ fn split_subject<'t>(
     ))
 }
 
-/// Finds the only subject that can have the fact, for an assumption without a subject.
 fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
     match possible_subjects(key, read).as_slice() {
         [one] => Ok(one.clone()),
@@ -323,7 +323,7 @@ fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
     }
 }
 
-/// All subjects of the fact's scope, except those that are known to lack the fact.
+/// Lists all subjects of the fact's scope, except those that are known to lack the fact.
 fn possible_subjects(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
@@ -342,7 +342,10 @@ fn list_subjects(subjects: &[Subject], before: &str) -> String {
         .iter()
         .map(|one| format!("{before}{}", short_name(one)))
         .collect();
-    format!("one of: {}", text::names_and_count(&names, MAX_LISTED))
+    format!(
+        "one of: {}",
+        text::names_and_count(&names, MAX_LISTED_SUBJECTS)
+    )
 }
 
 fn short_name(subject: &Subject) -> &str {
@@ -353,12 +356,12 @@ fn short_name(subject: &Subject) -> &str {
     }
 }
 
-fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
+pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     let given = given.trim();
     let wrong = || {
         let shown = text::display_safe(given.as_bytes());
         format!(
-            "{} is {}, and `{shown}` is not",
+            "{} must be {}, not `{shown}`",
             key.name,
             key.kind.description()
         )
@@ -431,7 +434,6 @@ fn parse_bytes(given: &str) -> Option<u64> {
     number.checked_mul(1024_u64.checked_pow(power)?)
 }
 
-/// Refuses a known fact that no recipe can change, and an unknown mount option.
 fn collect_refusals(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let lacks_recipe = |one: &&Assumption| {
         differs_from_known(one, read) && recipes::edits_for_assumption(one, all, read).is_none()
@@ -448,8 +450,8 @@ fn collect_refusals(all: &[Assumption], read: &FactSet) -> Vec<String> {
         .collect()
 }
 
-/// Refuses a mount option that the compatibility table lacks: rules would treat such an option as
-/// harmless.
+/// Refuses a new mount option that the compatibility table lacks, because rules would treat such an
+/// option as harmless.
 fn unknown_option_refusal(one: &Assumption, read: &FactSet) -> Option<String> {
     let Assumption {
         subject,
@@ -475,14 +477,12 @@ fn unknown_option_refusal(one: &Assumption, read: &FactSet) -> Option<String> {
     ))
 }
 
-/// Whether the fact is known and has another value than the assumed one.
 fn differs_from_known(one: &Assumption, read: &FactSet) -> bool {
     read.reading(&one.subject, one.key.id)
         .value()
         .is_some_and(|now| *now != one.value)
 }
 
-/// Formats the refusal, and suggests facts from the same answer that can be assumed instead.
 fn refusal_message(one: &Assumption, read: &FactSet) -> String {
     let Assumption {
         subject,
@@ -515,7 +515,7 @@ fn refusal_message(one: &Assumption, read: &FactSet) -> String {
         .collect();
     let instead = match others.as_slice() {
         [] => format!(
-            "assume a fact that it follows from (listed by `walwise facts {}`)",
+            "assume one of its source facts (listed by `walwise facts {}`)",
             key.name
         ),
         some => format!("assume {}", some.join(" or ")),
@@ -528,7 +528,6 @@ fn refusal_message(one: &Assumption, read: &FactSet) -> String {
 }
 
 impl Session {
-    /// Runs all collectors again over the recorded answers of `host`, edited by the assumptions.
     pub fn evaluate_assumptions(
         &self,
         all: &[Assumption],
@@ -602,7 +601,6 @@ impl Session {
         supposed
     }
 
-    /// Returns the report under the assumptions, and its differences from the `real` report.
     pub fn what_if(
         &self,
         real: &report::Report,

@@ -1,6 +1,3 @@
-//! Plans the measurement of a target from its facts: the directory, the disks, and the open flags
-//! of the server.
-
 use std::path::PathBuf;
 
 use crate::facts::catalog::device::CacheVolatility;
@@ -11,29 +8,28 @@ use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan_probe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowSelection {
-    /// The server's sync methods and unflushed writes, as the rules need them.
+    /// The measurements that rules need: the server's sync methods and, with a protected cache, the
+    /// cost of a flush.
     Deciding,
-    /// Additionally all methods of `pg_test_fsync`, and O_DIRECT.
+    /// Additionally all methods of `pg_test_fsync`, O_DIRECT, and always the cost of a flush.
     All,
-    /// The server's methods with 1, 2, 4 and 8 pages per commit, each also paced, and unflushed
-    /// writes.
+    /// Like [`Self::Deciding`], with 1, 2, 4 and 8 pages per commit, each also paced.
     Sizes,
     Nothing,
 }
 
 #[derive(Clone, Debug)]
 pub struct MeasurementOptions {
-    /// Directory for scratch files that the user named.
     pub scratch: Option<PathBuf>,
     pub seconds: f64,
     pub rows: RowSelection,
-    /// Workloads to measure, each with the same time limit as the rows.
+    /// Workloads to measure in addition to `rows`, each with the same time limit.
     pub workloads: Vec<Workload>,
     pub probe: ProbeOptions,
 }
 
 impl MeasurementOptions {
-    /// Selects the rows that rules need, with a time limit in seconds.
+    /// Selects the rows that rules need, with a time limit of `seconds`.
     pub fn new(seconds: f64) -> Self {
         Self {
             scratch: None,
@@ -63,13 +59,14 @@ pub fn probe_plan(
         RowSelection::Nothing => request.pages.clear(),
     }
     // An InnoDB transaction waits for more than its redo log, so a transaction is measured too.
-    // Half of the time limit goes to each part.
+    // Each of the two parts gets half of the time limit.
     let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
     if request.server.is_redo() && is_whole {
         request.workloads.push(Workload::Transaction);
         request.seconds /= 2.0;
     }
-    // The cost of a flush matters only where a protected cache allows leaving flushes out.
+    // The cost of a flush matters only with a protected cache, where flushes can be turned off
+    // safely.
     let protected = facts
         .value(subject, &target::CACHE)
         .is_some_and(CacheVolatility::is_protected);
@@ -128,7 +125,6 @@ pub fn measurable_targets(facts: &FactSet) -> Vec<Subject> {
     targets
 }
 
-/// The reason why the first unreadable target cannot be measured.
 pub fn unreadable_target_reason(facts: &FactSet) -> Option<String> {
     facts.subjects_of_scope(Scope::Target).find_map(|subject| {
         match facts.get(subject, &target::KIND) {
@@ -138,7 +134,6 @@ pub fn unreadable_target_reason(facts: &FactSet) -> Option<String> {
     })
 }
 
-/// An error message for the first target whose directory does not exist yet.
 pub fn missing_directory_message(facts: &FactSet) -> Option<String> {
     let created = |subject: &&Subject| {
         facts
@@ -152,7 +147,8 @@ pub fn missing_directory_message(facts: &FactSet) -> Option<String> {
     ))
 }
 
-/// Shuffles the methods differently in every run, so that no method is favoured by its position.
+/// Takes a seed from the clock, so that the order of the methods differs in every run and no method
+/// is favoured by its position.
 fn random_seed() -> u64 {
     let nanoseconds = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(nanoseconds.unsigned_abs() & u128::from(u64::MAX)).unwrap_or(1)

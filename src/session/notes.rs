@@ -1,7 +1,6 @@
 //! Checks that no output depends on the wording of a note.
 //!
-//! With every note's sentence replaced by `x`, all formats must stay the same except for the notes
-//! themselves.
+//! If every note's sentence is replaced by `x`, only the notes themselves may change in any format.
 
 use super::Session;
 use crate::facts::Note;
@@ -11,8 +10,6 @@ use crate::report::exit::{self, FailCondition};
 use crate::report::{Format, Report, report_reader, sample_reports, server_conf};
 use crate::rules::{Level, RuleSet};
 
-/// Reports with every kind of note: with steps, without steps, of a free disk, and one judged from
-/// facts.
 fn reports() -> Vec<Report> {
     let mut judged = Session::new(sample_reports::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::every() {
@@ -34,15 +31,13 @@ fn reports() -> Vec<Report> {
 
 struct DocumentText {
     rest: String,
-    /// Notes in the document, as single words or, where the format keeps a note in one piece, as
-    /// sentences.
+    /// Notes in the document: sentences if the format keeps a note in one piece, else single words.
     shown_notes: Vec<String>,
     /// The report's notes in the form of `shown_notes`.
     expected: Vec<String>,
     count: usize,
 }
 
-/// Drops the backslashes, backticks and dashes of Markdown.
 fn plain_words(text: &str) -> Vec<String> {
     let word = |word: &str| word.replace(['\\', '`'], "");
     text.split_whitespace()
@@ -51,8 +46,6 @@ fn plain_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Splits off the notes: from a JSON array, from the section "About this run", or from comments
-/// that start with `#`.
 fn split_document(document: &str, notes: &[Note]) -> DocumentText {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
@@ -113,10 +106,8 @@ fn split_document(document: &str, notes: &[Note]) -> DocumentText {
     }
 }
 
-/// HTML before each note in the summary at the top of the page.
 const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
-/// An HTML page lists all notes under a heading and again in the embedded JSON report.
 fn split_html(document: &str, sentences: &[String]) -> DocumentText {
     let count = sentences.len();
     let (page, inside) = document.split_once(report_reader::BEGIN_TAG).unwrap();
@@ -167,7 +158,6 @@ fn split_html(document: &str, sentences: &[String]) -> DocumentText {
 
 type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 
-/// Counts the notes in a document. The error shows what else changed with the wording of the notes.
 fn notes_shown(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
@@ -284,7 +274,6 @@ fn nor_does_an_exit_code_or_a_comparison() {
     }
 }
 
-/// Rule evaluation and verdicts must not depend on the wording of notes either.
 #[test]
 fn nor_does_anything_on_the_way_to_a_report() {
     let look = || {

@@ -9,11 +9,12 @@ use crate::host::{CachingHost, Host, Question, path_bytes};
 use crate::text::display_safe;
 
 const MAX_LINES: usize = 8;
-/// The longest line that is shown, in characters.
+/// Characters per line; longer lines are cut.
 const MAX_LINE_LENGTH: usize = 400;
 
-/// Returns the lines behind a value, display-safe; empty if the answer was not recorded. A long
-/// answer is cut to the lines that contain the value, else to its first lines.
+/// Returns the recorded lines behind a value, display-safe; empty if the answer was not recorded. A
+/// known line number selects one line. Otherwise at most [`MAX_LINES`] lines are returned,
+/// preferably those that contain `value`, and a count of the others.
 pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
     machine: &CachingHost<H>,
     source: &Source,
@@ -32,7 +33,7 @@ pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
         .filter(|line| !line.is_empty())
         .collect();
     // Line numbers of a configuration file count all its lines, but the recorded answer holds only
-    // allow-listed keys.
+    // allow-listed keys. Such numbers are therefore ignored.
     let line = line
         .filter(|_| matches!(question.inner(), Question::Read(_)))
         .and_then(|line| line.checked_sub(1));

@@ -1,7 +1,6 @@
-//! Turns trial records into facts and notes of the targets on the tested stack.
-//!
-//! A trial counts only on a live host with the tested disk (serial number or WWN), firmware, kernel
-//! and options. Other trials, and trials without a settled result, only produce notes.
+//! A trial is used only on a live host with the tested disk (serial number or WWN), firmware,
+//! kernel and options. Any other trial, or one without a settled result, causes a note. The facts
+//! about winners and methods are then marked as absent, with the reason.
 
 use crate::drill::StackFingerprint;
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -12,11 +11,11 @@ use crate::facts::note::TrialNote;
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
 use crate::trial::{Candidate, ExtentKind, LoopFidelity, TrialAnswer, TrialRecord, summary_text};
 
-/// Minimum speed ratio that justifies another sync method.
+/// Minimum speed ratio that justifies a sync method other than fdatasync.
 const MIN_GAIN_FACTOR: f64 = 1.05;
 
-/// Adds facts and notes of all records. If several records concern one disk, the last record with
-/// an answer counts.
+/// Adds the results of trials as facts about the targets. If several records with a result fit one
+/// target, the one that started last is used.
 pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactSet) {
     if records.is_empty() {
         return;
@@ -39,7 +38,8 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
         let stack = stack_fingerprint(record);
         let mut here = None;
         let mut elsewhere = None;
-        // A trial in a loop file ran in a directory; a trial on a disk needed the whole free disk.
+        // The record concerns directories if the trial ran in a loop file, and free disks if it ran
+        // on a disk.
         let targets = match record.extent {
             ExtentKind::Loop => &directories,
             ExtentKind::Disk => &disks,
@@ -52,7 +52,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
                 }
                 Some(reason) => {
                     mark_no_result(
-                        &format!("the trial {file} was made elsewhere: {reason}"),
+                        &format!("the trial {file} is not used here: {reason}"),
                         target,
                         facts,
                     );
@@ -85,8 +85,8 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
                 }
             }
             (None, _) => {
-                let reason =
-                    elsewhere.unwrap_or_else(|| "no target here to compare it with".to_owned());
+                let reason = elsewhere
+                    .unwrap_or_else(|| "there is no target to compare the trial with".to_owned());
                 TrialNote::OtherStack { file, reason, says }
             }
         });
@@ -101,7 +101,7 @@ fn stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
     stack
 }
 
-/// Returns the difference between the tested stack and the target, or `None` if they match.
+/// Returns the reason why the record is not used for the target; `None` if it is used.
 fn find_stack_mismatch(
     stack: &StackFingerprint,
     facts: &FactSet,
@@ -146,7 +146,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
         Ok(answer) => answer,
         Err(why) => {
             return mark_no_result(
-                &format!("the trial {file} decides nothing: {}", why.reason()),
+                &format!("the trial {file} has no usable result: {}", why.reason()),
                 target,
                 facts,
             );
@@ -179,8 +179,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
     }
 }
 
-/// Sets the reason why the trial facts are absent. An absent fact, unlike an unknown one, needs no
-/// remedy.
+/// Marks the facts of a trial as absent, because the report shows no remedy for absent facts.
 fn mark_no_result(why: &str, target: &Subject, facts: &mut FactSet) {
     mark_absent_unless_known(&trial::BEST, why, target, facts);
     mark_absent_unless_known(&trial::SLOWER, why, target, facts);
@@ -188,7 +187,6 @@ fn mark_no_result(why: &str, target: &Subject, facts: &mut FactSet) {
     mark_absent_unless_known(&trial::METHOD_GAIN, why, target, facts);
 }
 
-/// Marks a fact as unknown because of `why`, unless an earlier record established a value.
 fn mark_absent_unless_known<T: FactValue>(
     key: &Key<T>,
     why: &str,
@@ -221,7 +219,8 @@ fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
     }
 }
 
-/// The target's own file system, or every winner of the trial if the target is a free disk.
+/// Returns the candidate with the target's own file system, or every winner of the trial if the
+/// target is a free disk. Empty if no candidate has the target's file system.
 fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Candidate> {
     if facts
         .value(target, &target::KIND)
@@ -242,8 +241,8 @@ fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) 
     }
 }
 
-/// Returns the sync method that is faster on all candidates, with its gain over fdatasync in
-/// percent; `None` if the candidates disagree.
+/// Returns the better sync method for all candidates in `on`, and its gain over fdatasync in
+/// percent. `None` if figures are missing or leave the choice open.
 fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
     let gains: Vec<(f64, f64)> = on
         .iter()
@@ -264,8 +263,6 @@ fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMetho
 
 #[cfg(test)]
 mod tests {
-    //! A trial changes advice only for the disk on which the trial ran.
-
     use super::*;
     use crate::facts::Note;
     use crate::facts::catalog::{host, kernel};
@@ -274,7 +271,7 @@ mod tests {
     use crate::session::Session;
     use crate::settings::NewFilesystem;
     use crate::trial::fixtures::sample_record;
-    use crate::trial::{CommitShape, Ending, TrialLoad};
+    use crate::trial::{CommitShape, TrialEnding, TrialLoad};
     use crate::version::Version;
 
     const XFS_WINS: [(Candidate, f64, Option<u64>); 3] = [
@@ -316,7 +313,6 @@ mod tests {
         Session::new(facts, RuleSet::builtin(), true)
     }
 
-    /// Pretends that the record was made on this target's stack.
     fn on_this_stack(session: &Session, target: &Subject, mut record: TrialRecord) -> TrialRecord {
         let stack = StackFingerprint::from_facts(&session.facts, target).to_string();
         record.extent = ExtentKind::Disk;
@@ -469,12 +465,12 @@ mod tests {
         check(
             &session,
             &on_this_stack(&session, &target, sample_record(&XFS_WINS, 9)),
-            "as it is not settled",
+            "because the trial is not settled",
         );
         check(
             &session,
             &TrialRecord {
-                ending: Ending::Running,
+                ending: TrialEnding::Running,
                 ..won()
             },
             "did not finish",
@@ -495,7 +491,7 @@ mod tests {
         check(
             &session,
             &in_a_directory,
-            "no target here to compare it with",
+            "there is no target to compare the trial with",
         );
 
         let capture = Session {
@@ -511,7 +507,8 @@ mod tests {
         assert!(trial_notes(&with).contains("this is a capture"));
     }
 
-    /// Without serial numbers, two disks of a host cannot be told apart.
+    /// A record never applies to a disk without serial number and WWN, because another such disk
+    /// would look the same.
     #[test]
     fn a_disk_without_a_name_of_its_own_is_never_this_disk() {
         let mut session = free_disk();

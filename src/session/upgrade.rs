@@ -7,8 +7,8 @@
 mod distributions;
 
 use crate::collect;
-use crate::facts::catalog::{host as machine, kernel};
-use crate::facts::{FactSet, Subject};
+use crate::facts::catalog::{cluster, host as machine, kernel};
+use crate::facts::{FactSet, ServerKind, Subject};
 use crate::text;
 use crate::version::is_release;
 
@@ -18,14 +18,14 @@ pub use distributions::TABLE_TEXT as DISTRIBUTIONS;
 pub struct ComponentVersions {
     /// Version such as `6.12`, or full release such as `6.12.0-55.el10.x86_64`.
     pub kernel: Option<String>,
-    /// Value of `--os`, such as `rhel10`.
     pub os: Option<String>,
     pub e2fsprogs: Option<String>,
     pub xfsprogs: Option<String>,
     pub btrfs_progs: Option<String>,
 }
 
-/// Returns each changed fact as `KEY=VALUE`; the error is a message for the user.
+/// Returns an assumption `KEY=VALUE` for each fact that the upgrade sets. The error is a message
+/// for the user.
 pub fn upgrade_assumptions(
     next: &ComponentVersions,
     read: &FactSet,
@@ -93,7 +93,7 @@ pub fn upgrade_assumptions(
                 .clone()
                 .filter(|now| now.strip_suffix("-cloud") == Some(vendor))
         };
-        // A full release string identifies its vendor, such as `el10`.
+        // A full release string may identify its vendor, such as `el10`.
         let told = Some(collect::kernel_vendor_of(release))
             .filter(|own| !["mainline", "other"].contains(own));
         let named = vendor.map(|vendor| match told {
@@ -111,6 +111,20 @@ pub fn upgrade_assumptions(
         say(machine::OS_ID.name(), os.os_release_id());
         if !os.version.is_empty() {
             say(machine::OS_VERSION.name(), &os.version);
+        }
+    }
+    let servers = shipped.map(|own| &own.servers);
+    for (kind, name) in [
+        (ServerKind::Mysql, machine::OS_MYSQL.name()),
+        (ServerKind::Mariadb, machine::OS_MARIADB.name()),
+        (ServerKind::Postgres, machine::OS_POSTGRESQL.name()),
+    ] {
+        let is_here = read
+            .known_values(&cluster::KIND)
+            .into_iter()
+            .any(|(_, own)| own == kind);
+        if let Some(version) = servers.and_then(|own| own.get(&kind)).filter(|_| is_here) {
+            say(name, version);
         }
     }
     for (option, name, given, shipped) in tools {
@@ -221,7 +235,7 @@ mod tests {
                 None,
                 "rhel10",
                 "kernel.release=6.12.0 kernel.vendor=el10 os.id=rhel os.version=10 tool.e2fsprogs=1.47.1 \
-                 tool.xfsprogs=6.11.0",
+                 tool.xfsprogs=6.16.0",
             ),
             (
                 None,
@@ -252,8 +266,14 @@ mod tests {
             ),
             (
                 None,
+                "opensuse16",
+                "kernel.release=6.12.0 kernel.vendor=sles os.id=opensuse-leap os.version=16",
+            ),
+            (
+                None,
                 "ubuntu26.04",
-                "kernel.release=7.0 kernel.vendor=ubuntu os.id=ubuntu os.version=26.04",
+                "kernel.release=7.0 kernel.vendor=ubuntu os.id=ubuntu os.version=26.04 tool.e2fsprogs=1.47.2 \
+                 tool.btrfs_progs=6.17.1",
             ),
             (
                 None,
@@ -295,7 +315,7 @@ mod tests {
                 Some("6.12.0-55.el10.x86_64"),
                 "rhel10",
                 "kernel.release=6.12.0-55.el10.x86_64 kernel.vendor=el10 os.id=rhel os.version=10 \
-                 tool.e2fsprogs=1.47.1 tool.xfsprogs=6.11.0",
+                 tool.e2fsprogs=1.47.1 tool.xfsprogs=6.16.0",
             ),
         ] {
             let expected = expected
@@ -308,8 +328,8 @@ mod tests {
                 "{os}"
             );
         }
-        // A host with a cloud kernel gets one again, unless the full release string identifies
-        // another vendor.
+        // A host with a cloud kernel gets a cloud kernel again, unless the full release string
+        // identifies another vendor.
         for (kernel, running, vendor) in [
             (None, "debian-cloud", "debian-cloud"),
             (None, "ubuntu-cloud", "debian"),

@@ -35,8 +35,6 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the reason why a file system cannot be created: the kernel, the mkfs tool, or a
-    /// condition of the rule that recommends the file system.
     pub(super) fn filesystem_refusal(
         &self,
         facts: &FactSet,
@@ -54,11 +52,11 @@ impl Session {
                 Some(why) => drop(because.get_or_insert(why)),
             }
         }
-        because.or_else(|| Some("No rule offers it here.".to_owned()))
+        because.or_else(|| Some("No rule recommends this file system here.".to_owned()))
     }
 }
 
-/// Reason why a target cannot get a file system; `None` for a free disk.
+/// Returns why no file system can be created on the target; `None` for a free disk.
 fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
     match facts.value(target, &KIND) {
         Some(TargetKind::Device) => {
@@ -66,13 +64,14 @@ fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
             (!content.is_available()).then(|| content.evidence_text())
         }
         Some(TargetKind::Directory | TargetKind::Created) => {
-            Some("It is a directory; a file system needs a free device.".to_owned())
+            Some("The target is a directory; a new file system needs a free device.".to_owned())
         }
-        None => Some("It is unknown whether this is a device.".to_owned()),
+        None => Some("It is unknown whether the target is a device.".to_owned()),
     }
 }
 
-/// Lists the tests that decided against the rule; `None` if the rule applies.
+/// Names the tests because of which the rule does not apply or is undecided; `None` if the rule
+/// applies.
 fn rule_refusal(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
     let finding = rules::evaluate_rule(
         rule,
@@ -183,7 +182,7 @@ mod tests {
             assert_eq!(first.alternatives.len(), 3, "{:?}", first.alternatives);
             let wish = plan.requested_filesystem_sentence().unwrap();
             let told = if filesystem == Ext4 {
-                "the first choice here too"
+                "also the first choice here"
             } else {
                 "the first choice here is ext4"
             };
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn of_zfs_there_are_comments_marked_as_unverified() {
+    fn of_zfs_there_are_comments_marked_as_not_tried() {
         let mut session = free_disk();
         session
             .choose_filesystem(&sample_reports::free_disk_target(), Some(Zfs))
@@ -296,7 +295,8 @@ mod tests {
             .lines()
             .filter(|line| line.contains("zpool create") || line.contains("zfs create"));
         assert_eq!(
-            made.filter(|line| line.contains("   # unverified")).count(),
+            made.filter(|line| line.contains("   # documented, not tried"))
+                .count(),
             2,
             "{part}"
         );
@@ -383,7 +383,7 @@ mod tests {
                     .insert_known(&target, &KIND, TargetKind::Directory, seen());
             },
             Btrfs,
-            "It is a directory",
+            "The target is a directory",
         );
         let absent = || Reading::unknown(UnknownReason::Absent, "mkfs.btrfs --version");
         refused(

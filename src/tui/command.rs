@@ -1,5 +1,4 @@
-//! The commands available in the current state. Key lookup, footer and help share this list, so
-//! they cannot disagree.
+//! Key lookup, footer and help share one list of commands, so they cannot disagree.
 
 use super::data::Activity;
 use super::export;
@@ -21,7 +20,8 @@ pub struct UserAction {
     pub group: HelpSection,
     /// The error is the reason why the command is unavailable now.
     pub enabled: Result<(), String>,
-    /// Key and label, separated by a space; empty if only help shows the command.
+    /// Text in the footer: key and label, separated by a space. Empty if only help shows the
+    /// command.
     pub footer: &'static str,
     pub action: Action,
 }
@@ -55,31 +55,25 @@ pub enum Action {
     Back,
     Copy,
     Filter,
-    /// Ends typing: the filter stays, and keys are commands again.
     FilterKeep,
     FilterEnd,
-    /// Toggles between unknown facts and all facts.
     OnlyUnknown,
-    /// Toggles the names and sources of all facts.
     Sources,
     Show(ScreenId),
     AskTarget,
     NextTarget,
     PreviousTarget,
-    /// Shows what a probe would write before the user confirms it.
+    /// Shows what a probe would write, for the user to confirm.
     PlanProbe,
     StartProbe,
     /// Ends the probe and keeps the results so far.
     CancelProbe,
     Rescan,
-    /// Opens the list of facts that can be assumed.
     WhatIf,
-    /// Asks for a value of the selected fact.
     EnterFact,
-    /// Drops all assumptions.
     LeaveWhatIf,
     WhatIfComplete,
-    /// Returns from values to facts, or from facts to the screen.
+    /// Returns from the input of a value to the list of facts; from the list, closes the picker.
     WhatIfBack,
     AskFilesystem,
     AskSave,
@@ -87,7 +81,6 @@ pub enum Action {
     Replace,
     Rename,
     Edit(TextEdit),
-    /// Toggles whether walwise or the terminal handles the mouse.
     Mouse,
     Help,
     ListGo(Motion),
@@ -129,7 +122,6 @@ impl UserAction {
     }
 }
 
-/// The commands of the open overlay, or of the screen if none is open.
 pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     let mut all = match &model.overlay {
         None if view.state.is_typing_filter() => filter_typing_commands(),
@@ -173,18 +165,17 @@ pub fn find_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Option<Use
         .into_iter()
         .filter(|c| key.is_one_of(c.keys))
         .collect();
-    // A disabled command is found as well, to show its reason, but never instead of an enabled one.
+    // A disabled command is returned only if no enabled one has this key; its reason is then shown.
     of_key.sort_by_key(|command| command.enabled.is_err());
     of_key.into_iter().next()
 }
 
-/// Capacity for about all commands of a screen. Growing the list step by step would move the large
-/// commands, which takes longer than creating them.
-const TYPICAL_COUNT: usize = 96;
+/// About the number of commands of a screen. Without this capacity, the list would be reallocated
+/// several times, which takes longer than creating the commands.
+const TYPICAL_COMMAND_COUNT: usize = 96;
 
-/// The commands of a screen without an overlay; the help lists the same commands.
 fn screen_commands(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
-    let mut all = Vec::with_capacity(TYPICAL_COUNT);
+    let mut all = Vec::with_capacity(TYPICAL_COMMAND_COUNT);
     all.extend(motion_commands());
     all.extend(issue_commands(page, state));
     all.extend(block_commands(page, state, model));
@@ -346,7 +337,6 @@ fn issue_commands(page: &Page, state: &PageState) -> [UserAction; 2] {
     ]
 }
 
-/// The footer shows the filter key only on screens with many rows.
 fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserAction> {
     let here = model.screen.can_hide_known_facts();
     let (label, footer) = match (here, state.only_unknown) {
@@ -381,7 +371,8 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserActio
     ]
 }
 
-/// Motions by named keys only, because letters go into a text field.
+/// Returns motions with named keys, such as `up`. Letters are not included, because they are typed
+/// into a text field.
 fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<UserAction> {
     let go = |keys, label, motion| new_user_action(keys, label, HelpSection::Move, act(motion));
     vec![
@@ -619,7 +610,8 @@ fn target_list_commands(model: &Model, filter: &str) -> Vec<UserAction> {
     all
 }
 
-/// Targets whose title contains every typed word, each with its position, counted from the worst.
+/// Lists the targets that match a filter, each with its position in the list of all targets, which
+/// begins with the worst verdict.
 pub fn filter_targets<'m>(
     model: &'m Model,
     filter: &str,
@@ -636,9 +628,8 @@ pub fn filter_targets<'m>(
     })
 }
 
-/// Up to three keys for a newcomer, shown until the first key press.
 pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
-    const HINTED: usize = 3;
+    const MAX_HINTS: usize = 3;
     let all = screen_commands(model, &model.current_page_view());
     let usable = |key: &&'static str| {
         let is_it = |command: &&UserAction| {
@@ -657,7 +648,7 @@ pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
     wanted
         .iter()
         .filter_map(usable)
-        .take(HINTED - 1)
+        .take(MAX_HINTS - 1)
         .chain([("?", "all commands")])
         .collect()
 }
@@ -762,7 +753,6 @@ fn save_commands(form: &SaveForm) -> Vec<UserAction> {
     }
 }
 
-/// Commands of the screen whose label, keys or heading contain every typed word.
 pub fn help_entries(model: &Model, filter: &str) -> Vec<UserAction> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = screen_commands(model, &model.current_page_view());

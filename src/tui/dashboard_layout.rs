@@ -1,8 +1,8 @@
-//! Fits a dashboard to the terminal: parts get a longer form where rows are left, by priority.
+//! Fits a dashboard to the terminal: if rows are left, parts get a longer form in order of
+//! priority.
 
 use super::page::Block;
 
-/// A part of a page in several forms, shortest first.
 #[derive(Default)]
 pub struct DashboardPart {
     forms: Vec<(u8, Vec<Block>)>,
@@ -15,14 +15,14 @@ impl DashboardPart {
         }
     }
 
-    /// Rows of the shortest form.
     pub fn min_rows(&self) -> usize {
         self.forms
             .first()
             .map_or(0, |(_, blocks)| total_height(blocks))
     }
 
-    /// Adds a longer form. The form with the lowest `turn` gets spare rows first.
+    /// Adds a longer form of this part. Among all parts, the form with the lowest `turn` gets spare
+    /// rows first.
     #[must_use]
     pub fn with_longer_form(mut self, turn: u8, blocks: Vec<Block>) -> Self {
         self.forms.push((turn, blocks));

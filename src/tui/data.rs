@@ -1,6 +1,3 @@
-//! What the screens show: the report so far and the background activity. [`super::model`] holds the
-//! user's position.
-
 use std::sync::Arc;
 
 use super::export_state::ExportState;
@@ -23,7 +20,7 @@ pub struct Data {
     /// change them.
     pub complete: bool,
     pub focus: TargetContext,
-    /// All rules, because the report leaves out rules that do not apply.
+    /// All rules in force; the report leaves out rules that do not apply.
     pub rules: Arc<RuleSet>,
     pub activity: Activity,
     pub last_probe: Option<ProbeOutcome>,
@@ -42,7 +39,8 @@ impl Data {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
-    /// `None` until all facts are read.
+    /// Returns the report and the chosen target; `None` until all facts are read, or without a
+    /// target.
     pub fn chosen_target(&self) -> Option<(&Report, &Subject)> {
         Some((
             self.report.as_deref().filter(|_| self.complete)?,
@@ -50,7 +48,8 @@ impl Data {
         ))
     }
 
-    /// Choices of a file system; empty unless the target is a free disk.
+    /// Lists the file systems to choose from. Empty until all facts are read, and for a target that
+    /// is not a free disk.
     pub fn filesystem_choices(&self) -> &[FilesystemChoice] {
         let plan = self.plan().filter(|_| self.complete);
         plan.map(|plan| plan.filesystems.as_slice())
@@ -64,7 +63,8 @@ impl Data {
             .unwrap_or_default()
     }
 
-    /// Results so far of a running probe; `None` unless the probe measures the chosen target.
+    /// Returns the interim figures of a running probe. `None` if no probe of the chosen target
+    /// runs, or if it has no figures yet.
     pub fn running_measurement(&self) -> Option<&Measurement> {
         match &self.activity {
             Activity::Probing {
@@ -76,7 +76,7 @@ impl Data {
         }
     }
 
-    /// The error is the reason why the chosen target cannot be measured.
+    /// Checks that the chosen target can be measured; the error is the reason why not.
     pub fn check_measurable(&self) -> Result<(), &'static str> {
         let report = self
             .report
@@ -87,11 +87,11 @@ impl Data {
             .get(self.focus.position)
             .ok_or("no target to measure")?;
         if !report.host.live {
-            return Err("a capture cannot be measured, only the host itself");
+            return Err("only the host itself can be measured, not a capture");
         }
         match target.kind {
             TargetKind::Directory => Ok(()),
-            TargetKind::Device => Err("measurable once it is formatted and mounted"),
+            TargetKind::Device => Err("measurable once the device is formatted and mounted"),
             TargetKind::Created => Err("measurable once the directory exists"),
         }
     }
@@ -108,17 +108,17 @@ impl Data {
     }
 }
 
-/// Details of the last probe that the report does not contain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeOutcome {
     pub target: Subject,
     /// Commit times with the default method, in the form of [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,
-    /// Set if the probe failed; report and histogram then still show the previous measurement.
+    /// Set if the probe failed or was cancelled without a result. Report and histogram then show
+    /// the previous measurement of the target, if any.
     pub error: Option<String>,
 }
 
-/// The background activity; only one runs at a time.
+/// Only one background activity runs at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
     Idle,
@@ -126,7 +126,6 @@ pub enum Activity {
         job: JobId,
         what: String,
     },
-    /// A job works out what a probe would write.
     Planning {
         job: JobId,
         target: Subject,
@@ -158,7 +157,7 @@ impl Activity {
         }
     }
 
-    /// The error is the reason why no job can start now.
+    /// Checks that a job can start now; the error is the reason why not.
     pub fn check_idle(&self) -> Result<(), String> {
         match self {
             Self::Idle => Ok(()),

@@ -1,6 +1,5 @@
-//! Exports the report: renders documents, asks for a file name, saves and copies.
-//!
-//! Saving and copying use the shown document byte for byte until a newer report arrives.
+//! Renders, saves and copies documents. A document is saved and copied byte for byte as shown,
+//! until a newer report replaces it.
 
 use std::sync::Arc;
 
@@ -14,9 +13,9 @@ use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::{Format, Report};
 
-/// Largest document for the clipboard, in bytes. Terminals cut or drop longer sequences; hterm, the
-/// strictest with a documented limit, accepts 100 000 characters of base64.
-pub const MAX_COPIED: usize = 74_994;
+/// Largest document for the clipboard, in bytes. Terminals cut or drop longer escape sequences;
+/// hterm, the strictest with a documented limit, accepts 100 000 characters of base64.
+pub const MAX_COPIED_BYTES: usize = 74_994;
 /// Length limit, in characters, for the host and for the target in a proposed file name.
 const MAX_NAME_PART: usize = 60;
 
@@ -29,13 +28,14 @@ pub fn selected_format(model: &Model) -> Format {
         .unwrap_or(Format::Text)
 }
 
-/// The error is the reason why the selected document cannot be copied.
+/// Returns the selected document for the clipboard; the error is the reason why it cannot be
+/// copied.
 pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     let format = selected_format(model);
     match model.data.export.rendered_document(format) {
         None => Err(format!("press enter to render {} first", format.name())),
         Some(Err(why)) => Err(why.to_owned()),
-        Some(Ok(document)) if document.text.len() > MAX_COPIED => Err(format!(
+        Some(Ok(document)) if document.text.len() > MAX_COPIED_BYTES => Err(format!(
             "too large for the clipboard ({} kB); press s to save it",
             document.text.len() / 1000
         )),
@@ -43,7 +43,7 @@ pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     }
 }
 
-/// The error is the reason why no report can be saved yet.
+/// Checks that a report can be saved now; the error is the reason why not.
 pub fn check_can_save(data: &Data) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
     known
@@ -51,7 +51,7 @@ pub fn check_can_save(data: &Data) -> Result<(), String> {
         .ok_or_else(|| "facts are still being collected".to_owned())
 }
 
-/// Starts rendering the next unfolded document; documents render one at a time.
+/// Starts to render the next missing document, unless a document is being rendered.
 pub fn start_next_render(model: &mut Model) -> Option<SideEffect> {
     if model.screen != ScreenId::Export
         || model.data.export.render_job.is_some()
@@ -135,7 +135,6 @@ pub fn consume_export_result(
     Some(result)
 }
 
-/// Shows the result in the save form, or as a notice if the user has closed the form meanwhile.
 fn show_save_result(model: &mut Model, result: JobResult) {
     let waiting = match &mut model.overlay {
         Some(Overlay::Save(form)) if form.stage == SaveState::Saving => Some(form),
@@ -161,7 +160,6 @@ fn show_save_result(model: &mut Model, result: JobResult) {
     model.notice = Some(said);
 }
 
-/// Proposes a file name from the host and, if the report covers only one target, that target.
 fn proposed_file_name(report: &Report, format: Format) -> String {
     let mut parts = vec!["walwise".to_owned(), slugify(&report.host.name)];
     if let [one] = report.targets.as_slice() {
@@ -171,7 +169,6 @@ fn proposed_file_name(report: &Report, format: Format) -> String {
     format!("{}.{}", parts.join("-"), format.extension())
 }
 
-/// Replaces everything except ASCII letters, digits, dots and underscores by single dashes.
 fn slugify(text: &str) -> String {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
     let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();

@@ -1,6 +1,3 @@
-//! State of the export: rendered documents, the typed file name, and the last save.
-//! [`super::export`] acts on this state.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -10,7 +7,7 @@ use crate::report::Format;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExportState {
-    /// The error is the reason why a format cannot be rendered.
+    /// Rendered documents by format; an error states why the format cannot be rendered.
     pub documents: BTreeMap<Format, Result<ExportDocument, String>>,
     pub render_job: Option<(JobId, Format)>,
     pub save_job: Option<JobId>,
@@ -24,7 +21,8 @@ impl ExportState {
         self.render_job = None;
     }
 
-    /// `None` until rendered; the error is the reason why the format cannot be rendered.
+    /// Returns the document in this format; `None` until it is rendered. The error is the reason
+    /// why the format cannot be rendered.
     pub fn rendered_document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
         self.documents
             .get(&format)

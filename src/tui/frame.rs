@@ -1,6 +1,4 @@
-//! Draws the frame around every screen: host, tabs, status line and keys.
-//!
-//! Drawing depends only on the model.
+//! Draws the screen from the model, without any other input.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -33,7 +31,6 @@ const TITLE_WIDTH: usize = 14;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FrameLayout {
-    /// Shows the host and the number of unknown facts.
     pub header: Rect,
     pub tabs: Rect,
     pub rule: Rect,
@@ -58,7 +55,7 @@ pub fn frame_layout(size: Size) -> FrameLayout {
     }
 }
 
-/// Area for the page; an open filter takes the first row.
+/// Returns the body without its first row if a filter is open there.
 pub fn page_area(size: Size, state: &PageState) -> Rect {
     let body = frame_layout(size).body;
     area::split_top(body, u16::from(state.filter.is_some())).1
@@ -101,7 +98,8 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
         buffer,
     );
     if model.overlay.is_some() || state.is_typing_filter() {
-        // Overlays and text fields receive all keys and clicks.
+        // Overlays and text fields receive all keys and clicks, so the areas below them are no
+        // longer clickable.
         hits.clear();
     }
     draw_footer(model, &view, parts.footer, hits, buffer);
@@ -129,7 +127,7 @@ fn draw_search_row(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffe
 fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
     let lines = [
         format!(
-            "needs {}×{}, this is {}×{}",
+            "needs {}×{}, this terminal has {}×{}",
             MIN_SIZE.width, MIN_SIZE.height, area.width, area.height
         ),
         "q quits; `walwise check` prints a text report".to_owned(),
@@ -146,7 +144,6 @@ fn draw_horizontal_line(area: Rect, style: Style, buffer: &mut Buffer) {
     Span::styled("─".repeat(usize::from(area.width)), style).render(area, buffer);
 }
 
-/// Draws two texts at both ends of a row and cuts the left one if the row is too short.
 fn draw_at_row_ends(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
     let (right_area, rest) =
         area::split_right(place, u16::try_from(right.width()).unwrap_or(u16::MAX));
@@ -186,7 +183,8 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
     );
 }
 
-/// Fits the host's description into `room` columns; the name of the distribution is dropped first.
+/// Shortens the line about the host to fit: the name of the distribution is first shortened, then
+/// dropped; the rest is cut last.
 fn fit_host_line(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {
@@ -214,8 +212,8 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         (_, 0 | 1) => (String::new(), ""),
         (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
     };
-    // A narrow terminal loses the gaps between the tabs first, and then the names of the screens;
-    // the target's title gets the remaining columns.
+    // On a narrow terminal, first the gaps between the tabs shrink, then the names of the screens
+    // are left out. The target's title gets the remaining columns.
     let around = text::width(&which).saturating_add(text::width(list));
     let needed = text::width(&focus.title)
         .min(TITLE_WIDTH)
@@ -263,7 +261,6 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
     hits.add_key(place, "t");
 }
 
-/// Digit of the screen. The name follows if `named` is set or the screen is the current one.
 fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
     let name = if named || screen == model.screen {
         screen.title()
@@ -273,7 +270,8 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
     format!("{} {name}", screen.digit()).trim_end().to_owned()
 }
 
-/// Appears on every screen, so that no user mistakes an assumed host for the real one.
+/// Draws the banner about assumptions on every screen, so that no user mistakes an assumed host for
+/// the real one.
 fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
     let Some(supposed) = &model.data.assumed_host else {
@@ -301,7 +299,6 @@ fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     Span::styled(leave, model.data.theme.role_style(TextRole::Doubt)).render(right, buffer);
 }
 
-/// Chooses the longest wording of the assumption that fits into `room` columns.
 fn fit_assumption(one: &Assumed, room: usize) -> String {
     let [short, shorter] = what_if::assumption_short_forms(one);
     let all = [what_if::assumption_bullet(one).text.to_string(), short];
@@ -310,8 +307,8 @@ fn fit_assumption(one: &Assumed, room: usize) -> String {
         .unwrap_or_else(|| text::truncate_to_width(&shorter, room))
 }
 
-/// Shows the current activity, else the last notice. A notice longer than the row takes several
-/// rows above.
+/// Draws the current activity, or the last notice if no activity runs. A text that is longer than
+/// the row also covers rows above it.
 fn draw_status(
     model: &Model,
     hidden: usize,
@@ -373,13 +370,13 @@ fn draw_newcomer_hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffe
     }
 }
 
-/// Describes the background activity in one line; `None` while idle.
+/// Describes the job that runs in the background; `None` if none runs.
 pub fn activity_line(model: &Model) -> Option<String> {
-    const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
-    let turning = FRAMES
+    const SPINNER_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
+    let turning = SPINNER_FRAMES
         .iter()
         .cycle()
-        .nth(model.animation_frame % FRAMES.len())
+        .nth(model.animation_frame % SPINNER_FRAMES.len())
         .copied()
         .unwrap_or_default();
     match &model.data.activity {
@@ -407,7 +404,6 @@ pub fn activity_line(model: &Model) -> Option<String> {
     }
 }
 
-/// Shows as many of the enabled commands as fit; help and quit always.
 fn draw_footer(
     model: &Model,
     view: &PageView,
@@ -452,7 +448,6 @@ fn footer_key_and_label(command: &UserAction) -> (&'static str, &'static str) {
         .unwrap_or((command.footer, ""))
 }
 
-/// Columns of a command in the footer, including the gap after it.
 fn footer_command_width(command: &UserAction) -> usize {
     let (key, label) = footer_key_and_label(command);
     text::width(key)

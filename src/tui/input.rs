@@ -1,7 +1,5 @@
-//! Turns keys, mouse actions and signals into messages, each read by a blocking thread.
-//!
-//! Terminal input is read as fast as it arrives, so that Ctrl-C is found behind any amount of
-//! input.
+//! Blocking threads read terminal input and signals. Terminal input is read as fast as it arrives,
+//! so that Ctrl-C is found behind any amount of input.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,7 +20,7 @@ use super::terminal::{self, Decoder};
 
 /// Longest time for which a terminal that accepts no output can delay the exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// In bytes; more than a Linux terminal returns per read.
+/// Size of the read buffer in bytes; a Linux terminal returns less per read.
 const READ_SIZE: usize = 1 << 16;
 /// Interval of read attempts while another process group has the terminal.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -63,7 +61,7 @@ fn exit_after_timeout(number: i32) {
         terminal::restore_terminal_modes();
         signal_hook::low_level::exit(number.saturating_add(128));
     };
-    // If no thread can be started, the normal exit has to suffice.
+    // If the thread cannot be started, the process ends only when the main loop handles the signal.
     let _ = spawn_named_thread("patience", end);
 }
 
@@ -87,8 +85,9 @@ pub fn listen_for_input(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> 
             let msgs = match read_input(&mut bytes, decoder.flush_timeout()) {
                 Ok(Some(read)) => decoder.decode(read),
                 Ok(None) => decoder.flush(),
-                // After two failed reads in the foreground the terminal is gone, and the thread
-                // `hangup` reports that. A single failure may date from the background.
+                // Two failed reads in the foreground mean that the terminal is gone, which the
+                // thread `hangup` reports. A single failure may come from a read just before the
+                // process came to the foreground.
                 Err(_) if failed && terminal::is_in_foreground() => return,
                 Err(_) => {
                     failed = terminal::is_in_foreground();
@@ -111,8 +110,8 @@ pub fn listen_for_input(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> 
     })
 }
 
-/// Returns the bytes that are available, or `None` if none arrive within `wait`. End of input is an
-/// error, because an open terminal never reports one.
+/// Reads from the terminal. `None` if nothing arrives within `wait`, or if a signal interrupts the
+/// wait. End of input is an error, because an open terminal never reports one.
 fn read_input(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
     let stdin = io::stdin();
     let wait = wait

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::key_press::KeyPress;
 use super::msg::Msg;
 
-/// Limit of waiting events. Nobody types so far ahead; an unbracketed paste is cut here. As key
-/// presses, this many events take some seconds to process.
+/// Limit on waiting events. No user types so far ahead, but a longer unbracketed paste is cut.
+/// Processing this many key presses takes some seconds.
 const MAX_BACKLOG: usize = 16_384;
 
 /// Shared by the reading and the drawing thread.
@@ -31,7 +31,8 @@ impl InputQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the consumer must be woken. Ctrl-C discards all events before and after it.
+    /// Adds events; returns true if the consumer must be woken. Ctrl-C discards all waiting events,
+    /// and later ones until the consumer takes the Ctrl-C.
     pub fn push(&self, msgs: Vec<Msg>) -> bool {
         let mut backlog = self.lock_backlog();
         let was_empty = backlog.is_empty();

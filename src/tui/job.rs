@@ -24,13 +24,11 @@ pub struct SaveRequest {
     pub format: Format,
     /// The document as shown on screen; if `None`, the worker renders one.
     pub document: Option<Arc<str>>,
-    /// File name or path as typed.
     pub name: String,
-    /// Allows overwriting an existing file.
     pub replace: bool,
 }
 
-/// A later job has a higher number.
+/// Number of a job; a later job has a higher number.
 pub type JobId = u64;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -39,19 +37,18 @@ pub enum JobResult {
     /// Lines that describe what a probe would write, for the user to confirm.
     Plan(Vec<String>),
     AssumedHost(Box<AssumedHost>),
-    /// Source, value, and the recorded lines that the value was read from.
+    /// A source, a value, and the recorded lines from which the value was read.
     Raw(Source, String, Vec<String>),
     Document(Arc<str>),
     Saved(SaveOutcome),
-    /// Error message for the user.
     Failed(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// Holds the absolute path.
+    /// The absolute path of the written file, followed by a notice, if any.
     At(String),
-    /// The file exists already; nothing was written.
+    /// The absolute path of an existing file; nothing was written.
     Exists(String),
 }
 
@@ -60,7 +57,7 @@ pub enum JobProgress {
     /// Name of the collector that is running, such as `mounts`.
     Reading(String),
     Report(Box<Report>),
-    /// Sent before the report that the rules produce.
+    /// The rules in force; sent before the report that is evaluated with them.
     Rules(Arc<RuleSet>),
     Probing(Box<Progress>),
 }

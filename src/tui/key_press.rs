@@ -12,7 +12,7 @@ impl KeyPress {
         Self(name.to_owned())
     }
 
-    /// `None` for a control character.
+    /// Returns the key that types a character; `None` for a control character.
     pub fn from_char(c: char) -> Option<Self> {
         match c {
             ' ' => Some(Self::from_name("space")),
@@ -25,12 +25,12 @@ impl KeyPress {
         Self(format!("ctrl-{}", letter.to_ascii_lowercase()))
     }
 
-    /// True if the key is one of several names, written as `"down j"`.
+    /// Whether the key is one of `names`, which are separated by spaces, as in `"down j"`.
     pub fn is_one_of(&self, names: &str) -> bool {
         names.split(' ').any(|name| name == self.0)
     }
 
-    /// `None` for keys such as `esc` that type nothing.
+    /// Returns the character that the key types; `None` for keys such as `esc`.
     pub fn typed_char(&self) -> Option<char> {
         let mut chars = self.0.chars();
         match (chars.next(), chars.next()) {
@@ -47,7 +47,6 @@ impl fmt::Display for KeyPress {
     }
 }
 
-/// Formats key names for help; arrow characters stand for the arrow keys.
 pub fn format_key_names(names: &str) -> String {
     let one = |name| match name {
         "up" => "↑",

@@ -1,7 +1,4 @@
-//! The whole state of the screens.
-//!
-//! Only [`super::update`] changes the model, and [`super::frame`] draws it. The model reads no
-//! clock and starts no thread.
+//! The state of the screens. The model reads no clock and starts no thread.
 
 use std::collections::BTreeMap;
 
@@ -31,10 +28,11 @@ use crate::settings::NewFilesystem;
 pub enum Overlay {
     Help {
         filter: TextField,
-        /// Index among the filtered commands.
+        /// Index of the chosen command among the filtered ones.
         chosen: usize,
     },
-    /// The error of `plan` is the reason why the target cannot be probed.
+    /// The question whether to start a probe. An error in `plan` is the reason why the target
+    /// cannot be probed.
     Confirm {
         target: Subject,
         plan: Result<Vec<String>, String>,
@@ -46,13 +44,13 @@ pub enum Overlay {
     Save(SaveForm),
     Targets {
         filter: TextField,
-        /// Index among the filtered targets.
+        /// Index of the chosen target among the filtered ones.
         chosen: usize,
     },
 }
 
 impl Overlay {
-    /// True if typed letters filter a list of commands, targets or facts; false while the user
+    /// Whether typed letters filter a list of commands, targets or facts; false while the user
     /// types a value.
     pub fn is_filtered_by_typing(&self) -> bool {
         match self {
@@ -63,41 +61,37 @@ impl Overlay {
     }
 }
 
-/// When to draw again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RedrawUrgency {
     No,
-    /// At the next frame.
+    /// The change is drawn once the minimum interval between frames has passed.
     Soon,
-    /// Immediately, because the user pressed a key.
     Now,
 }
 
 #[derive(Clone, Debug)]
 pub struct Model {
     pub data: Data,
-    /// `None` selects the worst target.
+    /// `None` selects the target with the worst verdict.
     pub chosen_target: Option<Subject>,
     pub screen: ScreenId,
     /// Screens visited before this one; `esc` returns to the last of them.
     pub trail: Vec<ScreenId>,
     pub pages: BTreeMap<ScreenId, PageState>,
     pub overlay: Option<Overlay>,
-    /// Message about the last event, shown until the next key press.
+    /// Message about the last event, shown until the next key press, click or paste.
     pub notice: Option<String>,
-    /// True until the first key press.
+    /// True until the first key press or click.
     pub shows_hints: bool,
     /// True if walwise receives mouse events; false leaves the mouse to the terminal, for selecting
     /// text.
     pub mouse: bool,
-    /// Clickable areas of the last drawn picture.
     pub hits: ClickMap,
     pub size: Size,
     pub animation_frame: usize,
-    /// Page built last, reused while only the selection on the page changes.
+    /// The last page that was built; reused while only the selection on it changes.
     cached_page: Option<(ScreenId, Arc<Page>)>,
     pub dirty: RedrawUrgency,
-    /// Set when the screens are to close.
     pub exit: Option<ExitReason>,
     next_job: JobId,
 }
@@ -174,13 +168,14 @@ impl Model {
         SideEffect::Start(job, Job::Probe(target))
     }
 
-    pub fn start_assuming(&mut self, suppositions: Vec<AssumedFact>) -> SideEffect {
+    pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) -> SideEffect {
         let job = self.next_job_id();
         self.data.activity = Activity::Assuming { job };
         SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
-    /// `None` restores the recommended file system.
+    /// Starts a job that plans a free disk with this file system; `None` restores the recommended
+    /// one.
     pub fn start_filesystem_replan(
         &mut self,
         target: Subject,
@@ -205,7 +200,8 @@ impl Model {
         }
     }
 
-    /// Keeps the chosen target if the new report still contains it.
+    /// Replaces the report, and keeps the chosen target if the new report still contains that
+    /// target.
     pub fn show_report(&mut self, report: Box<Report>) {
         self.data.complete = true;
         self.data.focus = TargetContext::new(&report, self.chosen_target.as_ref());
@@ -235,7 +231,8 @@ impl Model {
         self.cached_page = Some((self.screen, page));
     }
 
-    /// Call this whenever something other than the selection on the page changes.
+    /// Discards the cached page. Required whenever something other than the selection on the page
+    /// changes.
     pub fn drop_cached_page(&mut self) {
         self.cached_page = None;
     }

@@ -1,6 +1,4 @@
-//! Events of the screens, and the effects that they request.
-//!
-//! A test can replay a session as a list of messages.
+//! The messages that change the model. A test can replay a session as a list of messages.
 
 use ratatui::layout::Position;
 
@@ -10,9 +8,8 @@ use super::key_press::KeyPress;
 #[derive(Debug)]
 pub enum Msg {
     Key(KeyPress),
-    /// Characters typed into a text field.
     Text(String),
-    /// Untrusted text with any content.
+    /// Pasted text, which is untrusted and may contain anything.
     Paste(String),
     /// The position is a terminal cell, counted from 0.
     Mouse(MouseAction, Position),
@@ -30,7 +27,7 @@ impl Msg {
         matches!(self, Self::Key(key) if key.is_one_of("ctrl-c"))
     }
 
-    /// `None` for keys such as `esc` that type nothing.
+    /// Returns the character that was typed; `None` for keys such as `esc`.
     pub fn typed_char(&self) -> Option<char> {
         if let Self::Key(key) = self {
             key.typed_char()
@@ -47,7 +44,6 @@ pub enum MouseAction {
     WheelDown,
 }
 
-/// An effect outside of the model, which the main loop performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SideEffect {
     Start(JobId, Job),

@@ -1,6 +1,3 @@
-//! Windows over a screen: lists of commands and targets, questions before a probe or a save, and
-//! choices of assumptions and of a file system.
-
 pub mod overlay_widgets {
 
     use std::ops::Range;
@@ -15,7 +12,6 @@ pub mod overlay_widgets {
     use crate::tui::theme::{TextRole, Theme};
     use crate::tui::widgets::{area, text};
 
-    /// In columns.
     pub const WIDTH: u16 = 76;
 
     pub fn draw_key_row(
@@ -37,8 +33,8 @@ pub mod overlay_widgets {
         }
     }
 
-    /// Draws a titled text with keys below. If the screen is too short, the text is cut and the
-    /// keys stay.
+    /// Draws a question with its choices. If the screen is too short, the text is cut but the keys
+    /// stay.
     pub fn draw_question(
         theme: Theme,
         (title, mut lines): (&str, Vec<Line<'static>>),
@@ -62,12 +58,11 @@ pub mod overlay_widgets {
         }
     }
 
-    /// Rows of the top and bottom border.
-    const FRAME: usize = 2;
+    const BORDER_ROWS: usize = 2;
     /// Rows of an overlay that are not entries: borders, input line, and hints.
     const OTHER_ROWS: u16 = 5;
 
-    /// Entries per page, for a screen body of this many rows.
+    /// Returns the number of entries per page, for a screen body of this many rows.
     pub fn entries_per_page(body: u16) -> usize {
         usize::from(body.saturating_sub(OTHER_ROWS)).max(1)
     }
@@ -75,7 +70,6 @@ pub mod overlay_widgets {
     pub struct ChoiceList<'a> {
         pub title: &'a str,
         pub width: u16,
-        /// Lines before the entries.
         pub above: Vec<Line<'static>>,
         pub count: usize,
         pub chosen: usize,
@@ -84,8 +78,8 @@ pub mod overlay_widgets {
     }
 
     impl ChoiceList<'_> {
-        /// Draws as many entries as fit, always including the chosen one, and returns the index and
-        /// area of each.
+        /// Draws as many entries as fit, always including the chosen one. Returns the index and
+        /// area of each drawn entry.
         pub fn draw(
             self,
             theme: Theme,
@@ -95,7 +89,7 @@ pub mod overlay_widgets {
         ) -> Vec<(usize, Rect)> {
             let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
             let said = self.below.len().max(1);
-            let wanted = rows(self.above.len() + self.count + said + FRAME);
+            let wanted = rows(self.above.len() + self.count + said + BORDER_ROWS);
             let width = self.width.min(whole.width);
             let room = usize::from(width).saturating_sub(4);
             let title = text::truncate_to_width(self.title, room);
@@ -136,7 +130,7 @@ pub mod overlay_widgets {
         }
     }
 
-    /// An empty input shows `asks` as a placeholder.
+    /// Returns the input line, with `asks` as a placeholder while the input is empty.
     pub fn input_line(theme: Theme, mark: &'static str, typed: &str, asks: &str) -> Line<'static> {
         let (shown, role) = match typed {
             "" => (asks.to_owned(), TextRole::Dim),
@@ -148,7 +142,7 @@ pub mod overlay_widgets {
         ])
     }
 
-    /// Returns the area inside the border.
+    /// Draws a centred frame and returns the area inside the border.
     pub fn draw_frame(
         theme: Theme,
         title: &str,
@@ -173,9 +167,6 @@ pub mod overlay_widgets {
     }
 }
 mod probe_question {
-    //! Asks before a probe and shows what it would write, where, and for how long. Nothing is
-    //! written before the user agrees.
-
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::Line;
@@ -320,7 +311,6 @@ mod filesystem_choice_list {
         ]
     }
 
-    /// The reason why the choice is refused, or else the title and the trade-off of its rule.
     fn choice_explanation(choice: &FilesystemChoice) -> (String, TextRole) {
         if let Some(why) = &choice.refused {
             return (why.clone(), TextRole::Doubt);
@@ -337,8 +327,6 @@ mod filesystem_choice_list {
     }
 }
 mod help {
-    //! Help and command palette in one; unavailable commands are dim and show the reason.
-
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::style::Modifier;
@@ -364,8 +352,8 @@ mod help {
     ) {
         let theme = model.data.theme;
         let commands = command::help_entries(model, filter);
-        // The row of a command may cut the reason, so the chosen command's reason is also shown
-        // below the list.
+        // A row may be too short for the reason why its command is unavailable, so the chosen
+        // command's reason is also shown below the list.
         let why = commands
             .get(chosen)
             .and_then(|command| command.enabled.as_ref().err());
@@ -481,7 +469,7 @@ mod save_dialog {
         let mut lines = vec![Line::from(named), Line::default()];
         let (says, role) = match &form.stage {
             SaveState::Naming(None) => (
-                "A bare name is saved in the directory walwise was started in.",
+                "Names without a path are saved in the directory where walwise was started.",
                 TextRole::Dim,
             ),
             SaveState::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
@@ -525,8 +513,7 @@ mod target_choice_list {
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns;
 
-    /// In columns.
-    const NAME: usize = 44;
+    const NAME_WIDTH: usize = 44;
 
     pub fn draw(
         model: &Model,
@@ -560,7 +547,7 @@ mod target_choice_list {
                 report,
                 target,
                 at == chosen,
-                NAME,
+                NAME_WIDTH,
                 theme,
             ))
         };
@@ -635,7 +622,6 @@ mod what_if_picker {
         });
     }
 
-    /// The description of the fact and its current value.
     fn fact_lines(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let dim = theme.role_style(TextRole::Dim);
         let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
@@ -651,7 +637,6 @@ mod what_if_picker {
         lines
     }
 
-    /// Shows an error, or the format of a value, or what assumptions cannot affect.
     fn hint_lines(
         picker: &Picker,
         entries: usize,
@@ -679,7 +664,7 @@ mod what_if_picker {
                 ("no fact of this target matches".to_owned(), TextRole::Doubt)
             }
             (None, _) => {
-                let says = "Assumptions never affect plans or exports, nor unlock settings that can lose data.";
+                let says = "Assumptions never affect plans or exports, and never unlock settings that can lose data.";
                 (says.to_owned(), TextRole::Dim)
             }
         };

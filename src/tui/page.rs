@@ -1,9 +1,9 @@
-//! A page of blocks; every screen builds one. A block is a group of lines that may be selected and
-//! unfolded.
+//! A page consists of blocks; every screen builds one page. A block is a group of lines that may be
+//! selected and unfolded.
 //!
 //! The page moves, scrolls and draws without knowing what the blocks mean. A wide page may have a
-//! second page as a pane at its right; keys go to one of the two. The selection is stored by name,
-//! so that it survives a new report.
+//! second page as a pane at its right; the page or the pane receives the keys. The selection is
+//! stored by name, so that it survives a new report.
 
 mod block;
 
@@ -23,8 +23,7 @@ use super::sidebar::Sidebar;
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
 
-/// Columns at the left for the selection mark.
-const GUTTER: u16 = 3;
+const SELECTION_MARK_WIDTH: u16 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueDirection {
@@ -42,12 +41,11 @@ pub struct Page {
 #[derive(Clone, Debug)]
 pub struct Pane {
     pub page: Box<Page>,
-    /// In columns, including the vertical line at the pane's left.
+    /// Width in columns, including the vertical line at the pane's left.
     pub width: u16,
 }
 
 impl Pane {
-    /// Columns left for text in a pane of this width.
     pub fn content_width(width: u16) -> usize {
         Page::content_width(width.saturating_sub(1))
     }
@@ -59,7 +57,6 @@ pub struct PageState {
     pub selected: Option<String>,
     pub unfolded: BTreeSet<String>,
     pub filter: Option<Filter>,
-    /// Shows only unknown facts, on screens with facts.
     pub only_unknown: bool,
     pub with_sources: bool,
     pane: Option<Box<PageState>>,
@@ -81,7 +78,6 @@ impl PageState {
         self.unfolded.contains(key)
     }
 
-    /// True if there is no filter, or the filter matches this text.
     pub fn passes_filter(&self, said: &str) -> bool {
         self.filter
             .as_ref()
@@ -94,7 +90,6 @@ impl PageState {
             .is_some_and(|filter| !filter.text.text().trim().is_empty())
     }
 
-    /// True while keys are typed into the filter.
     pub fn is_typing_filter(&self) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.typing)
     }
@@ -141,16 +136,14 @@ impl Motion {
 }
 
 impl Page {
-    /// Columns left for text in a page of this width.
     pub fn content_width(width: u16) -> usize {
-        usize::from(width.saturating_sub(GUTTER).saturating_sub(1))
+        usize::from(width.saturating_sub(SELECTION_MARK_WIDTH).saturating_sub(1))
     }
 
     pub fn push_text(&mut self, lines: Vec<Line<'static>>) {
         self.blocks.push(Block::new_text(lines));
     }
 
-    /// Adds a heading with an empty line above and dim text at the heading's right.
     pub fn push_heading(&mut self, theme: Theme, title: &str, aside: &str) {
         let mut lines = Vec::new();
         if !self.blocks.is_empty() {
@@ -163,8 +156,8 @@ impl Page {
         self.blocks.push(Block::new_heading(lines));
     }
 
-    /// Keeps blocks for which `wanted` accepts the block's text together with the heading's text.
-    /// Headings without such blocks are dropped.
+    /// Drops blocks unless `wanted` accepts the text of the heading followed by the block's own. A
+    /// heading without remaining blocks is dropped as well.
     pub fn retain_matching(&mut self, wanted: impl Fn(&str) -> bool) {
         let (mut heading, mut over) = (None, String::new());
         for block in std::mem::take(&mut self.blocks) {
@@ -178,12 +171,12 @@ impl Page {
         }
     }
 
-    /// True if the pane receives the keys; false if the terminal has become too narrow for a pane.
+    /// Whether keys go to the page's pane. False if the page has no pane, as on a terminal that
+    /// became too narrow.
     pub fn is_in_pane(&self, state: &PageState) -> bool {
         self.active_pane(state).is_some()
     }
 
-    /// State of the page or pane that receives the keys.
     pub fn active_state<'s>(&self, state: &'s PageState) -> &'s PageState {
         self.active_pane(state).map_or(state, |(_, beside)| beside)
     }
@@ -201,14 +194,13 @@ impl Page {
         Some((&pane.page, state.pane.as_deref()?))
     }
 
-    /// Selected block of the page or pane that receives the keys.
     pub fn active_selection(&self, state: &PageState) -> Option<&Block> {
         let (page, state) = self.active_pane(state).unwrap_or((self, state));
         page.selected_block_with_lines(state)
             .map(|(_, block)| block)
     }
 
-    /// Selected block of the main page, even while the pane receives the keys.
+    /// Returns the selected block of the main page, even while the pane receives the keys.
     pub fn main_page_selection(&self, state: &PageState) -> Option<&Block> {
         self.selected_block_with_lines(state)
             .map(|(_, block)| block)
@@ -260,8 +252,8 @@ impl Page {
         state.scroll.min(self.height().saturating_sub(height))
     }
 
-    /// Moves on the page or pane that receives the keys; `height` is the number of its visible
-    /// rows.
+    /// Moves the selection or scrolls, on the page or pane that receives the keys. `height` is the
+    /// number of its visible rows.
     pub fn apply_motion(&self, state: &mut PageState, motion: Motion, height: u16) {
         if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
             return pane
@@ -328,7 +320,7 @@ impl Page {
         }
     }
 
-    /// Looks only at the page or pane that receives the keys.
+    /// Whether a block has a problem, on the page or pane that receives the keys.
     pub fn has_issue(&self, state: &PageState) -> bool {
         let (page, _) = self.active_pane(state).unwrap_or((self, state));
         page.selectable_blocks().any(|block| block.has_issue)
@@ -348,8 +340,9 @@ impl Page {
         }
     }
 
-    /// Selects the next block if it starts at most one line below the visible area. Otherwise
-    /// scrolls by one line, so that no line is skipped.
+    /// Selects the next block if the selected one is visible to its end and the next one starts at
+    /// most one line below the visible area. Otherwise scrolls by one line, so that no line is
+    /// skipped.
     fn select_next_or_scroll(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let after = match self.selected_block_with_lines(state) {
@@ -431,8 +424,8 @@ impl Page {
         }
     }
 
-    /// Start of the unselectable lines directly above `start`, so that a heading stays with its
-    /// block.
+    /// Returns the start of the unselectable lines directly above `start`, so that a heading stays
+    /// with its block.
     fn start_including_heading(&self, start: usize) -> usize {
         self.selectable_blocks_with_lines()
             .map(|(lines, _)| lines.end)
@@ -479,8 +472,8 @@ impl Page {
             Span::styled("│", theme.role_style(TextRole::Dim)).render(row, buffer);
         }
         let within = state.pane_state();
-        // Lines are clickable only on the side that receives the keys; a click on the other side
-        // switches to that side.
+        // Of page and pane, only the one that receives the keys has clickable lines; a click on the
+        // other one switches to it.
         let nowhere = &mut ClickMap::default();
         if beside {
             self.draw_single_page(state, theme, TextRole::Dim, left, nowhere, buffer);
@@ -488,7 +481,8 @@ impl Page {
             return inner.draw_single_page(&within, theme, TextRole::Accent, right, hits, buffer);
         }
         self.draw_single_page(state, theme, TextRole::Accent, left, hits, buffer);
-        // While the page receives the keys, the pane's last row shows how many lines are hidden.
+        // While the page receives the keys, the pane's last row shows how many of the pane's lines
+        // are hidden.
         let more = inner.lines_below(&within, usize::from(right.height));
         let (last, above) = area::split_bottom(right, u16::from(more > 0));
         inner.draw_single_page(&within, theme, TextRole::Plain, above, nowhere, buffer);
@@ -550,7 +544,7 @@ impl Page {
                 (false, false) => ("   ", TextRole::Plain),
             };
             let gutter = Rect {
-                width: GUTTER.min(row.width),
+                width: SELECTION_MARK_WIDTH.min(row.width),
                 ..row
             };
             Span::styled(sign, theme.role_style(role)).render(gutter, buffer);
@@ -577,7 +571,6 @@ mod tests {
 
     use super::*;
 
-    /// Builds blocks with these numbers of lines; every third block cannot be selected.
     fn page(sizes: &[usize]) -> Page {
         let block = |(i, size): (usize, &usize)| {
             let lines = vec![Line::from("x"); *size];

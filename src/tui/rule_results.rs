@@ -1,5 +1,3 @@
-//! Results of all rules for one target and the host, computed once per report and target.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::{Scope, Subject};
@@ -9,26 +7,23 @@ use crate::rules::{Finding, Level, Outcome};
 #[derive(Clone, Debug)]
 pub struct RuleSummary {
     pub rule: String,
-    /// Indices into the report's findings, applying ones before undecided ones.
+    /// Indices into the findings of the report, ascending.
     pub findings: Vec<usize>,
-    /// Subjects to which the rule does not apply.
     pub unaffected: Vec<Subject>,
     pub result: RuleResult,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleResult {
-    /// The rule applies to at least one subject.
     Applies,
-    /// The rule applies to no subject, and is undecided for at least one.
+    /// The rule applies to no subject of the target or host, and is undecided for at least one.
     Undecided,
     DoesNotApply,
-    /// The host has no subject of the rule's scope.
+    /// No subject of the target or host is in the rule's scope.
     NoSubject,
 }
 
 impl RuleResult {
-    /// In the order of the screen.
     pub const ALL: [Self; 4] = [
         Self::Applies,
         Self::Undecided,
@@ -54,8 +49,8 @@ impl RuleSummary {
     }
 }
 
-/// Sorts applying rules first, then undecided ones, each by level; other rules keep their order in
-/// the rule set.
+/// Summarizes all rules: applying rules first, then undecided ones, both by level. The others keep
+/// their order in the rule set.
 pub fn summarize_rules(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleSummary> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<RuleSummary> = Vec::with_capacity(report.rules.len());

@@ -1,10 +1,8 @@
-//! Builds the page of each screen from the data. Screens link to each other by id only.
+//! Builds the page of each screen from the data. A screen links to another only by its `ScreenId`.
 
 mod detail_lines;
 mod sections;
 mod export {
-    //! Formats of the report with a description each; Enter shows the document that would be saved.
-
     use ratatui::text::Line;
 
     use crate::escape::ShellCommand;
@@ -19,7 +17,7 @@ mod export {
     use crate::tui::widgets::text;
 
     /// Lines of a document shown as a preview; saving writes all lines.
-    const SHOWN: usize = 500;
+    const MAX_SHOWN_LINES: usize = 500;
 
     pub fn export_page(data: &Data, state: &PageState, room: usize) -> Page {
         let mut page = Page::default();
@@ -99,7 +97,6 @@ mod export {
         page
     }
 
-    /// States how the export differs from what the screens show.
     fn export_scope_note(data: &Data, report: &Report) -> String {
         let mut says = Vec::new();
         if let Some(target) = data
@@ -114,19 +111,21 @@ mod export {
                     .and_then(|command| report.host.with_run_options(command))
                 {
                     Some(command) => {
-                        format!("Covers all targets; for {name} alone: `{command}`.")
+                        format!("This export covers all targets; for {name} alone: `{command}`.")
                     }
-                    None => "Covers all targets.".to_owned(),
+                    None => "This export covers all targets.".to_owned(),
                 },
             );
         }
         if data.assumed_host.is_some() {
-            says.push("Describes the real host, without assumptions or entered values.".to_owned());
+            says.push(
+                "This export describes the real host, without assumptions or entered values."
+                    .to_owned(),
+            );
         }
         says.join(" ")
     }
 
-    /// Shows the beginning of a document, or the matching lines while a filter is active.
     fn document_preview_lines(
         document: &ExportDocument,
         state: &PageState,
@@ -134,8 +133,8 @@ mod export {
         room: usize,
     ) -> Vec<Line<'static>> {
         let all = count_noun(document.lines, "line");
-        let first = if document.lines > SHOWN {
-            format!(", the first {SHOWN} shown")
+        let first = if document.lines > MAX_SHOWN_LINES {
+            format!(", the first {MAX_SHOWN_LINES} shown")
         } else {
             String::new()
         };
@@ -147,7 +146,7 @@ mod export {
         let shown = document
             .text
             .lines()
-            .take(SHOWN)
+            .take(MAX_SHOWN_LINES)
             .filter(|line| state.passes_filter(line));
         let mut lines = vec![Line::styled(
             format!("  {all}{first}{found}"),
@@ -161,8 +160,6 @@ mod export {
 }
 mod commit_latency;
 mod curves {
-    //! Sync methods as curves: share of commits that complete within a time.
-
     use ratatui::text::{Line, Span};
 
     use crate::facts::catalog::postgres::WalSyncMethod;
@@ -171,11 +168,12 @@ mod curves {
     use crate::tui::widgets::ecdf::{self, Curve};
     use crate::tui::widgets::text;
 
-    /// Methods share a curve if their medians differ by less than this factor.
+    /// Methods share a curve if their medians differ at most by this factor.
     const SAME_CURVE_FACTOR: f64 = 1.05;
-    /// One letter each for the fastest method, the method in force and the slowest.
-    const LETTERS: [char; 3] = ['a', 'b', 'c'];
-    /// Columns and rows.
+    /// Letters of the curves, of which there are at most three: the fastest method, the method in
+    /// force, and the slowest method.
+    const CURVE_LETTERS: [char; 3] = ['a', 'b', 'c'];
+    /// Largest size of the chart, in columns and rows.
     const MAX_CHART_SIZE: (usize, usize) = (100, 10);
 
     /// Returns a heading that names the curves, and the chart. Empty if there are no quantiles or
@@ -198,7 +196,7 @@ mod curves {
                 quantiles,
             }
         };
-        let curves: Vec<Curve<'m>> = LETTERS.iter().zip(&groups).map(curve).collect();
+        let curves: Vec<Curve<'m>> = CURVE_LETTERS.iter().zip(&groups).map(curve).collect();
         let drawn = ecdf::ecdf_lines(
             &curves,
             columns.min(MAX_CHART_SIZE.0),
@@ -212,7 +210,7 @@ mod curves {
             let names: Vec<&str> = group.iter().map(|row| row.method.name()).collect();
             format!("{letter} {}", names.join(" + "))
         };
-        let names: Vec<String> = LETTERS.iter().zip(&groups).map(name).collect();
+        let names: Vec<String> = CURVE_LETTERS.iter().zip(&groups).map(name).collect();
         let title = "Commits completed within";
         let aside = text::truncate_to_width(
             &names.join("   "),
@@ -230,7 +228,7 @@ mod curves {
         lines
     }
 
-    /// Fastest first; methods with similar medians share a group. Groups between the fastest and
+    /// Groups methods with similar medians, the fastest group first. Groups between the fastest and
     /// the slowest are dropped unless they contain the method in force.
     fn group_similar_methods(
         measurement: &Measurement,
@@ -274,10 +272,8 @@ mod shared_page_parts {
     use crate::tui::screen_id::ScreenId;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// Largest number of steps or missing facts in a list.
     pub const MAX_ITEMS: usize = 8;
 
-    /// Adds the number of entries that the list leaves out.
     pub fn push_left_out_count(page: &mut Page, theme: Theme, all: usize, shown: usize) {
         let advice = ScreenId::Advice.digit();
         let left = all.saturating_sub(shown);
@@ -289,7 +285,8 @@ mod shared_page_parts {
         }
     }
 
-    /// `to` completes the sentence "No target to …".
+    /// Builds the page that is shown without a target; `to` completes the sentence "No target to
+    /// …".
     pub fn no_target_page(data: &Data, to: &str) -> Page {
         let said = if data.complete {
             &format!("No target to {to}.")
@@ -309,8 +306,6 @@ mod rules;
 mod storage;
 mod unknown_facts;
 mod what_if {
-    //! Changes under assumptions: a summary on the overview, and all details on Advice.
-
     use ratatui::text::Line;
 
     use super::sections::SectionView;
@@ -322,7 +317,6 @@ mod what_if {
 
     const ASIDE: &str = "compared with the real host; W ends";
 
-    /// Lists assumptions, changed verdicts and newly decided rules; other changes are only counted.
     pub fn push_what_if_summary(page: &mut Page, data: &Data, state: &PageState, room: usize) {
         let Some(supposed) = &data.assumed_host else {
             return;
@@ -395,8 +389,6 @@ mod what_if {
     }
 }
 mod advice {
-    //! The plan and further advice for the chosen target.
-
     use ratatui::text::Line;
 
     use super::sections::SectionView;

@@ -1,5 +1,3 @@
-//! Renders the screens as SVG, for the documentation.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -14,8 +12,8 @@ use super::update::update;
 use super::{frame, svg};
 use crate::report::Report;
 
-/// Returns file name and SVG of every screen, drawn at `size` (columns, rows). `times` is the
-/// histogram of the first measured target.
+/// Draws every screen at `size` (columns, rows). Returns file names and SVG documents. `times` is
+/// the histogram of the first measured target.
 pub fn render_screens_svg(
     report: Report,
     times: Vec<(f64, u64)>,
@@ -72,7 +70,6 @@ pub fn draw_screen(model: &Model, screen: ScreenId) -> Buffer {
     buffer
 }
 
-/// Keys that unfold the main content of a screen.
 fn keys_to_unfold(screen: ScreenId) -> Vec<&'static str> {
     match screen {
         ScreenId::Advice => vec!["enter"],
@@ -87,8 +84,8 @@ mod tests {
     use crate::facts::note::muted;
     use crate::report::sample_reports;
 
-    /// Muting every note's sentence must not change a screen, except for the notes themselves; see
-    /// `session/notes.rs` for the report formats.
+    /// If the sentences of all notes are replaced, only the notes themselves may change on a
+    /// screen. `session/notes.rs` tests the same for the report formats.
     #[test]
     fn no_screen_goes_by_the_sentence_of_a_note() {
         let mut report = sample_reports::at_risk();

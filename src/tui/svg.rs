@@ -1,4 +1,5 @@
-//! Converts a drawn screen to SVG: deterministic, without scripts, fonts or external resources.
+//! Converts a drawn screen to SVG: deterministic, without scripts, embedded fonts or external
+//! resources.
 //!
 //! Every text run has an explicit length and starts at its first cell, so columns stay aligned in
 //! any font. Lines and bars become shapes, because fonts leave gaps between them.
@@ -12,33 +13,32 @@ use unicode_width::UnicodeWidthStr;
 use crate::text::push_xml_escaped;
 
 const CELL_WIDTH: f32 = 8.4;
-const HIGH: f32 = 17.0;
-/// In pixels from the top of a cell.
+const CELL_HEIGHT: f32 = 17.0;
+/// Baseline of the text, in pixels from the top of a cell.
 const BASELINE: f32 = 13.0;
 const MARGIN: f32 = 12.0;
 
-/// Default colours of a dark terminal.
-const PAPER: &str = "#12161e";
-const INK: &str = "#d5dae3";
+const BACKGROUND_COLOUR: &str = "#12161e";
+const TEXT_COLOUR: &str = "#d5dae3";
 
-/// Screen readers announce the title.
+/// Renders the screen as SVG with a title, which screen readers announce.
 pub fn buffer_to_svg(buffer: &Buffer, title: &str) -> String {
     let area = buffer.area;
     let (width, height) = (
         2.0f32.mul_add(MARGIN, f32::from(area.width) * CELL_WIDTH),
-        2.0f32.mul_add(MARGIN, f32::from(area.height) * HIGH),
+        2.0f32.mul_add(MARGIN, f32::from(area.height) * CELL_HEIGHT),
     );
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" role=\"img\" fill=\"{INK}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.1} {height:.1}\" role=\"img\" fill=\"{TEXT_COLOUR}\" \
          shape-rendering=\"crispEdges\" \
          font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\">\n\
          <title>{}</title>\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{PAPER}\" shape-rendering=\"auto\"/>\n",
+         <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{BACKGROUND_COLOUR}\" shape-rendering=\"auto\"/>\n",
         escape_xml(title)
     );
     let columns = usize::from(area.width).max(1);
     for (row, cells) in (0u16..).zip(buffer.content.chunks(columns)) {
-        let top = f32::from(row).mul_add(HIGH, MARGIN);
+        let top = f32::from(row).mul_add(CELL_HEIGHT, MARGIN);
         for run in split_runs(cells) {
             write_run(&run, top, &mut out);
         }
@@ -47,7 +47,6 @@ pub fn buffer_to_svg(buffer: &Buffer, title: &str) -> String {
     out
 }
 
-/// Adjacent cells with the same style.
 struct CellRun<'a> {
     column: u16,
     columns: u16,
@@ -55,8 +54,8 @@ struct CellRun<'a> {
     style_cell: &'a Cell,
 }
 
-/// Splits a row into runs of equal style. A second blank, or a symbol whose width depends on the
-/// font, starts a new run.
+/// Splits a row into runs of equal style. A new run also starts at a second blank, and at a symbol
+/// whose width depends on the font.
 fn split_runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     let mut runs: Vec<CellRun<'_>> = Vec::new();
     let mut column = 0u16;
@@ -103,7 +102,7 @@ fn write_run(run: &CellRun<'_>, top: f32, out: &mut String) {
         let width = f32::from(run.columns) * CELL_WIDTH;
         let _ = writeln!(
             out,
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{HIGH}\" fill=\"{paper}\"/>"
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{CELL_HEIGHT}\" fill=\"{paper}\"/>"
         );
     }
     let text = run.text.trim_end();
@@ -126,14 +125,13 @@ fn write_run(run: &CellRun<'_>, top: f32, out: &mut String) {
     );
 }
 
-const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const EIGHTH_BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// True for symbols that form one shape if several stand side by side.
+/// Whether adjacent copies of the symbol are drawn as one shape.
 fn is_stretchable(symbol: &str) -> bool {
-    symbol == "─" || symbol == "━" || BARS.contains(&symbol)
+    symbol == "─" || symbol == "━" || EIGHTH_BARS.contains(&symbol)
 }
 
-/// Returns `None` for anything but a braille character.
 fn braille_path(symbol: char, left: f32, top: f32) -> Option<String> {
     const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     const DOT: f32 = 2.0;
@@ -144,23 +142,24 @@ fn braille_path(symbol: char, left: f32, top: f32) -> Option<String> {
     for (x, column) in (0_u8..).zip(BITS) {
         for (y, _) in (0_u8..).zip(column).filter(|(_, bit)| dots & bit != 0) {
             let x = (CELL_WIDTH / 2.0).mul_add(f32::from(x), left + CELL_WIDTH / 4.0 - DOT / 2.0);
-            let y = (HIGH / 4.0).mul_add(f32::from(y), top + HIGH / 8.0 - DOT / 2.0);
+            let y = (CELL_HEIGHT / 4.0).mul_add(f32::from(y), top + CELL_HEIGHT / 8.0 - DOT / 2.0);
             let _ = write!(path, "M{x:.1} {y:.1}h{DOT}v{DOT}h-{DOT}z");
         }
     }
     Some(path)
 }
 
-/// Returns a path for bars, braille and box-drawing lines; `None` for text.
+/// Returns an SVG path for a text that begins with a bar, a braille character or a box-drawing
+/// line; `None` for any other text.
 fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     let symbol = text.chars().next()?.to_string();
     let wide = text.chars().count() as f32 * CELL_WIDTH;
     if let Some(eighths) = (1u8..)
-        .zip(BARS)
+        .zip(EIGHTH_BARS)
         .find_map(|(n, bar)| (bar == symbol).then_some(n))
     {
-        let high = HIGH * f32::from(eighths) / 8.0;
-        let from = top + HIGH - high;
+        let high = CELL_HEIGHT * f32::from(eighths) / 8.0;
+        let from = top + CELL_HEIGHT - high;
         return Some(format!(
             "M{left:.1} {from:.1}h{wide:.1}v{high:.1}h-{wide:.1}z"
         ));
@@ -177,7 +176,7 @@ fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
         let dash = |part: u8| {
             format!(
                 "M{x:.1} {:.1}v3h2v-3z",
-                (HIGH / 3.0).mul_add(f32::from(part), top + 1.0)
+                (CELL_HEIGHT / 3.0).mul_add(f32::from(part), top + 1.0)
             )
         };
         return Some((0..3).map(dash).collect());
@@ -189,7 +188,7 @@ fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     let mut path = String::new();
     let (x, y) = (
         left + (CELL_WIDTH - thick) / 2.0,
-        top + (HIGH - thick) / 2.0,
+        top + (CELL_HEIGHT - thick) / 2.0,
     );
     if to_left || to_right {
         let from = if to_left { left } else { x };
@@ -198,13 +197,13 @@ fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     }
     if up || down {
         let from = if up { top } else { y };
-        let to = if down { top + HIGH } else { y + thick };
+        let to = if down { top + CELL_HEIGHT } else { y + thick };
         let _ = write!(path, "M{x:.1} {from:.1}V{to:.1}h{thick}V{from:.1}z");
     }
     Some(path)
 }
 
-/// Arms that a heavy box-drawing character has: left, right, up, down.
+/// Returns the arms of a heavy box-drawing character: left, right, up, down.
 fn heavy_box_arms(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "━" => [true, true, false, false],
@@ -219,7 +218,7 @@ fn heavy_box_arms(symbol: &str) -> Option<[bool; 4]> {
     })
 }
 
-/// Arms that a light box-drawing character has: left, right, up, down.
+/// Returns the arms of a light box-drawing character: left, right, up, down.
 fn light_box_arms(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "─" => [true, true, false, false],
@@ -243,17 +242,16 @@ fn cell_style(cell: &Cell) -> (Color, Color, Modifier) {
 
 fn background_colour(cell: &Cell) -> Option<&'static str> {
     if cell.modifier.contains(Modifier::REVERSED) {
-        return Some(palette_colour(cell.fg).unwrap_or(INK));
+        return Some(palette_colour(cell.fg).unwrap_or(TEXT_COLOUR));
     }
     palette_colour(cell.bg)
 }
 
-/// Only attributes that differ from the default style.
 fn style_attributes(cell: &Cell) -> String {
     let mut style = String::new();
     let reversed = cell.modifier.contains(Modifier::REVERSED);
     let ink = if reversed {
-        Some(palette_colour(cell.bg).unwrap_or(PAPER))
+        Some(palette_colour(cell.bg).unwrap_or(BACKGROUND_COLOUR))
     } else {
         palette_colour(cell.fg)
     };
@@ -273,7 +271,8 @@ fn style_attributes(cell: &Cell) -> String {
     style
 }
 
-/// The sixteen terminal colours, readable on [`PAPER`]; screens use no others.
+/// Maps the sixteen terminal colours, the only ones that screens use, to colours that are readable
+/// on [`BACKGROUND_COLOUR`].
 fn palette_colour(colour: Color) -> Option<&'static str> {
     Some(match colour {
         Color::Black => "#3b4252",
@@ -284,12 +283,12 @@ fn palette_colour(colour: Color) -> Option<&'static str> {
         Color::Magenta | Color::LightMagenta => "#d9a0ff",
         Color::Cyan | Color::LightCyan => "#5fd7e0",
         Color::DarkGray => "#6b7280",
-        Color::Gray | Color::White => INK,
+        Color::Gray | Color::White => TEXT_COLOUR,
         _ => return None,
     })
 }
 
-/// Replaces control characters, which XML forbids, and escapes markup.
+/// Replaces control characters, most of which XML forbids, and escapes markup.
 fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -371,11 +370,13 @@ mod tests {
         let style = Style::default().add_modifier(Modifier::REVERSED);
         let picture = draw_svg(4, |buffer| buffer.set_string(0, 0, "ab", style));
         assert!(
-            picture.contains(&format!("width=\"16.8\" height=\"17\" fill=\"{INK}\"")),
+            picture.contains(&format!(
+                "width=\"16.8\" height=\"17\" fill=\"{TEXT_COLOUR}\""
+            )),
             "{picture}"
         );
         assert!(
-            picture.contains(&format!("fill=\"{PAPER}\">ab")),
+            picture.contains(&format!("fill=\"{BACKGROUND_COLOUR}\">ab")),
             "{picture}"
         );
     }

@@ -1,8 +1,8 @@
 //! The part of a report that concerns the chosen target, computed once when the report or the
 //! target changes.
 //!
-//! Drawing then never searches the report. The order of all targets is shared, because computing
-//! that order on a large host takes longer than a key press may.
+//! All contexts of a report share the order of its targets, because on a large host it takes too
+//! long to compute for every key press.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -13,13 +13,13 @@ use crate::report::view::{AdviceSections, indices_worst_first};
 use crate::report::{Report, TargetSummary, missing_facts};
 use crate::rules::{Level, Outcome};
 
-/// Indices into the report's lists, and the missing facts of the target.
 #[derive(Clone, Debug, Default)]
 pub struct TargetContext {
     pub target: Option<Subject>,
     pub title: String,
     pub position: usize,
-    /// Position counted from the worst target, from 0, and the number of targets.
+    /// Position in the list of targets, which begins with the worst verdict, and the number of
+    /// targets.
     pub place: (usize, usize),
     pub cluster: Option<Subject>,
     pub verdict: Option<usize>,
@@ -28,26 +28,27 @@ pub struct TargetContext {
     pub advised: AdviceSections,
     /// Indices of undecided findings, most severe level first.
     pub undecided: Vec<usize>,
-    /// Subjects with a finding of level warning or above.
+    /// Subjects of the target or host with an applying finding at level warning or above.
     pub issues: BTreeSet<Subject>,
     pub rules: Vec<RuleSummary>,
-    /// Subjects whose findings concern the target; the host is not listed.
+    /// Subjects whose findings concern the target, besides the host.
     pub related: BTreeSet<Subject>,
-    /// Number of unknown facts about the target's subjects and the host.
+    /// Number of facts about the host and the subjects in `related` that are unknown but could be
+    /// read.
     pub unknown_count: usize,
-    /// Missing facts, each with the rules that need the fact; facts for the verdict come first.
+    /// Missing facts, each with the rules that need it; facts for the verdict come first.
     pub needs: Vec<(MissingFact, Vec<String>)>,
     shared: Arc<TargetOrder>,
 }
 
 #[derive(Debug, Default)]
 struct TargetOrder {
-    /// Indices of the targets, worst first.
     order: Vec<usize>,
 }
 
 impl TargetContext {
-    /// Selects the wanted target, or the worst one if the report lacks the wanted target.
+    /// Selects the wanted target, or the one with the worst verdict if the report lacks the wanted
+    /// one.
     pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
         let whole = TargetOrder {
             order: indices_worst_first(report),
@@ -55,7 +56,8 @@ impl TargetContext {
         Self::for_target(report, wanted, &Arc::new(whole))
     }
 
-    /// Selects the next target, counted from the worst; the first follows the last.
+    /// Returns the context of the next target, in order of verdicts from the worst; the first
+    /// follows the last.
     pub fn next_target(&self, report: &Report) -> Self {
         let order = &self.shared.order;
         let next = order
@@ -67,13 +69,13 @@ impl TargetContext {
         Self::for_target(report, next, &self.shared)
     }
 
-    /// Wraps from the first target to the last.
+    /// Returns the context of the previous target, in order of verdicts from the worst; the last
+    /// precedes the first.
     pub fn previous_target(&self, report: &Report) -> Self {
         let last = self.place.1.saturating_sub(1);
         self.target_at(report, self.place.0.checked_sub(1).unwrap_or(last))
     }
 
-    /// Selects the target at this position, counted from the worst.
     pub fn target_at(&self, report: &Report, place: usize) -> Self {
         let wanted = self
             .shared
@@ -166,12 +168,12 @@ impl TargetContext {
             .collect()
     }
 
-    /// The host concerns every target.
+    /// Whether the subject is related to the target. The host concerns every target.
     pub fn concerns_target(&self, subject: &Subject) -> bool {
         subject.scope() == Scope::Host || self.related.contains(subject)
     }
 
-    /// The host comes first.
+    /// Lists all subjects that concern the target, the host first.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
         let others = self
@@ -181,21 +183,20 @@ impl TargetContext {
         std::iter::once(&*HOST).chain(others)
     }
 
-    /// Counts facts that a collector tried to read and that stayed unknown.
     fn count_unknown_readings(&self, report: &Report) -> usize {
         let rows = self
             .subjects()
             .flat_map(|subject| report.facts.rows_of(subject));
-        rows.filter(|row| row.reading.is_gap()).count()
+        rows.filter(|row| row.reading.is_fillable_gap()).count()
     }
 
-    /// Counts missing facts that no collector tried to read.
+    /// Counts missing facts that [`Self::count_unknown_readings`] does not count.
     fn count_uncollected_facts(&self, report: &Report) -> usize {
         let was_asked = |need: &MissingFact| {
             report
                 .facts
                 .rows_of(&need.subject)
-                .any(|row| row.fact == need.fact && row.reading.is_gap())
+                .any(|row| row.fact == need.fact && row.reading.is_fillable_gap())
         };
         self.needs
             .iter()
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(focus.target, first.target);
     }
 
-    /// A fact can be unknown in the report and also be needed by a rule.
+    /// A fact that is unknown in the report and is also needed by a rule must be counted once.
     #[test]
     fn no_unknown_fact_is_counted_twice() {
         for report in [report_with_two_targets(), sample_reports::at_risk()] {

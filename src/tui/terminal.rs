@@ -1,5 +1,5 @@
-//! Takes over the terminal, suspends for a shell, and restores the terminal. Only this module and
-//! its submodules contain escape sequences.
+//! Takes over the terminal, returns it to a shell when suspended, and restores it at the end. Only
+//! this module and its submodules contain escape sequences.
 //!
 //! Nothing queries the terminal, because some terminals do not answer. ratatui draws only in
 //! memory: its own backend queries the cursor position when clearing the screen, and writes colours
@@ -11,7 +11,7 @@ mod clipboard {
     //!
     //! No terminal confirms a copy. tmux ignores OSC 52 from programs unless `set-clipboard` is
     //! `on` (default: `external`), and passes sequences through if `allow-passthrough` is on
-    //! (tmux(1)). Inside tmux the text is therefore sent both ways; a tmux that allows neither
+    //! (tmux(1)). Inside tmux the text is therefore sent in both forms; a tmux that allows neither
     //! drops both silently.
 
     use crossterm::Command as _;
@@ -78,21 +78,20 @@ use ratatui::layout::{Position, Rect, Size};
 
 pub use decoder::Decoder;
 
-/// Used if the terminal reports no size.
 const DEFAULT_SIZE: Size = Size {
     width: 80,
     height: 24,
 };
 
-/// Largest picture: an 8K display with cells of 8 × 15 pixels. Two pictures of 35 MB are kept. A
-/// terminal may claim any size; cells beyond this limit stay blank.
+/// Largest picture: an 8K display with cells of 8 × 15 pixels. A terminal may report any size;
+/// cells beyond this limit stay blank.
 const MAX_SIZE: Size = Size {
     width: 1_000,
     height: 300,
 };
 
 static SCREEN_TAKEN: AtomicBool = AtomicBool::new(false);
-/// False leaves the mouse to the terminal.
+/// If false, the terminal itself handles the mouse.
 static MOUSE_CAPTURED: AtomicBool = AtomicBool::new(true);
 
 /// Requests reports of buttons and the wheel, with coordinates of any size. Movements are not
@@ -103,8 +102,8 @@ const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
 /// Bracketed Paste Mode).
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
-/// A terminal shows everything between these two sequences at once ("Synchronized Output", private
-/// mode 2026). Terminals without that mode ignore both.
+/// A terminal shows everything between [`PICTURE_BEGINS`] and [`PICTURE_ENDS`] at once
+/// ("Synchronized Output", private mode 2026). Terminals without that mode ignore both.
 const PICTURE_BEGINS: &str = "\x1b[?2026h";
 const PICTURE_ENDS: &str = "\x1b[?2026l";
 
@@ -132,8 +131,8 @@ pub struct Tty {
 }
 
 impl Tty {
-    /// Takes over the terminal. However the process ends, the terminal is restored, except after a
-    /// signal that cannot be caught.
+    /// Takes over the terminal until the value is dropped. A panic of this thread also restores the
+    /// terminal.
     pub fn enter(in_tmux: bool) -> io::Result<Self> {
         install_panic_hook();
         enter_screen()?;
@@ -148,7 +147,6 @@ impl Tty {
         Ok(tty)
     }
 
-    /// Redraws only if the terminal's size has changed.
     pub fn redraw_if_resized(&mut self) -> io::Result<()> {
         let now = terminal_size();
         if self.picture.area.as_size() == now {
@@ -197,7 +195,7 @@ impl TerminalDisplay for Tty {
 
     fn set_mouse_capture(&mut self, ours: bool) -> io::Result<()> {
         MOUSE_CAPTURED.store(ours, Ordering::SeqCst);
-        // Meanwhile a shell may have the terminal; the shell's mouse mode must stay.
+        // While a shell has the terminal, the shell's own mouse mode must stay.
         if !SCREEN_TAKEN.load(Ordering::SeqCst) {
             return Ok(());
         }
@@ -205,7 +203,7 @@ impl TerminalDisplay for Tty {
     }
 
     fn suspend(&mut self) -> io::Result<bool> {
-        // A session leader has no shell above, so nothing would continue the process once stopped.
+        // A session leader has no parent shell that could continue the stopped process.
         if getsid(None).ok() == Some(getpid()) {
             return Ok(false);
         }
@@ -250,7 +248,8 @@ fn enter_screen() -> io::Result<()> {
     taken.inspect_err(|_| restore_terminal())
 }
 
-/// Does nothing the second time. Errors are ignored, because the terminal may be gone.
+/// Restores the terminal's own screen and modes; a second call has no effect. Errors are ignored,
+/// because the terminal may be gone.
 pub fn restore_terminal() {
     if SCREEN_TAKEN.swap(false, Ordering::SeqCst) {
         let back = [PICTURE_ENDS, MOUSE_OFF, PASTE_OFF].concat();
@@ -259,7 +258,7 @@ pub fn restore_terminal() {
     }
 }
 
-/// Restores the modes without any output, for a terminal that accepts none.
+/// Restores the modes of the terminal without writing to it, because it may accept no output.
 pub fn restore_terminal_modes() {
     let _ = disable_raw_mode();
 }
@@ -271,7 +270,8 @@ fn terminal_size() -> Size {
     })
 }
 
-/// A terminal reports 0 columns and rows if the size is unknown.
+/// Limits the reported size, and replaces 0 columns or rows, which a terminal reports if the size
+/// is unknown.
 fn clamp_picture_size(columns: u16, rows: u16) -> Size {
     if columns == 0 || rows == 0 {
         return DEFAULT_SIZE;
@@ -279,8 +279,9 @@ fn clamp_picture_size(columns: u16, rows: u16) -> Size {
     Size::new(columns.min(MAX_SIZE.width), rows.min(MAX_SIZE.height))
 }
 
-/// A panic of the main thread restores the terminal before the report. A panic of another thread
-/// becomes a message, and the screens continue, so the hook then leaves the terminal alone.
+/// Installs a hook by which a panic of the main thread restores the terminal before the panic is
+/// reported. A panic of another thread becomes a message while the screens continue, so the hook
+/// then leaves the terminal alone.
 fn install_panic_hook() {
     static ONCE: Once = Once::new();
     let ours = thread::current().id();

@@ -1,5 +1,3 @@
-//! Sessions for tests of the screens, and helpers that press keys and click.
-
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -34,7 +32,6 @@ pub const RICH: Theme = Theme {
     ascii: false,
 };
 
-/// Findings about ext4 have traces.
 pub fn at_risk_report() -> Report {
     let mut report = sample_reports::at_risk();
     for finding in &mut report.findings {
@@ -48,8 +45,6 @@ pub fn at_risk_report() -> Report {
 
 const INAPPLICABLE_RULE: &str = "mount.barrier-option";
 
-/// Adds rule results for the findings, for a rule that does not apply, and for a rule without a
-/// subject.
 fn set_rule_results(report: &mut Report) {
     let mut tallies: Vec<Tally> = Vec::new();
     for finding in &report.findings {
@@ -148,7 +143,6 @@ pub fn report_with_two_targets() -> Report {
     report
 }
 
-/// Ends the database's flushes in the given way.
 pub fn report_with_flush(flush: target::FlushDelivery) -> Report {
     let mut report = at_risk_report();
     let source = Source::derived_from(["mount.barrier"]);
@@ -166,7 +160,6 @@ pub const WORST_FIRST: [&str; 8] = [
     "/srv/f", "/srv/g", "/srv/e", "/srv/c", "/srv/d", "/srv/h", "/srv/b", "/dev/a",
 ];
 
-/// Contains a target for each state that affects the order, all with long titles.
 pub fn report_with_all_verdicts() -> Report {
     use VerdictKind::{AtRisk, Contradictory, Durable, Unproven};
     let (mut report, blank) = (at_risk_report(), sample_reports::free_disk());
@@ -233,8 +226,6 @@ pub fn session_with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// Assumes Linux 4.14: a critical finding and a step vanish, a warning appears, the verdict
-/// changes, and only a real 4.14 would unlock `nobarrier`.
 pub fn assumed_older_kernel() -> AssumedHost {
     let (real, mut then) = (at_risk_report(), at_risk_report());
     then.findings
@@ -300,27 +291,22 @@ pub fn assumed_older_kernel() -> AssumedHost {
     }
 }
 
-/// Ends the running job with this result.
 pub fn finish_job(model: &mut Model, result: JobResult) -> Vec<SideEffect> {
     let job = model.data.activity.job_id().expect("a job runs");
     update(model, Msg::Done(job, result))
 }
 
-/// Reports progress of the running job.
 pub fn progress_job(model: &mut Model, partial: JobProgress) {
     let job = model.data.activity.job_id().expect("a job runs");
     update(model, Msg::Progress(job, partial));
 }
 
-/// Presses keys, named and separated by spaces.
 pub fn press_keys(model: &mut Model, keys: &str) -> Vec<SideEffect> {
     keys.split(' ')
         .flat_map(|key| update(model, Msg::Key(KeyPress::from_name(key))))
         .collect()
 }
 
-/// Simulates a probe after this number of rounds. Intervals narrow with the rounds, and one of two
-/// open comparisons becomes settled.
 pub fn measurement_after(rounds: u32) -> Measurement {
     let mut found = sample_reports::at_risk().probes.remove(0).measurement;
     let error = 0.5 / f64::from(rounds).sqrt();
@@ -403,7 +389,6 @@ pub fn progress_after(round: u32) -> JobProgress {
     }))
 }
 
-/// Clicks on the first place on the screen that shows this text.
 pub fn click_on_text(model: &mut Model, on: &str) -> Vec<SideEffect> {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     model.hits = frame::draw(model, &mut buffer);
@@ -482,7 +467,6 @@ pub fn sample_document() -> String {
     })
 }
 
-/// Opens the first document.
 pub fn session_with_open_export(size: (u16, u16), theme: Theme) -> Model {
     let mut model = session_with(at_risk_report(), size, theme);
     let effects = press_keys(&mut model, "6 enter");
@@ -494,7 +478,6 @@ pub fn session_with_open_export(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// Ends the job that `effects` started, with this result.
 pub fn finish_started_job(
     model: &mut Model,
     effects: &[SideEffect],
@@ -517,8 +500,9 @@ fn session_after_save(size: (u16, u16), theme: Theme, told: JobResult) -> Model 
 pub const PLAN: [&str; 3] = [
     "The measurement writes at most 336 MiB to a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that \
      uses under 0.001 % of the endurance of an SSD of 960 GB.",
-    "It compares fdatasync, open_datasync, fsync, open_sync.",
-    "It ends early when the result is clear; press c to stop and keep the results so far.",
+    "The measurement compares fdatasync, open_datasync, fsync, open_sync.",
+    "The measurement ends early when the result is clear; press c to stop and keep the results so \
+     far.",
 ];
 
 const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
@@ -535,7 +519,6 @@ pub fn session_with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// Named states that the snapshot tests draw.
 pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
     let session = |report: Report, keys: &str| {
         let mut model = session_with(report, size, theme);

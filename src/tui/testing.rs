@@ -1,5 +1,3 @@
-//! What the integration tests read from the screens.
-
 use ratatui::buffer::{Buffer, Cell};
 
 use super::page::EnterEffect;
@@ -39,7 +37,6 @@ pub fn screen_texts(
         .to_vec()
 }
 
-/// Lists links of the overview whose target does not exist on the linked screen. For tests.
 pub fn find_dead_overview_links(report: Report, size: (u16, u16)) -> Vec<String> {
     let model = model_showing_report(
         report,

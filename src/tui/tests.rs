@@ -1,5 +1,3 @@
-//! Tests of the screens at every size, snapshots of the main screens, and effects of keys.
-
 mod export;
 mod filesystem;
 mod finding;
@@ -10,8 +8,6 @@ mod overview;
 mod rules;
 mod session;
 mod sizes {
-    //! Draws sessions at every terminal size; threads share the widths.
-
     use std::num::NonZero;
     use std::ops::RangeInclusive;
     use std::thread;
@@ -27,7 +23,6 @@ mod sizes {
         height: 60,
     };
 
-    /// Names of the sessions with the fullest screens.
     const SCREENS: [&str; 6] = [
         "overview unfolded",
         "storage unfolded",
@@ -380,12 +375,12 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
 fn what_cannot_be_measured_says_so() {
     let mut blank = session_with(sample_reports::free_disk(), (80, 24), RICH);
     assert_eq!(press_keys(&mut blank, "p"), []);
-    assert!(screen_text(&blank).contains("measurable once it is"));
+    assert!(screen_text(&blank).contains("measurable once the device is"));
     let mut capture = at_risk_report();
     capture.host.live = false;
     let mut capture = session_with(capture, (80, 24), RICH);
     assert_eq!(press_keys(&mut capture, "p"), []);
-    assert!(screen_text(&capture).contains("a capture cannot be"));
+    assert!(screen_text(&capture).contains("only the host itself"));
 }
 
 #[test]
@@ -515,7 +510,6 @@ fn whoever_probes_a_target_sees_what_was_measured_of_it() {
     );
 }
 
-/// Plans and starts a probe of the first target.
 fn start_probe(report: Report) -> Model {
     let mut model = session_with(report, (80, 40), RICH);
     press_keys(&mut model, "p");
@@ -598,7 +592,7 @@ fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
         screen.contains("not measured") && !screen.contains("fdatasync"),
         "{screen}"
     );
-    assert!(screen.contains("measurable once it is"), "{screen}");
+    assert!(screen.contains("measurable once the device is"), "{screen}");
     press_keys(&mut model, "]");
     assert!(screen_text(&model).contains("measuring, round 12"));
 }

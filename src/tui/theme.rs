@@ -1,9 +1,9 @@
 //! Styles by meaning, in the sixteen colours of the user's palette, and ASCII replacements for all
 //! other characters.
 //!
-//! Colour only repeats what words and marks show; without colour the modifiers stay. White, black
-//! and yellow are never a foreground: about half of all terminals have a background on which they
-//! are unreadable.
+//! Colour only repeats what words and marks show. Without colour, modifiers such as bold are kept.
+//! White, black and yellow are never a foreground: about half of all terminals have a background on
+//! which they are unreadable.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -17,13 +17,11 @@ use crate::rules::Level;
 pub enum TextRole {
     Plain,
     Heading,
-    /// Secondary text.
     Dim,
-    /// The selection, and keys.
     Accent,
     Good,
     Bad,
-    /// Unknown, or to be checked by the user.
+    /// For unknown values, and for anything that the user must check.
     Doubt,
     Code,
 }
@@ -78,7 +76,7 @@ impl Theme {
     }
 }
 
-/// Every replacement has the width of the original.
+/// Replaces every character that is not ASCII by one of the same width.
 pub fn replace_non_ascii(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.symbol().is_ascii() {
@@ -110,7 +108,6 @@ pub fn replace_non_ascii(buffer: &mut Buffer) {
     }
 }
 
-/// Maps a bar of one to eight eighths to an ASCII character, denser for higher bars.
 fn ascii_bar(block: &str) -> Option<&'static str> {
     const RAMP: [(&str, &str); 8] = [
         ("▁", "_"),

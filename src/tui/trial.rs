@@ -25,7 +25,6 @@ use super::theme::Theme;
 use crate::trial::TrialRecord;
 use board::TrialBoard;
 
-/// Draws the screen after the last block of a record, at the given columns and rows.
 pub fn trial_svg(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     let left = (record.budget - record.seconds).max(0.0);
@@ -51,12 +50,10 @@ pub struct TrialScreen {
     theme: Theme,
     board: TrialBoard,
     status: String,
-    /// True while a shell has the terminal.
     is_suspended: bool,
 }
 
 impl TrialScreen {
-    /// Uses the terminal on standard input and output.
     pub fn enter(options: ScreenOptions, record: &TrialRecord) -> io::Result<Self> {
         let (out, inbox) = mpsc::channel();
         input::listen_for_suspend_signals(out.clone())?;
@@ -79,7 +76,7 @@ impl TrialScreen {
         })
     }
 
-    /// Call this after every block.
+    /// Updates the board; to be called after every block of the trial.
     pub fn show_record(&mut self, record: &TrialRecord) {
         self.board = TrialBoard::from_record(record);
     }
@@ -88,8 +85,8 @@ impl TrialScreen {
         doing.clone_into(&mut self.status);
     }
 
-    /// Handles input, and draws if the terminal accepts output. `left` is the longest remaining
-    /// time in seconds. Returns true if the user quits; Ctrl-C is raised as SIGINT.
+    /// Handles input, and draws if the terminal accepts output. `left` is the remaining time budget
+    /// in seconds. Returns true if the user quits; Ctrl-C is raised as SIGINT.
     pub fn poll(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
         let leaves = self.process_input()?;
         if self.is_suspended {
@@ -121,7 +118,8 @@ impl TrialScreen {
                 }
                 Msg::Signal(SIGTSTP) => self.is_suspended |= self.display.suspend()?,
                 Msg::Signal(SIGCONT) => self.is_suspended = !self.display.resume()?,
-                // SIGHUP arrives as well, so `Hangup` needs no action.
+                // A closed terminal also causes SIGHUP, which the caller handles, so `Hangup` needs
+                // no action.
                 Msg::Key(_)
                 | Msg::Text(_)
                 | Msg::Paste(_)

@@ -1,5 +1,5 @@
-//! The only module that changes the model: a message comes in, side effects come out. No function
-//! here reads a clock or the terminal, or starts a thread.
+//! Applies messages to the model and returns side effects. No function here reads a clock or the
+//! terminal, or starts a thread.
 
 mod job_results;
 
@@ -27,12 +27,11 @@ use super::widgets::text_field::{TextEdit, TextField};
 use crate::report::Report;
 use crate::report::view::wording::count_noun;
 
-/// Lines that one step of the mouse wheel scrolls.
 const LINES_PER_NOTCH: usize = 3;
 
 pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
-    // Every other message drops the cached page; most keys change only the selection and keep the
-    // page.
+    // Every message but a key press drops the cached page. Most keys change only the selection, for
+    // which the page stays valid.
     if !matches!(msg, Msg::Key(_)) {
         model.drop_cached_page();
     }
@@ -76,7 +75,6 @@ fn handle_message(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             model.animation_frame = model.animation_frame.wrapping_add(1);
             Vec::new()
         }
-        // A wake-up: the input itself is in the queue.
         Msg::Input => Vec::new(),
         Msg::Progress(job, partial) => job_results::handle_job_progress(model, job, partial),
         Msg::Done(job, result) => job_results::handle_job_result(model, job, result),
@@ -97,8 +95,8 @@ fn handle_key(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     Vec::new()
 }
 
-/// Pasted text goes only into text fields, as one line, because a pasted command must neither start
-/// a probe nor answer a question.
+/// Types pasted text into a text field as one line. Elsewhere it is ignored, because a pasted
+/// command must neither start a probe nor answer a question.
 fn paste_text(model: &mut Model, text: &str) {
     model.notice = None;
     if !type_text(model, text) {
@@ -106,7 +104,7 @@ fn paste_text(model: &mut Model, text: &str) {
     }
 }
 
-/// Returns false if no text field is active.
+/// Types into the active text field; returns false if none is active.
 fn type_text(model: &mut Model, text: &str) -> bool {
     let mut fits = true;
     let is_typed = match &mut model.overlay {
@@ -117,8 +115,8 @@ fn type_text(model: &mut Model, text: &str) -> bool {
         Some(overlay) => {
             let lists = overlay.is_filtered_by_typing();
             edit_filter_or_picker(model, |typed| {
-                // The key `/` starts a filter elsewhere, so a user may type it here first; that
-                // slash is dropped.
+                // Outside overlays the key `/` starts a filter, so a user may type it before the
+                // text; this slash is dropped.
                 let rest = if lists && typed.text().is_empty() {
                     text.strip_prefix('/')
                 } else {
@@ -138,8 +136,7 @@ fn type_text(model: &mut Model, text: &str) -> bool {
     is_typed
 }
 
-/// True if typed characters go into a text field and are not commands.
-pub fn takes_text(model: &Model) -> bool {
+pub fn is_text_field_active(model: &Model) -> bool {
     match &model.overlay {
         Some(Overlay::Save(form)) => matches!(form.stage, SaveState::Naming(_)),
         Some(Overlay::Help { .. } | Overlay::Targets { .. } | Overlay::WhatIf(_)) => true,
@@ -148,7 +145,7 @@ pub fn takes_text(model: &Model) -> bool {
     }
 }
 
-/// Returns false if no filter is active.
+/// Changes the text of a filter or picker; returns false if neither takes text.
 fn edit_filter_or_picker(model: &mut Model, change: impl FnOnce(&mut TextField)) -> bool {
     let finding = model.current_page_state().is_typing_filter();
     match &mut model.overlay {
@@ -167,14 +164,13 @@ fn edit_filter_or_picker(model: &mut Model, change: impl FnOnce(&mut TextField))
     true
 }
 
-/// Mouse actions become keys where possible; drawing has recorded the clickable areas.
 fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) -> Vec<SideEffect> {
     let (key, times) = match what {
         MouseAction::Click => return handle_click(model, cell),
         MouseAction::WheelUp => ("up", LINES_PER_NOTCH),
         MouseAction::WheelDown => ("down", LINES_PER_NOTCH),
     };
-    // In an overlay every line is an entry, so the wheel moves by one.
+    // In an overlay every line of the list is an entry, so the wheel moves by one line.
     let times = if model.overlay.is_some() { 1 } else { times };
     (0..times)
         .flat_map(|_| handle_key(model, &KeyPress::from_name(key)))
@@ -348,8 +344,8 @@ fn change_page_state(model: &mut Model, change: impl FnOnce(&Page, &mut PageStat
     change_view_state(model, view, change);
 }
 
-/// The change must affect only the selection and the scroll position, because the cached page
-/// stays.
+/// Changes only the selection and the scroll position, and keeps the cached page. Any other change
+/// would leave that page outdated.
 fn change_state_keeping_cache(
     model: &mut Model,
     view: PageView,
@@ -378,7 +374,7 @@ fn change_state_and_scroll(model: &mut Model, change: impl FnOnce(&mut PageState
     change_page_state(model, Page::scroll_to_selection);
 }
 
-/// The selection stays if the filter keeps the selected block.
+/// Changes the filter; the selection stays if the filter keeps the selected block.
 fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
     change_page_state(model, |_, state, _| change(&mut state.filter));
     change_page_state(model, Page::scroll_to_selection);
@@ -407,7 +403,6 @@ fn enter_selected_block(model: &mut Model) {
     }
 }
 
-/// Opens a screen and selects and unfolds the block with this key there.
 fn open_block(model: &mut Model, screen: ScreenId, key: String) {
     show_screen(model, screen);
     change_state_and_scroll(model, |state| {
@@ -448,7 +443,6 @@ fn open_fact_entry(model: &mut Model) {
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 
-/// Choosing a fact asks for a value; choosing a value starts the evaluation.
 fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else {
         return Vec::new();
@@ -464,13 +458,14 @@ fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
             model.overlay = None;
             leave_what_if(model);
         }
-        Ok(PickerChoice::Assumptions(all)) => return vec![model.start_assuming(all)],
+        Ok(PickerChoice::Assumptions(all)) => return vec![model.start_assumption_evaluation(all)],
         Err(_) => {}
     }
     Vec::new()
 }
 
-/// Choosing the recommended file system removes the user's choice.
+/// Applies the chosen file system. If it is the recommended one, the user's earlier choice is
+/// removed.
 fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
     let Some(Overlay::Filesystem { chosen }) = model.overlay else {
         return None;
@@ -483,7 +478,7 @@ fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
 }
 
 fn leave_what_if(model: &mut Model) {
-    // An idle model ignores the result of an evaluation that still runs.
+    // While the model is idle, it ignores the result of an evaluation that still runs.
     if matches!(model.data.activity, Activity::Assuming { .. }) {
         model.data.activity = Activity::Idle;
     }
@@ -503,7 +498,8 @@ fn show_screen(model: &mut Model, screen: ScreenId) {
     model.screen = screen;
 }
 
-/// On a screen that cannot hide known facts, opens Storage with only unknown facts.
+/// Toggles whether only unknown facts are shown. On a screen that cannot hide known facts, opens
+/// Storage with only unknown facts and no filter.
 fn toggle_only_unknown(model: &mut Model) {
     let stays = model.screen.can_hide_known_facts();
     if !stays {
@@ -547,7 +543,7 @@ fn toggle_mouse(model: &mut Model) -> Vec<SideEffect> {
     let said = if model.mouse {
         "mouse on: click and scroll; press m to release it"
     } else {
-        "mouse released to select text; press m to use it here again"
+        "mouse off: select text with the terminal; press m to turn it on again"
     };
     model.notice = Some(said.to_owned());
     vec![SideEffect::Mouse(model.mouse)]

@@ -1,13 +1,10 @@
-//! The space for a page, and the layout that fits.
-
 use ratatui::layout::Size;
 
-/// Rows of the frame: header, tabs, rule, status, keys.
-const FRAME: u16 = 5;
+/// Rows of the frame: header, tabs, rule, status, footer.
+const FRAME_ROWS: u16 = 5;
 /// Columns around a page's text: three for the selection mark, and one at the right.
 const MARGINS: usize = 4;
 
-/// In cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
     pub columns: usize,
@@ -19,16 +16,16 @@ pub enum PageLayout {
     Single,
     /// Narrow parts side by side.
     Pairs,
-    /// The host at the left, the target at the right.
+    /// A sidebar with targets and facts at the left, the page about one target at the right.
     Panes,
 }
 
 impl Viewport {
-    /// `is_searching` takes one row for the filter.
+    /// Computes the space for a page; `is_searching` takes one row for the filter.
     pub fn new(size: Size, is_searching: bool) -> Self {
         let rows = size
             .height
-            .saturating_sub(FRAME)
+            .saturating_sub(FRAME_ROWS)
             .saturating_sub(u16::from(is_searching));
         Self {
             columns: usize::from(size.width).saturating_sub(MARGINS),
@@ -36,7 +33,8 @@ impl Viewport {
         }
     }
 
-    /// Terminals get two columns from 96 × 28 cells on, and panes from 132 × 38 cells on.
+    /// Chooses the layout. Without a filter, terminals get two columns from 96 × 28 cells on, and
+    /// panes from 132 × 38 on.
     pub fn layout(self) -> PageLayout {
         match (self.columns, self.rows) {
             (128.., 33..) => PageLayout::Panes,

@@ -11,8 +11,8 @@ use super::widgets::text_field::{TextEdit, TextField};
 use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
-/// Facts that users assume most often, in this order. Other facts are found by typing a name.
-const SHORT_LIST: [&str; 13] = [
+/// Facts that users assume most often, in the order of the list.
+const COMMON_FACTS: [&str; 13] = [
     "kernel.release",
     "controller.battery",
     "controller.policy_in_force",
@@ -51,13 +51,11 @@ impl SelectableFact {
 pub enum PickerEntry<'a> {
     Fact(&'a SelectableFact),
     Value(&'static str),
-    /// Removes the assumption.
     ActualValue,
 }
 
 #[derive(Clone, Debug)]
 pub enum PickerChoice {
-    /// Next, the picker asks for the value.
     Fact(Box<SelectableFact>),
     /// All assumptions that hold from now on; empty if the last one was removed.
     Assumptions(Vec<AssumedFact>),
@@ -75,8 +73,7 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Lists assumed facts first, then the common ones, facts that would decide rules, and all
-    /// others.
+    /// Lists assumed facts first, then common ones, facts that would decide rules, and all others.
     pub fn with_all_facts(data: &Data) -> Self {
         Self {
             choices: selectable_facts(data),
@@ -87,7 +84,7 @@ impl Picker {
         }
     }
 
-    /// `None` if the fact cannot be assumed.
+    /// Opens the picker for the value of one fact; `None` if the fact cannot be assumed.
     pub fn for_fact(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
         let of = Some(Box::new(choice));
@@ -100,7 +97,7 @@ impl Picker {
         })
     }
 
-    /// Entries that contain every typed word. Facts are searched by name and subject.
+    /// Lists the entries that match the input. Facts are searched by name and subject.
     pub fn matching_entries(&self) -> Vec<PickerEntry<'_>> {
         let words: Vec<String> = self
             .input
@@ -138,7 +135,7 @@ impl Picker {
         entries
     }
 
-    /// The error names what the user has to type first.
+    /// Returns the chosen fact or value; the error is the reason why nothing can be chosen.
     pub fn choose_entry(&self, held: &[AssumedFact]) -> Result<PickerChoice, String> {
         let entries = self.matching_entries();
         let entry = entries.get(self.chosen);
@@ -174,7 +171,7 @@ impl Picker {
         Ok(PickerChoice::Assumptions(all))
     }
 
-    /// The prompt shows `=` already, so a value that starts with `=` is refused.
+    /// Returns an error message if the typed value starts with `=`, which the prompt already shows.
     pub fn equals_sign_error(&self) -> Option<String> {
         let value = self.input.text().trim().strip_prefix('=')?.trim();
         let example = if value.is_empty() {
@@ -193,7 +190,8 @@ impl Picker {
         self.edit_input(|typed| typed.edit(TextEdit::Clear));
     }
 
-    /// Returns from the value to the list of facts; false if the picker has no such list.
+    /// Returns from the value to the list of facts. Returns false if the list is already shown, or
+    /// if the picker has none.
     pub fn back_to_facts(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;
@@ -207,7 +205,7 @@ impl Picker {
         self.mistake = None;
     }
 
-    /// Completes the input to the chosen entry, or to the fact's current value.
+    /// Fills in the chosen fact or value, or else the current value of the fact.
     pub fn complete_input(&mut self) {
         let whole = match (&self.fact, self.matching_entries().get(self.chosen)) {
             (_, Some(PickerEntry::Fact(choice))) => {
@@ -224,7 +222,8 @@ impl Picker {
     }
 }
 
-/// True if a collector reads the fact, rather than deriving it, and this subject can have the fact.
+/// Whether the subject can have the fact, and collectors read such facts (derived facts cannot be
+/// assumed).
 pub fn can_assume(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
     let here = key.scope == subject.scope() && report.facts.contains(subject);
     here && can_be_assumed(key.name) && !report.facts.is_fact_of_other_area(subject, key)
@@ -268,9 +267,9 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
         add("assumed", &held.subject, held.fact);
     }
     let subjects = || data.focus.subjects();
-    for fact in SHORT_LIST {
-        // An unreadable battery is offered like a readable one. Battery facts of disks without a
-        // controller are found only by typing.
+    for fact in COMMON_FACTS {
+        // The group “common” lists a battery that cannot be read, but none for a disk without a
+        // RAID controller.
         let matters = |subject: &&Subject| {
             let report = data.report.as_deref();
             report.is_some_and(|report| is_known_or_obtainable(report, subject, fact))
@@ -292,7 +291,6 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     all
 }
 
-/// True if a fact of the short list is known for this subject, or could become known.
 fn is_known_or_obtainable(report: &Report, subject: &Subject, fact: &str) -> bool {
     match report.facts.reading_by_name(subject, fact) {
         Reading::Known { .. } => true,

@@ -3,13 +3,13 @@
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 
 pub mod area {
-    //! Cuts rectangles into parts, never larger than the original.
+    //! Cuts rectangles into parts. Each `split_` function returns the part in its name first, then
+    //! the rest.
     //!
-    //! A constraint solver would take longer than all the drawing.
+    //! The constraint solver of ratatui would take longer than all the drawing.
 
     use ratatui::layout::Rect;
 
-    /// Returns the upper rows and the rest.
     pub fn split_top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
         let rest = Rect {
@@ -20,13 +20,11 @@ pub mod area {
         (Rect { height, ..area }, rest)
     }
 
-    /// Returns the lower rows and the rest.
     pub fn split_bottom(area: Rect, rows: u16) -> (Rect, Rect) {
         let (rest, lower) = split_top(area, area.height.saturating_sub(rows));
         (lower, rest)
     }
 
-    /// Returns the columns at the left and the rest.
     pub fn split_left(area: Rect, columns: u16) -> (Rect, Rect) {
         let width = columns.min(area.width);
         let rest = Rect {
@@ -37,13 +35,11 @@ pub mod area {
         (Rect { width, ..area }, rest)
     }
 
-    /// Returns the columns at the right and the rest.
     pub fn split_right(area: Rect, columns: u16) -> (Rect, Rect) {
         let (rest, right) = split_left(area, area.width.saturating_sub(columns));
         (right, rest)
     }
 
-    /// Removes columns at both sides.
     pub fn inset_sides(area: Rect, columns: u16) -> Rect {
         split_left(split_right(area, columns).1, columns).1
     }
@@ -102,8 +98,8 @@ pub mod axis {
         (shown > 1).then(|| [rule.collect(), text::pad_or_truncate(&said, columns)])
     }
 
-    /// Returns how many of the labels fit, and the row of labels. Each mark has a position from 0
-    /// to 1.
+    /// Returns how many labels fit, and the row of labels. Each mark is a position from 0 to 1 and
+    /// a label.
     pub fn label_line(marks: &[(f64, String)], columns: usize) -> (usize, String) {
         let ticks: Vec<(usize, String)> = marks
             .iter()
@@ -117,8 +113,9 @@ pub mod axis {
         (labels.len(), line)
     }
 
-    /// Chooses the first and last label, then as many between as fit, from the left. Each has its
-    /// first column.
+    /// Chooses the first and last label, then as many between as fit, from the left; none if the
+    /// first and last do not fit. A tick's number is the centre of its label; a returned number is
+    /// the label's first column.
     fn fitting_labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
         let placed = |(at, label): &(usize, String)| {
             let wide = text::width(label);
@@ -202,7 +199,7 @@ pub mod interval {
     use crate::report::time_axis::LogTimeAxis;
     use crate::text::bars::{cell_index, draw_interval};
 
-    /// The result has exactly `columns` columns, and is blank unless the value is a positive time.
+    /// Draws an estimate in exactly `columns` columns; blank unless its value is a positive time.
     pub fn interval_bar(estimate: Estimate, axis: &LogTimeAxis, columns: usize) -> String {
         let is_time = |us: f64| us.is_finite() && us > 0.0;
         if !is_time(estimate.value) {
@@ -217,7 +214,6 @@ pub mod interval {
         draw_interval(axis.positions_of_estimate(estimate), columns)
     }
 
-    /// `share` is between 0 and 1.
     pub fn progress_bar(share: f64, columns: usize) -> String {
         let done = cell_index(share, columns);
         (0..columns)
@@ -264,18 +260,15 @@ pub mod interval {
 pub mod columns;
 pub mod ecdf;
 pub mod diff {
-    //! Shows an old value above its new one, with removals and additions marked.
-
     use ratatui::text::{Line, Span};
 
     use super::text;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// In columns.
-    const SIGN: usize = 2;
+    const SIGN_WIDTH: usize = 2;
 
-    /// Leaves out an empty old value. Rows break at commas, and inside a word only if the word is
-    /// longer than a row.
+    /// Draws the old value above the new one; an empty old value is left out. Rows break at commas,
+    /// and inside a word only if the word is longer than a row.
     pub fn diff_lines(
         before: &[String],
         after: &[String],
@@ -298,7 +291,7 @@ pub mod diff {
         role: TextRole,
         room: usize,
     ) -> Vec<Line<'static>> {
-        let inner = room.saturating_sub(SIGN).max(1);
+        let inner = room.saturating_sub(SIGN_WIDTH).max(1);
         let mut rows: Vec<Vec<Span<'static>>> = vec![Vec::new()];
         let mut used = 0_usize;
         let last = words.len().saturating_sub(1);
@@ -325,7 +318,10 @@ pub mod diff {
             let sign = if i == 0 { sign } else { "" };
             spans.insert(
                 0,
-                Span::styled(text::pad_or_truncate(sign, SIGN), theme.role_style(role)),
+                Span::styled(
+                    text::pad_or_truncate(sign, SIGN_WIDTH),
+                    theme.role_style(role),
+                ),
             );
             Line::from(spans)
         };
@@ -375,7 +371,7 @@ pub mod diff {
                 let mut joined = String::new();
                 for line in &lines {
                     prop_assert!(line.width() <= room, "{line}");
-                    joined.push_str(line.to_string().get(SIGN..).unwrap_or_default());
+                    joined.push_str(line.to_string().get(SIGN_WIDTH..).unwrap_or_default());
                 }
                 prop_assert_eq!(joined, format!("{}{}", before.join(","), after.join(",")));
             }
@@ -386,9 +382,6 @@ pub mod flush_path;
 pub mod histogram;
 pub mod text_field;
 pub mod trace {
-    //! A rule's trace as a tree: condition, result, reading, and source or remedy. Long text
-    //! continues in the next row.
-
     use ratatui::text::{Line, Span};
 
     use super::text;
@@ -397,7 +390,8 @@ pub mod trace {
     use crate::ternary::Ternary;
     use crate::tui::theme::{TextRole, Theme};
 
-    /// Deeper levels are left out: no rule file has them, and no screen is wide enough.
+    /// Limit on drawn levels. Deeper levels are left out, because no rule file has them and no
+    /// screen is wide enough.
     const MAX_DEPTH: usize = 12;
 
     pub fn trace_lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
@@ -416,7 +410,6 @@ pub mod trace {
 
     struct TraceRow<'a> {
         left: String,
-        /// Prefix of the row's further lines.
         under: String,
         trace: &'a Trace,
     }
@@ -482,7 +475,6 @@ pub mod trace {
         }
     }
 
-    /// Puts value and source on one row if both fit.
     fn value_with_source(value: &str, source: &str, room: usize) -> Vec<String> {
         let whole = format!("{value}   {source}");
         if text::width(&whole) <= room {
@@ -530,8 +522,6 @@ pub mod trace {
     }
 }
 pub mod tree {
-    //! Draws the branches of a tree, given the depth of each node from top to bottom.
-
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct BranchPrefix {
         /// Prefix of the node's first line, such as `│  └─ `.
@@ -540,10 +530,11 @@ pub mod tree {
         pub under: String,
     }
 
-    /// Deeper branches are not drawn: no screen is wide enough.
+    /// Limit on drawn levels. Deeper branches are not drawn, because no screen is wide enough.
     const MAX_DEPTH: usize = 20;
 
-    /// A node's parent is the last node above it with a smaller depth.
+    /// Returns the prefixes that draw the branches of a tree, from the depth of each node. A node's
+    /// parent is the last node above it with a smaller depth.
     pub fn branch_prefixes(depths: &[usize]) -> Vec<BranchPrefix> {
         (0..depths.len())
             .map(|at| node_branch_prefix(depths, at))

@@ -1,6 +1,5 @@
-//! Runs background jobs, each on its own thread, and sends progress and results as messages.
-//!
-//! A panic in the caller's [`Worker`] ends only that job; the screen stays and reports the failure.
+//! Runs the jobs of the screens on threads. A panic in the caller's [`Worker`] ends only its job,
+//! and the screen reports the failure.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -19,15 +18,14 @@ use crate::settings::NewFilesystem;
 
 /// Work that the screens delegate. Every method runs on its own thread and may block.
 pub trait Worker: Send + Sync {
-    /// Reads the host and evaluates the rules. The error is a message for the user.
     fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String>;
 
     /// Describes, without writing anything, what a probe would write, where, and for how long. The
     /// error is the reason why the target cannot be probed.
     fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
 
-    /// Measures the target and returns a new report. Once `cancel` is set, the probe ends soon and
-    /// the report contains the results so far.
+    /// Measures the target and returns a new report. Once `cancel` is set, the probe ends soon,
+    /// with a report of the complete rounds or an error.
     fn probe(
         &self,
         target: &Subject,
@@ -47,7 +45,8 @@ pub trait Worker: Send + Sync {
         filesystem: Option<NewFilesystem>,
     ) -> Result<Report, String>;
 
-    /// The recorded lines that a value was read from, display-safe; empty if the source has none.
+    /// Returns the recorded lines from which a value was read, display-safe; empty if the source
+    /// has none.
     fn raw_lines(&self, source: &Source, value: &str) -> Vec<String>;
 
     /// Renders the last report of the real host, without assumptions.
@@ -71,7 +70,6 @@ pub struct JobRunner {
 }
 
 impl JobRunner {
-    /// Progress and results of all jobs go to `out`.
     pub fn new(worker: Arc<dyn Worker>, out: Sender<Msg>) -> Self {
         Self {
             worker,
@@ -110,7 +108,8 @@ impl JobRunner {
             .for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
     }
 
-    /// A running probe has scratch files to remove; a running save has a file to complete.
+    /// Whether a running job must clean up at the end: a probe removes scratch files, and a save
+    /// completes a file.
     pub fn has_job_needing_cleanup(&self) -> bool {
         self.running
             .values()

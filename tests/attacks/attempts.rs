@@ -9,7 +9,6 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-/// One attack in all its variants.
 pub struct Attempts {
     attack: &'static str,
     made: usize,
@@ -18,7 +17,6 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// SECURITY.md counts the attack under this name.
     pub fn at(attack: &'static str) -> Self {
         Self {
             attack,
@@ -36,7 +34,6 @@ impl Attempts {
             .extend(gains.iter().map(|gain| format!("{how}: {gain}")));
     }
 
-    /// Fails the test if any attempt gained something.
     pub fn end(self) {
         let Self {
             attack,
@@ -69,7 +66,6 @@ pub fn race() -> impl Iterator<Item = usize> {
     (0..).take_while(move |turn| *turn < 4 || Instant::now() < end)
 }
 
-/// True if `WALWISE_RACE_SECONDS` is set.
 pub fn long() -> bool {
     env::var_os("WALWISE_RACE_SECONDS").is_some()
 }

@@ -15,13 +15,11 @@ use super::root::{self, Run};
 use super::stranger::{UID, as_uid};
 use crate::support::deadline::CommandInTime as _;
 
-/// Allowed memory of root's largest process, in bytes.
 const MOST: u64 = 150 << 20;
 
 /// Memory in bytes at which the test stops root's processes, to protect the machine.
 const HARMFUL: u64 = 1 << 30;
 
-/// Environment variable with the result file and the words of the command, for [`measured`].
 const MEASURED: &str = "WALWISE_MEASURED";
 
 /// Runs a program and records the memory of its largest process. The kernel keeps that maximum for
@@ -47,12 +45,11 @@ fn measured() {
     process::exit(0);
 }
 
-/// Runs walwise and reports too much memory, too much time, or a crash.
 fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let result = ground.at("measured");
     let _ = fs::remove_file(&result);
-    let program = root::program();
-    let words = [&[result.to_str().unwrap(), program.as_str()][..], arguments]
+    let program = crate::support::programs::program_path();
+    let words = [&[result.to_str().unwrap(), program][..], arguments]
         .concat()
         .join("\n");
     let mut command = root::cron(env::current_exe().unwrap().to_str().unwrap());
@@ -87,7 +84,6 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     gains
 }
 
-/// Sums the proportional set sizes of all descendants, in bytes.
 fn memory_of_children(pid: i32) -> u64 {
     let children = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -117,7 +113,6 @@ fn memory_of_children(pid: i32) -> u64 {
         .sum()
 }
 
-/// Creates a file of 1 MB that repeats one line, and further names that link to the file.
 fn linked(directory: &Path, names: usize, line: &str, end: &str) {
     fs::create_dir_all(directory).unwrap();
     give(directory);
@@ -128,7 +123,6 @@ fn linked(directory: &Path, names: usize, line: &str, end: &str) {
     }
 }
 
-/// Turns a small input into a large one.
 type Bomb = (&'static str, fn(&Ground, &Fakes) -> Vec<Fake>);
 
 fn postgres(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path)) -> Fake {
@@ -145,7 +139,6 @@ fn mariadb(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path) -
     fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())])
 }
 
-/// Starts a fake PostgreSQL server in a mount namespace that contains many mounts.
 fn apart(
     ground: &Ground,
     fakes: &Fakes,
@@ -172,7 +165,6 @@ fn apart(
     fake
 }
 
-/// Mounts many file systems at long paths, then executes the remaining words.
 const MANY_MOUNTS: &str = r#"at=$1 n=$2; shift 2; long=$(printf %0200d 0)
 while [ "$n" -gt 0 ]; do mkdir -p "$at/$long$n" && mount -t tmpfs t "$at/$long$n" || exit 1; n=$((n - 1)); done
 exec "$@""#;
@@ -386,7 +378,6 @@ fn nothing_grows_without_bound() {
     attempts.end();
 }
 
-/// Root only checks the attacker's rule file.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_title_of_nothing_but_braces() {
@@ -412,10 +403,8 @@ fn a_title_of_nothing_but_braces() {
     attempts.end();
 }
 
-/// Name and text of a capture that repeats one item many times.
 type CaptureBomb = (&'static str, fn() -> String);
 
-/// Builds a capture with `count` lines in the mount table; `line` gets each line's number.
 fn mounted(count: usize, line: impl Fn(usize) -> String) -> String {
     let lines: Vec<String> = (2..count + 2)
         .map(|id| format!("|{id} 1 {}\n", line(id)))
@@ -462,7 +451,6 @@ const CAPTURES: [CaptureBomb; 4] = [
     }),
 ];
 
-/// The attacker's capture is small compared with the number of objects in it.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn no_capture_grows_without_bound() {

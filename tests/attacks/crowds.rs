@@ -1,5 +1,3 @@
-//! A real server among so many fake servers that walwise might overlook the real one.
-
 use std::fs;
 
 use super::attempts::{Attempts, long};

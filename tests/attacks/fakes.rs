@@ -21,8 +21,6 @@ use crate::support::deadline::ChildInTime as _;
 /// spends on one uid.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Programs of the fakes, and the full pipe on which they block. Only one attack at a time may have
-/// fakes.
 pub struct Fakes {
     _one: MutexGuard<'static, ()>,
     programs: PathBuf,
@@ -30,7 +28,6 @@ pub struct Fakes {
     _never_read: PipeReader,
 }
 
-/// Killed on drop.
 pub struct Fake(Child);
 
 impl Fake {
@@ -54,7 +51,7 @@ impl Fakes {
             fs::copy("/usr/bin/echo", programs.join(name)).unwrap();
         }
         let (reader, mut full) = std::io::pipe().unwrap();
-        // Capacity of a pipe that root created (pipe(7)).
+        // Fills the pipe: a pipe that root created holds 64 KiB (pipe(7)).
         full.write_all(&vec![b' '; 1 << 16]).unwrap();
         Self {
             _one: one,
@@ -68,7 +65,6 @@ impl Fakes {
         self.programs.join(name)
     }
 
-    /// Prepares a fake with this name to run as the attacker.
     pub fn command(&self, name: &str) -> Command {
         let mut command = as_uid(UID, self.program(name));
         command.arg0(name);
@@ -92,12 +88,10 @@ impl Fakes {
         fake
     }
 
-    /// Starts a fake PostgreSQL server whose data directory names the process in `postmaster.pid`.
     pub fn postgres(&self, data: &Path, arguments: &[&str]) -> Fake {
         self.postgres_of(UID, data, arguments)
     }
 
-    /// Also gives the data directory to that user.
     pub fn postgres_of(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(uid, self.program("postgres"));
         command.arg0("postgres");
@@ -108,7 +102,7 @@ impl Fakes {
             .current_dir(data);
         let fake = self.start(&mut command);
         let pid = data.join("postmaster.pid");
-        // A trap in the place of `postmaster.pid` stays.
+        // An attack may have put a trap in the place of `postmaster.pid`, which must stay.
         if fs::symlink_metadata(&pid).is_err() {
             put(&pid, pid_file(fake.pid(), data, data), 0o600);
             std::os::unix::fs::chown(&pid, Some(uid), Some(uid)).unwrap();
@@ -141,7 +135,6 @@ impl Fakes {
     }
 }
 
-/// Contents of `postmaster.pid`: process, directory, start time, port, directory of the socket.
 pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     format!(
         "{pid}\n{}\n1700000000\n5432\n{}\n\n  5432001         0\nready   \n",
@@ -150,7 +143,6 @@ pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     )
 }
 
-/// Creates a data directory that looks real.
 pub fn postgres_data(path: &Path) {
     for name in ["global", "base", "pg_wal", "pg_tblspc"] {
         fs::create_dir_all(path.join(name)).unwrap();

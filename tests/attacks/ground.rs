@@ -11,13 +11,11 @@ use super::support::untouched::DirectorySnapshot;
 /// A string that only root may read.
 pub const SECRET: &str = "Vt8secretofroot";
 
-/// A temporary directory that every user can reach.
 pub struct Ground {
     directory: tempfile::TempDir,
 }
 
 impl Ground {
-    /// Creates the vault and its secret file.
     pub fn new() -> Self {
         let directory = tempfile::Builder::new()
             .prefix("attack-")
@@ -35,17 +33,14 @@ impl Ground {
         self.directory.path().join(name)
     }
 
-    /// Owned by root, mode 0700.
     pub fn vault(&self) -> PathBuf {
         self.at("vault")
     }
 
-    /// A file in the vault, mode 0600.
     pub fn secret(&self) -> PathBuf {
         self.vault().join("secret")
     }
 
-    /// Adds a file to the vault.
     pub fn hide(&self, name: &str, text: &str) -> PathBuf {
         let path = self.vault().join(name);
         fs::write(&path, text).unwrap();
@@ -53,14 +48,12 @@ impl Ground {
         path
     }
 
-    /// Creates a directory owned by the attacker.
     pub fn theirs(&self, name: &str) -> PathBuf {
         let path = self.shared(name, 0o755);
         give(&path);
         path
     }
 
-    /// Creates a directory owned by root.
     pub fn shared(&self, name: &str, mode: u32) -> PathBuf {
         let path = self.at(name);
         fs::create_dir_all(&path).unwrap();
@@ -68,13 +61,11 @@ impl Ground {
         path
     }
 
-    /// Records the vault's contents, to find changes later.
     pub fn watch(&self) -> DirectorySnapshot {
         DirectorySnapshot::take(&self.vault())
     }
 }
 
-/// Lists the changed files of root as sentences.
 pub fn damage(vault: &DirectorySnapshot) -> Vec<String> {
     vault
         .changed_paths()
@@ -83,7 +74,8 @@ pub fn damage(vault: &DirectorySnapshot) -> Vec<String> {
         .collect()
 }
 
-/// Changes the owner to the attacker; a symbolic link itself changes, not its target.
+/// Gives a file to the attacker. For a symbolic link, the link's own owner changes, not that of its
+/// target.
 pub fn give(path: &Path) {
     lchown(path, Some(UID), Some(UID)).unwrap();
 }
@@ -99,7 +91,6 @@ pub fn give_all(directory: &Path) {
     }
 }
 
-/// Creates a file owned by the attacker.
 pub fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     let _ = fs::remove_file(path);
     fs::write(path, text).unwrap();
@@ -108,14 +99,12 @@ pub fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Creates a symbolic link owned by the attacker.
 pub fn link(to: &Path, path: &Path) {
     let _ = fs::remove_file(path);
     symlink(to, path).unwrap();
     give(path);
 }
 
-/// Creates a fifo owned by the attacker.
 pub fn fifo(path: &Path) {
     let _ = fs::remove_file(path);
     nix::unistd::mkfifo(path, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();

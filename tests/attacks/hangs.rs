@@ -111,7 +111,6 @@ fn what_waits_there_ends_on_term() {
     attempts.end();
 }
 
-/// True if the process or one of its children blocks on a FUSE server.
 fn waits(pid: i32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -120,7 +119,8 @@ fn waits(pid: i32) -> bool {
     tasks.map(|task| task.path()).any(|task| {
         let at = fs::read_to_string(task.join("wchan")).unwrap_or_default();
         let children = fs::read_to_string(task.join("children")).unwrap_or_default();
-        // The first task waits for FUSE; further tasks wait for a lock of the first.
+        // Only the first task waits for FUSE; further tasks wait for a lock that the first one
+        // holds.
         let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
         let stuck = stat
             .rsplit_once(") ")
@@ -133,7 +133,6 @@ fn waits(pid: i32) -> bool {
     })
 }
 
-/// SIGTERM ends a running drill even if nobody reads its output.
 #[test]
 #[ignore = "needs root"]
 fn a_drill_whose_output_nobody_reads_ends_on_term() {

@@ -17,7 +17,6 @@ use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::running::{children, wait_for};
 
-/// Reports a mismatch between a reported setting and the expected value.
 pub fn setting(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<String> {
     let subject = format!("cluster {}", data.display());
     let rows = report["facts"].as_array().unwrap();
@@ -46,7 +45,6 @@ fn report() -> Ended {
     ]))
 }
 
-/// Ways to start a process with another view of the machine, or another appearance.
 const GUISES: [(&str, &[&str]); 4] = [
     ("in the open", &[]),
     ("in a user and mount name space", &["unshare", "-Urm"]),
@@ -82,7 +80,7 @@ fn nobody_speaks_for_a_postgresql() {
         let ground = Ground::new();
         let fakes = Fakes::on(&ground);
         let cluster = Cluster::new();
-        // The older process has the lower pid.
+        // The impostor starts before the real server, so the impostor has the lower pid.
         let mut command = in_guise(&fakes, words, "postgres");
         command
             .arg("-D")
@@ -174,8 +172,9 @@ fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
     attempts.end();
 }
 
-/// The attacker's `postmaster.pid` names a real server, and the reverse. The attacker wants false
-/// settings reported for the real server, or walwise to query the real socket for the attacker.
+/// The attacker's `postmaster.pid` names the process, directory or socket of a real server. The
+/// attacker wants false settings for that server, or its settings reported for the attacker's
+/// directory.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_borrows_a_postgresql_s_process() {
@@ -373,8 +372,6 @@ fn a_setuid_program_is_no_server_of_its_owner() {
     attempts.end();
 }
 
-/// A directory that belongs to root or another user is not a cluster of the attacker's process that
-/// names the directory.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_of_another_is_not_his() {

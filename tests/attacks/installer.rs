@@ -14,7 +14,6 @@ use crate::support::deadline::CommandInTime as _;
 
 const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging");
 
-/// Only root can write here, as in /usr.
 struct Prefix(tempfile::TempDir);
 
 impl Prefix {
@@ -31,7 +30,6 @@ impl Prefix {
         self.0.path().join(name)
     }
 
-    /// Unpacks the archive, with a small stand-in for the program.
     fn archive(&self) -> PathBuf {
         let archive = self.at("archive");
         for (directory, file) in [
@@ -56,7 +54,6 @@ impl Prefix {
     }
 }
 
-/// Runs a shell with a private /etc that contains an enabled timer; `$1` is the archive.
 fn with_own_etc(archive: &Path, script: &str) -> Ended {
     let script = format!(
         "mount -t tmpfs -o mode=755 tmpfs /etc
@@ -71,7 +68,6 @@ fn with_own_etc(archive: &Path, script: &str) -> Ended {
     )
 }
 
-/// A directory under the prefix, its mode, and whether the attacker owns it.
 const OPEN: [(&str, u32, bool); 6] = [
     ("bin", 0o775, false),
     ("bin", 0o1777, false),
@@ -137,7 +133,6 @@ fn nothing_is_installed_through_a_link() {
     attempts.end();
 }
 
-/// Root's working directory, umask or a left-over timer must not give others access.
 #[test]
 #[ignore = "needs root"]
 fn it_installs_where_it_is_told_and_for_root_alone() {

@@ -9,7 +9,6 @@ const LIMITS: [&str; 4] = ["symlinks", "hardlinks", "fifos", "regular"];
 
 #[derive(Clone, Copy, Debug)]
 pub enum Kernel {
-    /// Values that Debian sets.
     Protects,
     /// No protection, which is the kernel's default.
     Permits,
@@ -18,7 +17,6 @@ pub enum Kernel {
 impl Kernel {
     pub const ALL: [Self; 2] = [Self::Protects, Self::Permits];
 
-    /// Lasts until the guard is dropped.
     pub fn set(self) -> Set {
         let lock = File::open("/proc/sys/fs/protected_symlinks").unwrap();
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
@@ -41,7 +39,6 @@ fn file(limit: &str) -> String {
     format!("/proc/sys/fs/protected_{limit}")
 }
 
-/// Restores the previous settings on drop.
 pub struct Set {
     before: [String; 4],
     _lock: File,

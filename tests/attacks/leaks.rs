@@ -10,7 +10,6 @@ use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
 use super::ground::{Ground, SECRET, link, put};
 use super::root::{self, VARIABLE};
 
-/// Every command that prints something read from the host.
 const OUTPUTS: [&[&str]; 6] = [
     &["check", "--no-probe"],
     &["check", "--no-probe", "-v", "--format", "json"],
@@ -29,7 +28,6 @@ struct Server {
     arguments: Vec<String>,
 }
 
-/// Attempts to make walwise print a secret; each secret is a unique word.
 struct Leads {
     ground: Ground,
     fakes: Fakes,
@@ -49,7 +47,6 @@ impl Leads {
         }
     }
 
-    /// Creates a file in the vault whose unique word appears in every syntax that walwise parses.
     fn secret(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let text = format!(
@@ -77,7 +74,6 @@ impl Leads {
         at
     }
 
-    /// Creates a directory in the vault with a file whose name contains a unique word.
     fn secret_directory(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let directory = self
@@ -134,7 +130,6 @@ impl Leads {
         }
     }
 
-    /// Runs every command and reports the secret words in the output.
     fn all(&self, attempts: &mut Attempts) {
         let shadow = fs::read_to_string("/etc/shadow").unwrap();
         let shadow: Vec<String> = shadow
@@ -179,8 +174,8 @@ impl Leads {
     }
 }
 
-/// A process that looks like PostgreSQL has links to root's files where a server keeps its own. The
-/// attacker wants a word of those files in a report or a capture.
+/// A process with PostgreSQL's name has links to root's files in the place of its own. The attacker
+/// wants their contents in a report or a capture.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_s_files_in_the_place_of_a_postgresql_s() {
@@ -273,7 +268,6 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
     attempts.end();
 }
 
-/// A process that looks like MariaDB has such links in its option files and directory.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_s_files_in_the_place_of_a_mariadb_s() {

@@ -17,7 +17,6 @@ const HOST: &str = concat!(
     "/tests/hosts/docker-volume.host"
 );
 
-/// Arguments of commands that read a file; `THEIRS` stands for the file's path.
 const COMMANDS: [&[&str]; 10] = [
     &["show", "THEIRS"],
     &["--host", "THEIRS"],
@@ -44,7 +43,6 @@ fn with_theirs(words: &[&str], theirs: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Reports anything except an end with an error of one line.
 fn gains(ended: &Ended) -> Vec<String> {
     let mut gains: Vec<String> = ended.hang().into_iter().collect();
     let says = String::from_utf8_lossy(&ended.err);
@@ -109,7 +107,6 @@ fn what_is_named_ends() {
     attempts.end();
 }
 
-/// Reports that are saved at once.
 const SAVES: usize = 15;
 
 /// Root saves several reports at once, with an attacker's environment, which names pipes and a link
@@ -130,7 +127,7 @@ fn what_is_called_kept_is_kept() {
         command
             .args(["-m", "sh", "-c", cover])
             .arg(&kept)
-            .arg(root::program());
+            .arg(crate::support::programs::program_path());
         command.args(["check", "--no-probe", "--no-programs", "--save"]);
         Run::start(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs))
     };

@@ -12,7 +12,6 @@ use super::ground::{Ground, put};
 use super::root;
 use super::stranger::{Act, Answer, UID, as_uid};
 
-/// Sequences that control a terminal or hide text, and a forged line.
 const TREACHEROUS: [&[u8]; 7] = [
     b"\x1b]0;owned\x07",
     b"\x1b[2J\x1b[31m",
@@ -23,7 +22,6 @@ const TREACHEROUS: [&[u8]; 7] = [
     b"\xff\xfe\xc0\x80",
 ];
 
-/// Commands that print something other than a report.
 const OUTPUTS: [&[&str]; 5] = [
     &["facts"],
     &["facts", "--format", "json"],
@@ -32,7 +30,6 @@ const OUTPUTS: [&[&str]; 5] = [
     &["explain"],
 ];
 
-/// Lists control sequences and forged lines in an output.
 pub fn treachery(said: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(said);
     let mut gains = Vec::new();
@@ -56,9 +53,8 @@ pub fn treachery(said: &[u8]) -> Vec<String> {
     gains
 }
 
-/// Hostile sequences stand in names, arguments, environments and files of the attacker's servers,
-/// and in their answers. The attacker wants root's terminal to obey, or to add a line to a file of
-/// root's.
+/// Names, arguments, environments, files and answers of the attacker's servers contain hostile
+/// sequences. The attacker wants to control root's terminal, or to add a line to a file of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_treacherous_is_printed() {
@@ -75,7 +71,6 @@ fn nothing_treacherous_is_printed() {
             name.push(tail);
             name
         };
-        // The sequence stands in the directory's name and in every value.
         let data = ground.at("").join(named(&format!("pg{n}"), ""));
         fs::create_dir(&data).unwrap();
         postgres_data(&data);
@@ -118,7 +113,6 @@ fn nothing_treacherous_is_printed() {
             put(&data.join("postmaster.pid"), text.concat(), 0o600);
         }
         servers.push(fake);
-        // The sequence stands in the directory's name and in the options.
         let data = ground.at("").join(named(&format!("my{n}"), ""));
         mariadb_data(&data);
         put(
@@ -157,7 +151,6 @@ fn nothing_treacherous_is_printed() {
             servers.push(fakes.start(as_uid(UID, &own).args(["-D", "/none"])));
         }
     }
-    // The answers of the next server contain control characters.
     let data = ground.theirs("answers");
     postgres_data(&data);
     doing.push(Act::Listen(data.join(".s.PGSQL.5432"), Answer::Escapes).start(&ground, UID));

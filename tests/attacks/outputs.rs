@@ -23,7 +23,6 @@ const HOST: &str = concat!(
     "/tests/hosts/docker-volume.host"
 );
 
-/// A command by which root writes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Json,
@@ -86,8 +85,7 @@ impl Way {
         root::end(&mut root::walwise(arguments))
     }
 
-    /// True if the file has the proper beginning and end, which temporary files of walwise have as
-    /// well.
+    /// Whether the file has the proper beginning and end. Temporary files of walwise have them too.
     fn is_whole(self, text: &str) -> bool {
         match self {
             Self::Json | Self::Live | Self::Record => {
@@ -99,7 +97,6 @@ impl Way {
     }
 }
 
-/// Creates the logs of a drill: acknowledgements and survivors.
 fn drill(ground: &Ground) -> [PathBuf; 2] {
     let head = "walwise-drill 1 run=3ffa4d685e4b194f method=fdatasync segments=recycled when=2026-11-22T13:27:57Z directory=/srv/d";
     let of = |boot: &str, rest: &str| {
@@ -120,11 +117,9 @@ fn drill(ground: &Ground) -> [PathBuf; 2] {
     [told, survived]
 }
 
-/// A record of the drill's own stack, to which root would add.
 pub const RECORD: &str =
     "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
 
-/// An object that the attacker places where root's file should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trap {
     Nothing,
@@ -200,7 +195,6 @@ impl Trap {
     }
 }
 
-/// The directory that root names, by owner and mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Sticky,
@@ -223,7 +217,6 @@ impl Place {
         Self::ThroughTheirDirectory,
     ];
 
-    /// Returns the path that root will name.
     fn make(self, ground: &Ground) -> PathBuf {
         match self {
             Self::Sticky => ground.shared("sticky", 0o1777),
@@ -257,7 +250,6 @@ impl Place {
         }
     }
 
-    /// True if walwise must refuse to write there.
     fn is_refused(self) -> bool {
         match self {
             Self::Open
@@ -270,7 +262,6 @@ impl Place {
     }
 }
 
-/// Identity of an object; symbolic links are not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     inode: u64,
@@ -316,7 +307,6 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     all
 }
 
-/// Returns the attacker's gains.
 fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<String> {
     let path = directory.join(way.name());
     drill(ground);
@@ -390,7 +380,6 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     gains
 }
 
-/// Tries every trap in every place.
 fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], traps: &[Trap]) {
     for &kernel in kernels {
         let _set = kernel.set();
@@ -430,7 +419,7 @@ fn in_root_s_own_directory_it_is_written() {
     }
 }
 
-/// Before root does, the attacker creates the record of drills: in every kind of directory, as
+/// Before root creates the record of drills, the attacker does: in every kind of directory, as
 /// every kind of file. The attacker wants root to write into a writable file, create a setuid file,
 /// or overwrite a file of root's.
 #[test]
@@ -447,7 +436,6 @@ fn what_lies_there_is_neither_written_nor_followed() {
     attempts.end();
 }
 
-/// A record's entry for a power cut that never happened.
 const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
 
 /// The attacker starts the record with invented power cuts. The attacker wants root to continue
@@ -474,7 +462,6 @@ fn a_record_that_a_stranger_began_is_not_continued() {
     attempts.end();
 }
 
-/// The attacker places objects where reports, scripts and captures are written.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn reports_scripts_and_captures_are_root_s() {
@@ -507,7 +494,7 @@ fn reports_scripts_and_captures_are_root_s() {
     attempts.end();
 }
 
-/// The attacker occupies the names of temporary files, so that root could not write at all.
+/// The attacker occupies the names of temporary files, and wants root unable to write at all.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nobody_blocks_an_output() {
@@ -565,7 +552,7 @@ fn a_kept_report_is_not_kept_where_the_environment_says() {
         "-c",
         cover,
         "sh",
-        &root::program(),
+        crate::support::programs::program_path(),
         "check",
         "--no-probe",
         "--save",

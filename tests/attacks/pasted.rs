@@ -20,10 +20,8 @@ use super::stranger::stranger;
 use super::support::loops::LoopDevice;
 use super::support::postgres::Cluster;
 
-/// Name of the file that an interpreted name creates.
 const TRACE: &str = "TRACE";
 
-/// Names of mount points; a name cannot contain a slash.
 const NAMES: [&str; 14] = [
     "$(:>TRACE)",
     "`:>TRACE`",
@@ -41,7 +39,6 @@ const NAMES: [&str; 14] = [
     "#~*?[$(:>TRACE)]{a,b}!",
 ];
 
-/// First words of printed commands.
 const PROGRAMS: &[&str] = &[
     "walwise",
     "mount",
@@ -115,8 +112,8 @@ const PROGRAMS: &[&str] = &[
     "echo",
 ];
 
-/// True if the text starts with a program's name. Texts such as "mount /srv" and "mysql in /srv"
-/// are names of subjects.
+/// Whether the text starts with a program's name. Texts such as "mount /srv" and "mysql in /srv"
+/// are names of subjects and do not count.
 fn is_command(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     PROGRAMS.contains(&first)
@@ -125,7 +122,6 @@ fn is_command(text: &str) -> bool {
             .any(|name| text.starts_with(name))
 }
 
-/// Collects the commands of a document.
 fn commands(document: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let lines = document
@@ -152,7 +148,6 @@ fn commands(document: &str) -> BTreeSet<String> {
     found
 }
 
-/// Yields the commands between backquotes.
 fn spans(text: &str) -> impl Iterator<Item = String> {
     text.split('`')
         .skip(1)
@@ -161,7 +156,6 @@ fn spans(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-/// Collects the commands in a JSON report.
 fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => map
@@ -182,7 +176,6 @@ fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Converts an HTML page to text with code between backquotes, and returns the embedded report.
 fn seen(page: &str) -> (String, &str) {
     let (page, inside) = page
         .split_once("<script type=\"application/json\"")
@@ -211,7 +204,6 @@ fn seen(page: &str) -> (String, &str) {
     (text, inside)
 }
 
-/// A shell in which every program is a stub.
 struct Shell {
     stubs: PathBuf,
     place: PathBuf,
@@ -229,7 +221,6 @@ impl Shell {
         }
     }
 
-    /// Runs the text and returns true if the text created the file.
     fn is_fooled(&self, text: &str) -> bool {
         let mut command = stranger("/bin/sh");
         command
@@ -252,7 +243,6 @@ impl Shell {
     }
 }
 
-/// Returns the parts of a document that the shell interpreted.
 fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
     if document.starts_with("<!DOCTYPE html>") {
         let (text, inside) = seen(document);
@@ -321,7 +311,6 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
     assert_eq!(inside.trim(), "{}");
 }
 
-/// In a mount namespace, mounts file systems at hostile paths, then runs the remaining words.
 const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc/fstab && \
     mount --bind \"$1/units\" /etc/systemd/system && mount -o nobarrier,data=writeback \"$2\" \"$3\" && \
     mkdir -p \"$3/d\" && shift 3 && exec \"$@\"";
@@ -380,7 +369,7 @@ fn no_printed_command_obeys_a_mount_point() {
                 .arg(&point);
             command
                 .args([
-                    root::program().as_str(),
+                    crate::support::programs::program_path(),
                     "check",
                     "--no-probe",
                     "--format",

@@ -5,13 +5,11 @@ use super::attempts::Attempts;
 use super::root;
 use super::support::loops::{mount_ext4, mount_xfs};
 
-/// System calls that write to a file system or a device, or cause a write.
 const CALLS: &str = "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,write,pwrite64,open,openat,openat2,creat,execve";
 
 /// Ioctls that write or cause a write; BLKFLSBUF makes a mounted XFS sync.
 const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
 
-/// Returns the calls that write or cause a write.
 fn writes(trace: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for line in trace {
@@ -68,7 +66,6 @@ fn looking_makes_nobody_write() {
     attempts.end();
 }
 
-/// Root checks the whole machine.
 #[test]
 #[ignore = "needs root"]
 fn a_whole_look_leaves_nothing() {

@@ -1,5 +1,6 @@
 //! Runs walwise as root's cron would, with a deadline, and records output, exit and opened files.
 
+use crate::support::programs::program_path;
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
@@ -9,27 +10,20 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// An environment variable of root's whose value no other user may see.
 pub const VARIABLE: &str = "Qx3rootvariable";
 
-/// Time limit in seconds, far beyond any run on a working machine. `WALWISE_PATIENCE` sets another
-/// limit, for a version that is known to hang.
+/// Returns the time limit in seconds, far beyond any run on a working machine. `WALWISE_PATIENCE`
+/// sets another limit, for a version that is known to hang.
 pub fn patience() -> u64 {
     std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
 }
 
-/// `WALWISE_PROGRAM` can name another build, such as the installed one.
-pub fn program() -> String {
-    std::env::var("WALWISE_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
-}
-
 pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
-    let mut command = cron(&program());
+    let mut command = cron(program_path());
     command.args(arguments);
     command
 }
 
-/// Reads the report formats from the error of an invalid `--format`.
 pub fn forms() -> Vec<String> {
     let said = end(&mut walwise(["check", "--format", "?"])).said();
     let list = said
@@ -45,7 +39,6 @@ pub fn forms() -> Vec<String> {
     forms
 }
 
-/// Returns the arguments of a check in each format, and the further commands.
 pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
     let owned = |words: &[&str]| {
         words
@@ -61,7 +54,6 @@ pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Prepares a program with the environment and directory that cron gives to root.
 pub fn cron(program: &str) -> Command {
     let mut command = Command::new(program);
     command
@@ -82,9 +74,8 @@ pub fn cron(program: &str) -> Command {
 
 #[derive(Debug)]
 pub struct Ended {
-    /// `None` if a signal ended the process.
+    /// The exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// True if the process was killed at the deadline.
     pub late: bool,
     pub signal: Option<i32>,
     pub out: Vec<u8>,
@@ -92,7 +83,6 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Standard output and standard error, joined.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&[self.out.as_slice(), self.err.as_slice()].concat()).into_owned()
     }
@@ -102,7 +92,6 @@ impl Ended {
             .unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
     }
 
-    /// Returns a sentence if root would have waited forever.
     pub fn hang(&self) -> Option<String> {
         self.late.then(|| "root hangs".to_owned())
     }
@@ -139,12 +128,10 @@ impl Run {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Standard output so far.
     pub fn printed(&self) -> String {
         fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
     }
 
-    /// Waits at most until `seconds` after the start, and calls `meanwhile` repeatedly.
     pub fn end(mut self, seconds: u64, mut meanwhile: impl FnMut(&Self)) -> Ended {
         let deadline = self.started + Duration::from_secs(seconds);
         let mut late = false;
@@ -158,7 +145,7 @@ impl Run {
                 break None;
             }
             meanwhile(&self);
-            // Leaves the processor to the process under test.
+            // Sleeping leaves the processor to the process under test.
             std::thread::sleep(Duration::from_millis(1));
         };
         let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
@@ -181,12 +168,10 @@ impl Drop for Run {
     }
 }
 
-/// Runs to the end, or to a deadline that only a hanging command reaches.
 pub fn end(command: &mut Command) -> Ended {
     Run::start(command).end(patience(), |_| ())
 }
 
-/// Runs walwise under strace and returns the lines of the named system calls.
 pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("trace");
@@ -204,7 +189,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
         &format!("trace={calls}"),
         "-o",
     ]);
-    command.arg(&trace).arg(program()).args(arguments);
+    command.arg(&trace).arg(program_path()).args(arguments);
     let ended = end(&mut command);
     let traces = fs::read_dir(place.path())
         .unwrap()
@@ -215,7 +200,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     (ended, text.lines().map(str::to_owned).collect())
 }
 
-/// From a trace of opens, returns those that opened an object of this name without O_PATH.
+/// Returns the lines of a trace that opened an object of this name without O_PATH.
 pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
     let shown = format!("<{}", what.display());
     let really = |line: &&String| {

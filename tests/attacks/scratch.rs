@@ -1,5 +1,3 @@
-//! Scratch directory of a probe, inside a directory where an attacker can write.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +22,6 @@ fn probe(directory: &Path) -> std::process::Command {
     ])
 }
 
-/// Lists the probe's files below a directory.
 fn left(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory)
@@ -151,7 +148,6 @@ fn is_alive(pid: &str) -> bool {
         .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// An unwritable output is refused before the measurement, and nothing is created in the directory.
 #[test]
 #[ignore = "needs root"]
 fn an_output_that_cannot_be_is_refused_before_it_measures() {

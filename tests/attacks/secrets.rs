@@ -6,7 +6,6 @@ use super::ground::{Ground, put};
 use super::root;
 use super::support::loops::LoopDevice;
 
-/// Stand for a serial number, a password, a host and an address.
 const WORDS: [&str; 4] = [
     "S3EVNX0M705",
     "hunter2hunter2",
@@ -14,8 +13,8 @@ const WORDS: [&str; 4] = [
     "2001:db8::77",
 ];
 
-/// Secrets stand in a label, in sources of mounts, in a unit and in an option file. The reader of
-/// the masked capture wants them.
+/// A label, mount sources, a unit and an option file contain secrets. The reader of the masked
+/// capture wants to learn them.
 #[test]
 #[ignore = "needs root and loop devices"]
 fn a_masked_capture_holds_none_of_it() {
@@ -62,7 +61,11 @@ fn a_masked_capture_holds_none_of_it() {
             .arg(&two)
             .args([WORDS[2], WORDS[1]])
             .arg(&fstab);
-        let ended = root::end(command.arg(root::program()).args(arguments));
+        let ended = root::end(
+            command
+                .arg(crate::support::programs::program_path())
+                .args(arguments),
+        );
         let said = ended.said();
         assert_eq!(ended.code, Some(0), "{said}");
         for word in WORDS

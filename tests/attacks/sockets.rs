@@ -19,7 +19,6 @@ use super::support::postgres::Cluster;
 use super::support::run;
 use super::support::running::{children, wait_for};
 
-/// Creates a socket in a private directory, so that only its owner may connect.
 fn private(ground: &Ground, owner: u32) -> UnixListener {
     let place = ground.shared("private", 0o700);
     let socket = place.join(".s.PGSQL.5432");
@@ -169,7 +168,8 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     cluster.start();
     let pid = fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
     let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap());
-    // While the server started, it may have refused waiting clients.
+    // While the server started, it may have refused waiting clients, so only later lines of its log
+    // count.
     let started = cluster.log().len();
     let before = children(pid);
     kill(pid, Signal::SIGSTOP).unwrap();
@@ -204,7 +204,6 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     attempts.end();
 }
 
-/// Tries a socket without a listener, a file in its place, and an overlong name.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_no_socket_is_passed_over() {

@@ -11,7 +11,6 @@ use super::ground::{Ground, fifo, give, link, put};
 use super::root;
 use super::stranger::{Act, UID};
 
-/// Files of a server that root reads.
 const READ: [&str; 8] = [
     "PG_VERSION",
     "postmaster.pid",

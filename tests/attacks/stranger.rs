@@ -21,18 +21,16 @@ use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _}
 /// Uid and gid of the attacker, which belong to no account.
 pub const UID: u32 = 4242;
 
-/// Uid of another user, unrelated to the attacker.
 pub const OTHER: u32 = 4343;
 
-/// Environment variable with the act and its arguments, one per line.
 const ACT: &str = "WALWISE_ACT";
 
-/// Prepares a program to run as the attacker.
 pub fn stranger(program: impl AsRef<Path>) -> Command {
     as_uid(UID, program)
 }
 
-/// Drops supplementary groups; the standard library would keep those of root.
+/// Runs a program as this uid without supplementary groups; the standard library would keep those
+/// of root.
 pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
     command
@@ -47,10 +45,8 @@ pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     command
 }
 
-/// What the attacker does while root runs something.
 #[derive(Clone, Debug)]
 pub enum Act {
-    /// Exchanges two names again and again.
     Exchange(PathBuf, PathBuf),
     /// Waits until a process opens the fifo at the first path, under any name, and then creates the
     /// second file as proof.
@@ -58,7 +54,6 @@ pub enum Act {
     /// As soon as the first path exists, moves it to the second and puts a link to the third in its
     /// place; repeats.
     Steal(PathBuf, PathBuf, PathBuf),
-    /// Listens on a socket and gives this answer.
     Listen(PathBuf, Answer),
     /// Searches the command lines of all processes for a word, creates a directory of that name,
     /// and writes the finding to the last file.
@@ -67,14 +62,11 @@ pub enum Act {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Accepts connections and stays silent.
     Never,
-    /// Sends without end.
     Flood,
     /// Acts as a MySQL server that requests /etc/shadow from its client; received bytes go to the
     /// file `SOCKET.got`.
     WantsFile,
-    /// Acts as a PostgreSQL server whose answers contain control characters.
     Escapes,
 }
 
@@ -148,7 +140,6 @@ impl Act {
     }
 }
 
-/// Line that reports the beginning of an act.
 const BEGUN: &str = "begun\n";
 
 pub struct Doing(Child);
@@ -159,7 +150,6 @@ impl Drop for Doing {
     }
 }
 
-/// Does nothing unless the environment requests an act.
 #[test]
 #[ignore = "needs root: what strangers do while root runs something; started by the attacks"]
 fn acts() {
@@ -216,7 +206,6 @@ fn acts() {
     }
 }
 
-/// Path of the file that appears once a client has connected to the socket.
 pub fn heard(socket: &Path) -> PathBuf {
     socket.with_extension("heard")
 }

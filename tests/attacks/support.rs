@@ -1,5 +1,3 @@
-//! Helpers shared with the integration tests.
-
 #![allow(dead_code, reason = "each part is shared with other tests")]
 
 pub use walwise_testkit::deadline;

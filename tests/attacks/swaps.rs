@@ -1,5 +1,3 @@
-//! The attacker swaps two names while root reads or writes them.
-
 use super::attempts::{Attempts, race};
 use super::fakes::{Fakes, mariadb_data, postgres_data};
 use super::ground::{Ground, SECRET, damage, fifo, give, link, put};
@@ -53,8 +51,9 @@ fn a_directory_exchanged_while_root_writes_into_it() {
     attempts.end();
 }
 
-/// The attacker exchanges a file that root reads with a link to a terminal of root's (for any
-/// device), a fifo, or root's own file. The attacker wants the target opened, or its contents.
+/// The attacker exchanges a file that root reads with a link to a terminal of root's, which stands
+/// for any device, to a fifo, or to root's own file. The attacker wants the target opened, or its
+/// contents.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_file_exchanged_while_root_reads_it() {

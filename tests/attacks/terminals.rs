@@ -1,5 +1,3 @@
-//! Root pastes an attacker's text into the screens, and a terminal claims any size.
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::attempts::Attempts;
@@ -7,7 +5,6 @@ use super::ground::Ground;
 use super::support::deadline::holds_in_time;
 use super::support::pty::Pty;
 
-/// Allowed memory in bytes.
 const MOST: u64 = 150 << 20;
 
 /// Places where root pastes: the keys that lead there, and the text that the screen then shows.
@@ -23,10 +20,8 @@ const PLACES: [(&str, &str); 5] = [
 /// in reverse direction, and Ctrl-C.
 const HOSTILE: &str = "py\rses\r\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\u{9b}31m\u{9d}0;owned\u{9c}\u{202e}owned\x03\x1a\x1b[A\u{200b}";
 
-/// Sequences in the hostile text that a terminal would obey.
 const OBEYED: [&str; 5] = ["\x1b]0;", "\x1b]52;", "\u{9b}", "\u{202e}", "\u{200b}"];
 
-/// A failed check counts as a gain.
 fn gains(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<String>().cloned();
@@ -38,8 +33,8 @@ fn memory(pty: &Pty) -> Option<String> {
     (pty.peak_memory() > MOST).then(|| format!("{} MB of memory", pty.peak_memory() >> 20))
 }
 
-/// Root pastes a megabyte. The attacker wants the text to count as keys, the terminal to obey it,
-/// or Ctrl-C to wait behind it.
+/// Root pastes a megabyte. The attacker wants the text to act as keys or terminal sequences, or
+/// Ctrl-C to wait for its end.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn what_root_pastes_is_text() {
@@ -64,7 +59,6 @@ fn what_root_pastes_is_text() {
                 pty.wait_for_text(shown);
                 pty.press(&text);
                 pty.press("\x03");
-                // Also checks that the directory and the terminal are as before.
                 pty.assert_ends_clean(130);
                 let written = pty.all_output();
                 let obeyed = OBEYED.iter().filter(|text| written.contains(**text));
@@ -79,8 +73,8 @@ fn what_root_pastes_is_text() {
     attempts.end();
 }
 
-/// The other side of a terminal claims a size. The attacker wants walwise to panic, or to use too
-/// much memory.
+/// The emulator reports an extreme terminal size. The attacker wants walwise to panic, or to use
+/// too much memory.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn a_terminal_may_claim_any_size() {

@@ -1,10 +1,9 @@
 //! Checks of the source that the compiler cannot make: forbidden words in the pure layers, modules
-//! that may open or write files, and file headers.
+//! that may open or write files, and the length of files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules that only compute on values, with the words that are forbidden in them.
 const PURE: &[&str] = &[
     "crates/model",
     "crates/judge",
@@ -36,7 +35,6 @@ const WRITERS: &[&str] = &[
     "crates/measure/src/trial_runner",
 ];
 
-/// Calls that open for writing, or create, rename or remove files.
 const WRITING: &[&str] = &[
     "File::create",
     "File::options",
@@ -106,7 +104,6 @@ fn pure_layers_touch_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// First words of command lines that a person is to run.
 const PROGRAMS: &[&str] = &[
     "walwise check ",
     "walwise drill ",
@@ -129,11 +126,11 @@ const PROGRAMS: &[&str] = &[
     "psql -",
 ];
 
-/// The only module that writes shell text directly; the module itself checks that every word is
-/// plain.
+/// The only module that writes shell text without `escape::ShellCommand`; the module itself checks
+/// that every word is plain.
 const WRITES_SCRIPT: &str = "crates/report/src/script/new_filesystem.rs";
 
-/// Only `escape::Command` quotes values: a command built by formatting text would leave them
+/// Only `escape::ShellCommand` quotes values: a command built by formatting text would leave them
 /// unquoted.
 #[test]
 fn no_command_is_made_of_text() {
@@ -150,7 +147,7 @@ fn no_command_is_made_of_text() {
                     .map(|rest| rest.split(['"', '`']).next().unwrap_or(rest));
                 if told.into_iter().any(|rest| rest.contains('{')) {
                     wrong.push(format!(
-                        "{}:{number} puts a value behind `{program}`: use escape::Command",
+                        "{}:{number} puts a value behind `{program}`: use escape::ShellCommand",
                         file.display()
                     ));
                 }
@@ -189,8 +186,9 @@ fn nobody_else_writes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Modules that may open a file for reading: the reader of files named by users, the host seam, and
-/// modules that read files they created. Kernel files are exempt, because their paths are literals.
+/// Modules that may open a file for reading: the reader of files that users name, the live host,
+/// and modules that read files they created. Kernel files are exempt, because their paths are
+/// literals.
 const READERS: &[&str] = &[
     "src/cli/input_file.rs",
     "crates/sys/src/host",
@@ -201,7 +199,6 @@ const READERS: &[&str] = &[
     "crates/measure/src/trial_runner",
 ];
 
-/// True if the file is one of the modules, or is in the directory of one.
 fn is_in(file: &Path, modules: &[&str]) -> bool {
     let module = file.with_extension("");
     modules
@@ -226,8 +223,6 @@ const OPENING: &[&str] = &[
     ".read_dir(",
 ];
 
-/// True if the line makes exactly this call with a path that is not a literal such as
-/// `"/proc/self/status"` or `"."`.
 fn calls_with_variable_path(line: &str, call: &str) -> bool {
     line.match_indices(call).any(|(at, _)| {
         let (before, rest) = (&line[..at], &line[at + call.len()..]);
@@ -282,7 +277,6 @@ fn no_file_grows_past_800_lines() {
     }
 }
 
-/// Every Rust file of the root crate and of `crates`.
 fn rust_source_files() -> Vec<PathBuf> {
     fn walk(dir: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).unwrap() {
@@ -313,7 +307,6 @@ fn repository_path(file: &Path) -> &Path {
     file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// Lines that are neither comments nor inside a `#[cfg(test)]` module, with their numbers.
 fn product_code_lines(file: &Path) -> Vec<(usize, String)> {
     if file.file_name().is_some_and(|name| {
         [

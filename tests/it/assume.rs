@@ -59,7 +59,6 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The changed value of a fact in the `what_if` part of a report.
 fn assumed_fact_value<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
     let change = list(&what_if["difference"]["facts"])
         .iter()
@@ -179,8 +178,6 @@ fn what_follows_from_a_kernel_follows() {
     }
 }
 
-/// Derived facts are recomputed from an assumed one. The manual's example, an assumed drive with
-/// power-loss protection, works on a host whose drive has a volatile cache.
 #[test]
 fn another_disk_can_be_assumed_as_the_manual_says() {
     let manual =
@@ -248,8 +245,6 @@ fn what_collectors_conclude_follows_too() {
     );
 }
 
-/// `facts` and `explain` show the assumed host, and mark every value that was not read from the
-/// real one.
 #[test]
 fn facts_and_explanations_can_be_of_the_supposed_machine() {
     let host = recorded_host_path("el8-xfs-nobarrier");
@@ -359,7 +354,7 @@ fn all_mistakes_are_said_at_once() {
             "device.fua@sdx=true",
             "there is no device `sdx` with a device.fua",
         ),
-        ("device.fua@sda=maybe", "true or false, and `maybe` is not"),
+        ("device.fua@sda=maybe", "true or false, not `maybe`"),
         (
             "mount.class@/data=blok",
             "mount.class cannot be `blok`; did you mean `block`?",
@@ -419,8 +414,6 @@ fn values_are_read_by_the_kind_of_the_fact() {
     }
 }
 
-/// The screens parse an assumption with the parser of the command line and report the same
-/// mistakes.
 #[test]
 fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     let machine = analyse_host(&recorded_host_path("sata-volatile"));
@@ -456,7 +449,6 @@ fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     }
 }
 
-/// A recorded host with its facts and the answers that were read.
 struct AnalysedHost {
     host: RecordedHost,
     session: Session,
@@ -480,7 +472,7 @@ fn analyse_host(path: &str) -> AnalysedHost {
 }
 
 impl AnalysedHost {
-    /// The hypothetical report; `None` if an assumption is refused.
+    /// Evaluates the assumptions; `None` if one of them is refused.
     fn what_if(&self, assumptions: &[Assumption]) -> Option<(Report, WhatIf)> {
         let hypothesis = self
             .session
@@ -489,8 +481,6 @@ impl AnalysedHost {
         Some(self.session.what_if(&self.report, &hypothesis))
     }
 
-    /// Assumptions that satisfy the interlock for every target: all measurements, and flushes that
-    /// are sent.
     fn interlock_assumptions(&self) -> Vec<Assumption> {
         let read = &self.session.facts;
         let facts = |target: &Subject| {
@@ -525,7 +515,6 @@ impl AnalysedHost {
     }
 }
 
-/// Advice anywhere in a report that can lose data.
 fn advice_losing_data(report: &Report) -> Vec<String> {
     let found = report
         .findings
@@ -542,8 +531,6 @@ fn advice_losing_data(report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// With every fact of the interlock assumed, the report names the advice that would open, and
-/// offers that advice nowhere.
 #[test]
 fn assumed_facts_open_no_interlock() {
     let mut offered = 0;
@@ -588,7 +575,6 @@ fn assumed_facts_open_no_interlock() {
     );
 }
 
-/// On every recorded host, judgement derives exactly the facts that are marked as derived.
 #[test]
 fn the_facts_that_judgement_concludes_are_marked() {
     let mut concluded = BTreeSet::new();
@@ -607,7 +593,6 @@ fn the_facts_that_judgement_concludes_are_marked() {
     assert_eq!(concluded, marked.collect());
 }
 
-/// Assumes other values for a few facts of the host, chosen by index.
 fn choose_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -> Vec<Assumption> {
     let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all_keys())
         .filter(|key| !key.is_judged)
@@ -647,8 +632,8 @@ fn choose_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -
         .collect()
 }
 
-/// Checks that assumptions offer no advice and that every changed value is marked. Returns how many
-/// pieces of advice would open, or `None` if the assumptions are refused.
+/// Checks that assumptions unlock no advice that can lose data. Returns how many pieces of advice
+/// would become possible; `None` if the assumptions are refused.
 fn assert_offers_nothing(machine: &AnalysedHost, all: &[Assumption]) -> Option<usize> {
     let (supposed, what_if) = machine.what_if(all)?;
     assert_eq!(
@@ -674,7 +659,6 @@ fn assert_offers_nothing(machine: &AnalysedHost, all: &[Assumption]) -> Option<u
 }
 
 proptest! {
-    /// Assumptions never add advice that can lose data; only the real host's own advice remains.
     #[test]
     fn no_assumption_offers_what_can_lose_data(
         which: prop::sample::Index,
@@ -692,7 +676,6 @@ proptest! {
     }
 }
 
-/// Assumes the interlock's facts indirectly, through the answers of controller tools.
 #[test]
 fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
     let mut held = BTreeMap::new();

@@ -21,7 +21,6 @@ fn run_check(arguments: &[&str]) -> Output {
     walwise().arg("check").args(arguments).output_in_time()
 }
 
-/// Checks that walwise refuses with one sentence before printing anything; returns the sentence.
 fn assert_refused(arguments: &[&str]) -> String {
     let output = run_check(arguments);
     let complaint = stderr(&output);
@@ -130,7 +129,6 @@ fn another_host_is_loudly_marked() {
     );
 }
 
-/// `check` of a directory as user nobody, with another directory for saved reports.
 fn check_as_nobody(state: &Path, arguments: &[&str]) -> Output {
     let mut command = walwise();
     command
@@ -208,7 +206,7 @@ fn root_s_baseline_is_the_system_s() {
         command
             .args(["-m", "sh", "-c", cover])
             .arg(dir.path())
-            .arg(env!("CARGO_BIN_EXE_walwise"));
+            .arg(crate::support::programs::program_path());
         // An XDG_STATE_HOME inherited through sudo must not count.
         command.env("XDG_STATE_HOME", dir.path().join("somebody"));
         command
@@ -231,8 +229,8 @@ fn root_s_baseline_is_the_system_s() {
     );
 }
 
-/// walwise with this directory for saved reports. Root's directory is system-wide, so tests must
-/// not use it.
+/// Builds a command that saves reports in `directory`. Root saves reports in a system-wide
+/// directory, which tests must not use, so `directory` is mounted there.
 fn walwise_keeping_in(directory: &Path) -> Command {
     let mut command = walwise();
     let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
@@ -241,14 +239,12 @@ fn walwise_keeping_in(directory: &Path) -> Command {
         command
             .args(["-m", "sh", "-c", enter])
             .arg(directory)
-            .arg(env!("CARGO_BIN_EXE_walwise"));
+            .arg(crate::support::programs::program_path());
     }
     command.env("XDG_STATE_HOME", directory);
     command
 }
 
-/// The command of a timer: its first run finds no saved report, its second run compares. If the
-/// saved report is unusable, the run skips the comparison and succeeds.
 #[test]
 fn a_run_that_keeps_reports_does_without_a_missing_one() {
     let dir = tempfile::tempdir().unwrap();
@@ -298,7 +294,6 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
     assert_eq!(sorted_file_names(&shelf).len(), 4);
 }
 
-/// Fifteen parallel runs: every report that walwise reports as saved exists and is complete.
 #[test]
 fn reports_that_are_kept_at_once_are_all_kept() {
     let dir = tempfile::tempdir().unwrap();
@@ -381,7 +376,6 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
     allow(&shelf, 0o700);
 }
 
-/// Other targets in the baseline are ignored.
 #[test]
 fn a_report_of_one_target_is_compared_with_that_target_alone() {
     let host = recorded_host_file("real-loop-xfs");
@@ -398,7 +392,7 @@ fn a_report_of_one_target_is_compared_with_that_target_alone() {
         all,
     ]));
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("only what both checked"), "{text}");
+    assert!(flat.contains("only targets in both"), "{text}");
     for other in [
         "/mnt/capture-xfs",
         "/mnt/capture-ext4",

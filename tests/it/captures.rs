@@ -46,8 +46,6 @@ fn capture_with(command: Command, options: &[&str], target: &Path) -> String {
     .unwrap()
 }
 
-/// Findings by rule and subject, only for subjects that parallel tests leave alone, and without
-/// masked parts.
 fn unmasked_findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
     let rows = crate::support::findings(report);
     let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
@@ -89,7 +87,6 @@ fn unmasked_findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String
     found.chain(not).collect()
 }
 
-/// Subjects below a target, and the host.
 fn own_subjects(report: &Value) -> BTreeSet<String> {
     let targets = report["targets"].as_array().unwrap().iter();
     let subjects = targets.flat_map(|target| target["subjects"].as_array().unwrap().clone());
@@ -103,8 +100,6 @@ fn assert_same_findings(target: &Path) {
     assert_same_findings_for(&walwise, target);
 }
 
-/// Compares the findings of a live run, as a given user, with those of a capture that the same user
-/// made.
 fn assert_same_findings_for(there: &dyn Fn() -> Command, target: &Path) {
     for options in MASKING {
         let check = |command: Command, from: &[&str], input: &[u8]| -> Value {
@@ -112,8 +107,8 @@ fn assert_same_findings_for(there: &dyn Fn() -> Command, target: &Path) {
             serde_json::from_slice(&stdout_of(command, &arguments, target, input)).unwrap()
         };
         let mut apart = String::new();
-        // Servers of other tests start and stop between two runs. Such a difference does not recur;
-        // a wrong answer of the capture does.
+        // Servers of other tests start and stop between the two runs, so the comparison is
+        // repeated. A wrong answer in the capture would differ every time.
         let alike = || {
             let captured = self::capture_with(there(), options, target);
             let live = check(there(), &[], b"");
@@ -129,7 +124,6 @@ fn assert_same_findings_for(there: &dyn Fn() -> Command, target: &Path) {
     }
 }
 
-/// The difference between a live report and that of its capture; empty if they agree.
 fn report_difference(live: &Value, replayed: &Value) -> String {
     let ours = own_subjects(live);
     if ours != self::own_subjects(replayed) {
@@ -209,8 +203,8 @@ fn a_running_server_is_judged_alike_from_a_capture() {
     );
     cluster.start();
     assert_same_findings(&cluster.data);
-    // Only the server's owner gets an answer from the server, so root cannot tell whether a changed
-    // file was loaded.
+    // Only the server's owner gets an answer from the server, so root cannot find out whether a
+    // changed file was loaded.
     assert_same_findings_for(&|| cluster.walwise_as_owner(), &cluster.data);
     cluster.append_to_file("postgresql.conf", "full_page_writes = on\n");
     assert_same_findings(&cluster.data);
@@ -278,7 +272,7 @@ fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_s
         .collect();
     assert!(left.is_empty(), "{left:?}");
 
-    // How often each btrfs file system is named; parallel tests mount and unmount their own.
+    // Parallel tests mount and unmount file systems of their own.
     let named = |capture: &str| {
         let lists = capture
             .lines()
@@ -344,7 +338,6 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
     }
 }
 
-/// A capture made without a target must answer later checks of any mount point.
 #[test]
 fn a_capture_without_a_target_answers_for_every_mount_point() {
     let capture = tempfile::NamedTempFile::new().unwrap();

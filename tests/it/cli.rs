@@ -1,4 +1,4 @@
-//! The whole program from a shell: outputs, files left behind, and exit codes.
+//! Runs the program from a shell: outputs, files left behind, and exit codes.
 
 mod exit_codes;
 mod hostile;
@@ -20,7 +20,6 @@ fn run_walwise<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
         .output_in_time()
 }
 
-/// Exit code, standard output and standard error.
 fn exit_code_and_output<A: AsRef<std::ffi::OsStr>>(
     arguments: &[A],
 ) -> (Option<i32>, String, String) {
@@ -28,15 +27,12 @@ fn exit_code_and_output<A: AsRef<std::ffi::OsStr>>(
     (output.status.code(), stdout(&output), stderr(&output))
 }
 
-/// Standard output of a command that must succeed.
 fn stdout_of_success(arguments: &[&str]) -> String {
     let (code, out, err) = exit_code_and_output(arguments);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{arguments:?}");
     out
 }
 
-/// Checks that the command fails with this code, one complaint on standard error and nothing on
-/// standard output; returns the complaint.
 fn assert_refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(
     code: i32,
     arguments: &[A],
@@ -90,7 +86,6 @@ fn every_command_has_help() {
     let lines: Vec<&str> = version.lines().collect();
     assert_eq!(lines[0], concat!("walwise ", env!("CARGO_PKG_VERSION")));
     assert!(lines[1].starts_with("commit "), "{version}");
-    // The printed rules and tables must be those named in a report.
     let capture = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/hosts/ext4-nobarrier.host"

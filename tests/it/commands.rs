@@ -15,8 +15,7 @@ use crate::support::mariadb::Mariadb;
 use crate::support::postgres::{Cluster, PROGRAMS};
 use crate::support::{recorded, stderr};
 
-/// First words of commands that are not run here, with the reason.
-const NOT_HERE: [(&str, &str); 15] = [
+const NOT_HERE: [(&str, &str); 28] = [
     ("#", "a remark: done by hand"),
     (
         "walwise ",
@@ -43,6 +42,18 @@ const NOT_HERE: [(&str, &str); 15] = [
         "only drivers with a timeout have the attribute: NVMe, SCSI",
     ),
     (
+        "echo 240000 ",
+        "only drivers with a timeout have the attribute: NVMe, SCSI",
+    ),
+    (
+        "echo 180 ",
+        "only drivers with a timeout have the attribute: NVMe, SCSI",
+    ),
+    (
+        "cat /sys/class/block/sd",
+        "only drivers with a timeout have the attribute: NVMe, SCSI",
+    ),
+    (
         "echo 30000 ",
         "only drivers with a timeout have the attribute: NVMe, SCSI",
     ),
@@ -56,9 +67,33 @@ const NOT_HERE: [(&str, &str); 15] = [
     ),
     ("grep ", "finds what the machine of a test may lack"),
     ("swapon ", "only lists"),
+    (
+        "mariadb --socket=/data/mysql/mysql.sock -e \"SET GLOBAL innodb_doublewrite",
+        "dynamic from MariaDB 11.4.2 on; Debian 12 has 10.11",
+    ),
+    (
+        "runuser -u postgres -- psql -c 'SHOW file_extend_method",
+        "Debian 12 has PostgreSQL 15",
+    ),
+    (
+        "runuser -u postgres -- psql -c \"ALTER SYSTEM SET file_extend_method",
+        "Debian 12 has PostgreSQL 15",
+    ),
+    (
+        "runuser -u postgres -- psql -c 'ALTER SYSTEM RESET file_extend_method",
+        "Debian 12 has PostgreSQL 15",
+    ),
+    ("sysctl ", "changes the host of the test"),
+    ("echo 'vm.dirty", "changes the host of the test"),
+    ("zpool ", "this kernel has no ZFS, and Debian ships none"),
+    (
+        "echo 0 > /sys/module/zfs/",
+        "this kernel has no ZFS, and Debian ships none",
+    ),
+    ("echo mq-deadline ", "which schedulers a kernel has differs"),
+    ("echo bfq ", "which schedulers a kernel has differs"),
 ];
 
-/// Distinct sequences of advice: a setting with its commands to apply, verify and undo.
 fn printed_command_lists() -> BTreeSet<(String, [Vec<String>; 3])> {
     let mut all = BTreeSet::new();
     for (_, report) in recorded::recorded_host_reports() {
@@ -83,7 +118,6 @@ fn printed_command_lists() -> BTreeSet<(String, [Vec<String>; 3])> {
     all
 }
 
-/// Kinds of host, with the real names that replace the recorded ones.
 enum TestHost {
     Ext4(Mounted),
     Btrfs(Mounted),
@@ -109,7 +143,6 @@ fn create_test_host(setting: &str) -> Option<TestHost> {
     })
 }
 
-/// The real counterpart of a recorded name, if the word contains one.
 fn real_name(word: &str, machine: &TestHost) -> Option<String> {
     let (disk, point) = match machine {
         TestHost::Ext4(mounted) | TestHost::Btrfs(mounted) => (&mounted.disk, mounted.path()),
@@ -219,7 +252,6 @@ fn every_printed_command_is_executed_or_listed() {
     }
 }
 
-/// Each advised change of mount options on ext4, XFS and btrfs is applied and undone again.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn changes_of_mount_options_hold_and_are_undone() {

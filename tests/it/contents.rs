@@ -34,12 +34,11 @@ fn disk_content(name: impl Into<String>, fill: impl Fn(&LoopDevice, u64) + 'stat
     }
 }
 
-/// Content made by a program whose last argument is the device.
 fn content_by_command(name: &'static str, command: &'static [&'static str]) -> DiskContent {
     disk_content(name, move |disk, _| disk.mkfs(command))
 }
 
-/// Bytes at an offset; a negative offset counts from the end.
+/// Describes a disk with `bytes` at an offset. A negative `place` counts from the end.
 fn content_of_bytes(name: &'static str, place: i64, bytes: &'static [u8]) -> DiskContent {
     disk_content(name, move |disk, mib| write(disk, mib, place, bytes))
 }
@@ -69,7 +68,7 @@ fn random_bytes(mib: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A file system with an 8 MiB file; false if mkfs refuses so small a device.
+/// Creates a file system; returns false if mkfs refuses so small a device.
 fn make_file_system(disk: &LoopDevice, mib: u64, fstype: &str) -> bool {
     let mixed: &[&str] = if mib < 256 { &["--mixed"] } else { &[] };
     match fstype {
@@ -87,7 +86,6 @@ fn make_file_system(disk: &LoopDevice, mib: u64, fstype: &str) -> bool {
     true
 }
 
-/// A file system with its first or last MiB overwritten with zeros.
 fn partly_wiped(fstype: &'static str, mib: u64, at_end: bool) -> DiskContent {
     let end = if at_end { "end" } else { "beginning" };
     let fill = move |disk: &LoopDevice, size: u64| {
@@ -130,8 +128,7 @@ fn all_contents() -> Vec<DiskContent> {
             "ext3 with blocks of 1 KiB",
             &["mke2fs", "-q", "-t", "ext3", "-b", "1024"],
         ),
-        // mke2fs writes the whole journal; one as large as the largest disk would fill the host's
-        // disk.
+        // mke2fs writes the complete journal, so a large journal would fill the host's disk.
         disk_content("an ext journal of 64 MiB", |disk, _| {
             run(
                 "mke2fs",
@@ -200,8 +197,8 @@ fn all_contents() -> Vec<DiskContent> {
     kinds
 }
 
-/// Length in bytes of the longest run of 4 KiB blocks with content; blocks of only 0x00 or only
-/// 0xff bytes have none.
+/// Returns the length in bytes of the longest run of data. Blocks of 4 KiB with only 0x00 or only
+/// 0xff count as empty.
 fn longest_data_run(image: &Path) -> u64 {
     const BLOCK: u64 = 4096;
     let file = File::open(image).unwrap();
@@ -227,8 +224,8 @@ fn longest_data_run(image: &Path) -> u64 {
     longest
 }
 
-/// Errors of every kind of content on a disk of the given MiB. The script reads the whole disk only
-/// if it is small.
+/// Checks every kind of disk content. `with_script` also runs the script, which reads the whole
+/// disk, so the disk must be small.
 fn content_errors(mib: u64, with_script: bool) -> Vec<String> {
     let mut problems = Vec::new();
     let mut tried = 0;
@@ -243,7 +240,7 @@ fn content_errors(mib: u64, with_script: bool) -> Vec<String> {
             continue;
         }
         tried += 1;
-        let found = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into())
+        let found = LiveHost::with_program(crate::support::programs::program_path().into())
             .scan_device(Path::new(&disk.device), ScanDepth::Thorough)
             .unwrap_or_else(|miss| panic!("{name}: {miss:?}"));
         let run = longest_data_run(&disk.image());

@@ -11,10 +11,8 @@ use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{SITUATIONS, recorded_host_file};
 
-/// Terminal sizes with different layouts.
 const SIZES: [(u16, u16); 3] = [(80, 24), (100, 30), (140, 45)];
 
-/// Rows of the frame: three above the screen, two below.
 const ABOVE: usize = 3;
 const BELOW: usize = 2;
 
@@ -62,7 +60,7 @@ fn at_most_a_quarter_of_the_rows_is_empty() {
     assert!(empty.is_empty(), "{}", empty.join("\n\n"));
 }
 
-/// Compares cells and labelled values of five words or more; reasons of unknown facts may repeat.
+/// Reasons of unknown facts may repeat, and so may text of fewer than five words.
 #[test]
 fn nothing_is_said_twice() {
     let mut twice = Vec::new();
@@ -84,10 +82,8 @@ fn nothing_is_said_twice() {
     assert!(twice.is_empty(), "{}", twice.join("\n\n"));
 }
 
-/// States of a hop that a one-line path omits.
 const SIMPLY_PASSED: [&str; 3] = ["passed", "flush sent", "no cache"];
 
-/// The path if it is drawn in one line, with wrapped rows joined.
 fn path_in_a_line(rows: &[String]) -> Option<String> {
     let from = rows
         .iter()
@@ -107,7 +103,6 @@ fn path_in_a_line(rows: &[String]) -> Option<String> {
     )
 }
 
-/// The first task must be visible on the smallest terminal too.
 #[test]
 fn what_to_do_first_is_in_sight() {
     let mut hidden = Vec::new();
@@ -128,7 +123,6 @@ fn what_to_do_first_is_in_sight() {
     assert!(hidden.is_empty(), "{}", hidden.join("\n\n"));
 }
 
-/// Marks and words of a path, read from a screen without colours and with ASCII only.
 #[test]
 fn the_path_is_that_of_the_report() {
     const FATES: [(&str, &str); 9] = [
@@ -176,7 +170,6 @@ fn the_path_is_that_of_the_report() {
     assert!(read > 60, "{read}");
 }
 
-/// Enter on a hop opens its layer, and Enter on a task opens its step.
 #[test]
 fn everything_on_it_that_opens_something_leads_there() {
     for (situation, host, target) in SITUATIONS {

@@ -13,7 +13,6 @@ use crate::support::deadline::CommandInTime as _;
 
 const SECRET: &str = "Zk7hunter2";
 
-/// Roles that the report gives a directory.
 fn directory_roles(report: &Value, directory: &Path) -> Vec<String> {
     let subject = format!("target {}", directory.display());
     let targets = report["targets"].as_array().unwrap();
@@ -241,7 +240,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         "{text}"
     );
 
-    // The configuration that is read also holds passwords.
+    // The configuration also holds passwords, which no output may contain.
     for arguments in [&["capture", "--no-mask"][..], &["facts"]] {
         let output = walwise().args(arguments).output_in_time();
         let said = stdout(&output) + &stderr(&output);

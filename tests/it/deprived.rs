@@ -5,24 +5,15 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
-use crate::support::programs::{copy_of_walwise, output_retrying_busy};
+use crate::support::programs::{copy_of_walwise, output_retrying_busy, private_mounts_shell};
 use crate::support::{stderr, stdout};
 
-/// Runs walwise in its own mount namespace after these shell lines; `$walwise` is the program.
+/// Runs a shell script in a private mount namespace; `$walwise` in `lines` is the path of the
+/// program.
 fn run_in_mount_namespace(lines: &str, program: &Path) -> Output {
     let script = format!("set -eu\nwalwise=$1\n{lines}");
-    let mut command = Command::new("unshare");
-    command
-        .args([
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            &script,
-            "-",
-        ])
-        .arg(program);
+    let mut command = private_mounts_shell(&script);
+    command.arg(program);
     output_retrying_busy(&mut command)
 }
 
@@ -116,7 +107,6 @@ fn a_read_only_root_is_checked_and_not_probed() {
     );
 }
 
-/// The line of the weekly systemd unit that starts with this word.
 fn unit_file_line(word: &str) -> String {
     let unit = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -129,8 +119,6 @@ fn unit_file_line(word: &str) -> String {
         .to_owned()
 }
 
-/// The weekly unit may enter the root directory of a containerised server; without that permission
-/// walwise reports a limit.
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
 fn the_weekly_unit_enters_containers() {
@@ -171,7 +159,6 @@ fn the_weekly_unit_enters_containers() {
     );
 }
 
-/// A running server is in the report, or the report says that file descriptors ran out.
 #[test]
 fn a_server_is_not_lost_for_want_of_descriptors() {
     let (dir, program) = copy_program();

@@ -24,11 +24,13 @@ struct Claim {
     faster: Option<String>,
     slower: Option<String>,
     alike: Option<[String; 2]>,
-    /// Least speed-up that the document claims for the faster candidate.
-    least: Option<f64>,
+    /// Speed-up that the document claims for the faster candidate, as a range.
+    times: Option<[f64; 2]>,
     /// Result of the record for the claim.
     here: String,
 }
+
+const EQUIVALENCE: f64 = 1.05;
 
 fn records_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("rules")
@@ -42,16 +44,16 @@ fn read_trial_record(name: &str) -> TrialRecord {
 }
 
 impl Claim {
-    /// The two compared candidates, the faster one first unless the document calls them equal.
+    /// Returns the two compared candidates, the faster one first unless the document calls them
+    /// equal.
     fn compared_candidates(&self) -> [&str; 2] {
-        match (&self.faster, &self.slower, &self.alike) {
-            (Some(faster), Some(slower), None) => [faster, slower],
-            (None, None, Some([one, other])) => [one, other],
-            _ => panic!("{}: name faster and slower, or alike", self.says),
+        match (&self.faster, &self.slower, &self.times, &self.alike) {
+            (Some(faster), Some(slower), Some(_), None) => [faster, slower],
+            (None, None, None, Some([one, other])) => [one, other],
+            _ => panic!("{}: name faster, slower and times, or alike", self.says),
         }
     }
 
-    /// The record's comparison of the two candidates, and their positions in it.
     fn comparison_in_record(&self, record: &TrialRecord) -> (PairwiseComparison, [usize; 2]) {
         let candidate = |word: &str| {
             let place = record
@@ -98,24 +100,22 @@ impl Claim {
         }
     }
 
-    /// Judges the claim by the record's outcome; `bounds` is the interval of the logarithm of the
-    /// ratio.
+    /// Compares the document's claim with the trial's outcome. `bounds` is the interval of the
+    /// logarithm of the ratio.
     fn judge_claim(&self, outcome: PairOutcome, bounds: Option<(f64, f64)>) -> &'static str {
-        if self
-            .least
-            .zip(bounds)
-            .is_some_and(|(least, (_, high))| high < least.ln())
-        {
-            return "contradicted";
-        }
-        match (outcome, self.alike.is_some()) {
-            (PairOutcome::Faster, false) | (PairOutcome::Equivalent, true) => "confirmed",
-            (PairOutcome::Slower, false) | (PairOutcome::Faster | PairOutcome::Slower, true) => {
-                "contradicted"
-            }
-            (PairOutcome::Equivalent, false) => "no difference here",
-            (PairOutcome::Undecided, _) => "not settled",
+        let Some((low, high)) = bounds.map(|(low, high)| (low.exp(), high.exp())) else {
+            return "this machine could not tell";
+        };
+        let is_equivalent = 1.0 / EQUIVALENCE <= low && high <= EQUIVALENCE;
+        match (outcome, self.times) {
             (PairOutcome::Inconclusive, _) => "this machine could not tell",
+            (_, None) if is_equivalent => "confirmed",
+            (_, None) if high < 1.0 / EQUIVALENCE || EQUIVALENCE < low => "contradicted",
+            (_, Some([least, most])) if least <= low && high <= most => "confirmed",
+            (_, Some(_)) if is_equivalent => "no difference here",
+            (_, Some(_)) if 1.0 < low => "direction only",
+            (_, Some([least, _])) if high < least => "contradicted",
+            (_, None | Some(_)) => "not settled",
         }
     }
 }
@@ -128,7 +128,7 @@ fn the_records_say_of_the_documents_claims_what_is_kept() {
     for claim in &claims.claim {
         let record = read_trial_record(&claim.record);
         let (contest, [one, other]) = claim.comparison_in_record(&record);
-        let bounds = contest.bounds(one, other);
+        let bounds = contest.pair_bounds(one, other);
         let found = claim.judge_claim(contest.pair_outcome(one, other), bounds);
         let [first, second] = claim.compared_candidates();
         let times = bounds.map_or_else(

@@ -11,7 +11,6 @@ use nix::unistd::Pid;
 use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
 use crate::support::{run, sorted_file_names, stderr, stdout, walwise};
 
-/// Output of a writer in this directory that is killed.
 fn output_of_killed_writer(directory: &Path, arguments: &[&str]) -> String {
     let mut writer = walwise()
         .args(["drill", "write"])
@@ -69,7 +68,7 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
         let damaged = compared(&read());
         assert_eq!(damaged.status.code(), Some(3));
         assert!(
-            stdout(&damaged).contains("1 are LOST, numbers 7:"),
+            stdout(&damaged).contains("1 was LOST, although reported as durable: numbers 7."),
             "{}",
             stdout(&damaged)
         );
@@ -82,7 +81,6 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
     }
 }
 
-/// A drill counts only for the storage stack on which it ran.
 #[test]
 fn a_record_speaks_of_the_stack_that_was_drilled() {
     let directory = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -139,7 +137,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     };
     let said = judged();
     assert!(
-        said.contains("acknowledged commits, none lost in 1 power cut"),
+        said.contains("acknowledged commits on this stack, none lost in 1 power cut"),
         "{said}"
     );
     let old = std::fs::read_to_string(&record).unwrap();
@@ -153,7 +151,6 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     assert!(!said.contains("none lost"), "{said}");
 }
 
-/// A signal ends the writer at any moment, and no process keeps writing.
 #[test]
 fn a_signal_ends_it_and_says_so() {
     for lines in [0, 1, 30] {
@@ -202,10 +199,9 @@ fn nothing_is_written_into_a_database() {
     assert_eq!(sorted_file_names(directory.path()), ["PG_VERSION"]);
 }
 
-/// The printed commands exist and run.
 #[test]
 fn the_steps_can_be_done_as_they_are_told() {
-    let walwise = env!("CARGO_BIN_EXE_walwise");
+    let walwise = crate::support::programs::program_path();
     let told = run(walwise, &["drill", "/srv/pg"]);
     let commands: Vec<&str> = told
         .lines()

@@ -12,7 +12,6 @@ use walwise::cli::examples;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
 
-/// Words that a shell passes to the first program of a line: without quotes and redirections.
 fn shell_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -32,7 +31,6 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// The reason why a line cannot be typed as printed, if any.
 fn typing_problem(line: &str) -> Option<String> {
     let words = shell_words(line);
     let cli = match Cli::try_parse_from(&words) {
@@ -64,7 +62,6 @@ fn typing_problem(line: &str) -> Option<String> {
     (!known).then(|| format!("{line}: there is no such rule or fact"))
 }
 
-/// Every command and subcommand, with the words that select it.
 fn all_commands() -> Vec<(String, clap::Command)> {
     fn walk(command: &clap::Command, path: &str, out: &mut Vec<(String, clap::Command)>) {
         out.push((path.to_owned(), command.clone()));

@@ -18,7 +18,6 @@ fn capture_path(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The screens on a capture with a database at risk, run in an empty directory.
 fn open_screens(place: &Path, variables: &[(&str, &str)], options: &[&str]) -> Pty {
     let host = capture_path("ext4-nobarrier.host");
     let mut arguments = vec!["--host", host.to_str().unwrap()];
@@ -44,7 +43,7 @@ fn check_output(format: &str) -> String {
     )
 }
 
-/// Output of `walwise check` in full: `--verbose` for text, the only format with a short form.
+/// Runs `check`, with `--verbose` for text, the only format that is otherwise shortened.
 fn verbose_check_output(format: Format) -> String {
     match format {
         Format::Text => {
@@ -60,10 +59,8 @@ fn verbose_check_output(format: Format) -> String {
     }
 }
 
-/// Pattern of a timestamp, with zeros for digits.
 const SHAPE: &str = "0000-00-00T00:00:00Z";
 
-/// Replaces the timestamp of the report.
 fn replace_timestamps(document: &str) -> String {
     let untimed = |line: &str| {
         let run = "walwise_last_run_timestamp_seconds ";
@@ -74,7 +71,7 @@ fn replace_timestamps(document: &str) -> String {
         }
     };
     let document: String = document.split_inclusive('\n').map(untimed).collect();
-    // Anywhere in the text: in HTML a tag follows without a blank.
+    // A time may be followed directly by an HTML tag, so every position in the text is checked.
     let (mut out, mut rest) = (String::new(), document.as_str());
     while let Some(next) = rest.chars().next() {
         let time = rest.get(..SHAPE.len()).filter(|word| {
@@ -97,7 +94,6 @@ fn replace_timestamps(document: &str) -> String {
     out
 }
 
-/// Removes trailing blanks from every line.
 fn trim_line_ends(screen: &str) -> String {
     screen
         .lines()
@@ -155,7 +151,6 @@ fn permission_bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A file created with default permissions.
 fn create_file(place: &Path) -> PathBuf {
     let path = place.join("fresh");
     fs::write(&path, "").unwrap();
@@ -197,7 +192,6 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         permission_bits(&create_file(place.path()))
     };
     assert_eq!(permission_bits(&mine), usual);
-    // After an error the typed name stays in the field.
     for (name, said) in [
         ("no/such/place.md", "No such file or directory"),
         (".", "name a file, not a directory"),
@@ -207,8 +201,8 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         pty.press("s");
         pty.wait_for_text("Save as markdown");
         pty.press(&format!("\x15{name}\r"));
-        // The message wraps in the frame, and a mark of the list behind may stand next to the
-        // message.
+        // The message wraps in its frame, and a mark of the list behind the frame may be next to
+        // the message.
         let words = |text: String| {
             text.replace(['│', '▸'], " ")
                 .split_whitespace()
@@ -226,7 +220,6 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     pty.assert_ends_clean(0);
 }
 
-/// Saves a report by mouse; keys are used only for the file name.
 #[test]
 fn the_mouse_alone_exports_and_can_be_freed() {
     let place = tempfile::tempdir().unwrap();
@@ -244,7 +237,6 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.wait_for_text_gone("Export   same output");
     pty.press("\x1b[<64;10;10M");
     pty.wait_for_text("Export   same output");
-    // At the top of the list the wheel selected the line above.
     pty.click("json");
     pty.click("? help");
     pty.wait_for_text("type to filter");
@@ -291,8 +283,6 @@ fn nothing_is_asked_of_the_terminal() {
     }
 }
 
-/// Text of the overview screen and the raw output, to test that colours and marks do not change the
-/// text.
 fn overview_text(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), variables, options);
@@ -377,7 +367,6 @@ fn a_terminal_without_a_cursor_gets_the_report_as_text() {
     );
 }
 
-/// A tmux server that ends with the test.
 struct Tmux(PathBuf);
 
 impl Drop for Tmux {
@@ -391,7 +380,6 @@ impl Drop for Tmux {
     }
 }
 
-/// Copied text reaches the outer terminal with either value of tmux's `set-clipboard`.
 #[test]
 #[ignore = "needs tmux"]
 fn copying_goes_through_tmux() {
@@ -403,7 +391,7 @@ fn copying_goes_through_tmux() {
         let host = capture_path("ext4-nobarrier.host");
         let command = format!(
             "{} --host {}",
-            env!("CARGO_BIN_EXE_walwise"),
+            crate::support::programs::program_path(),
             host.display()
         );
         let (socket, config) = (server.0.to_str().unwrap(), config.to_str().unwrap());

@@ -18,7 +18,6 @@ use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout
 /// Seconds; longer than any test, so that only the test ends such a probe.
 const ENDLESS: &str = "3000";
 
-/// Both commands that probe a directory, with JSON output.
 fn probing_commands(dir: &Path) -> [Vec<&str>; 2] {
     let dir = dir.to_str().unwrap();
     [
@@ -39,7 +38,6 @@ fn stdout_json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
 }
 
-/// The only complaint on standard error, after the notice of what will be written.
 fn only_complaint(output: &Output) -> String {
     let said = complaints(output);
     assert!(
@@ -49,12 +47,11 @@ fn only_complaint(output: &Output) -> String {
     said[0].clone()
 }
 
-/// All complaints on standard error, without the notice of what will be written.
 fn complaints(output: &Output) -> Vec<String> {
     let err = stderr(output);
     let said = err
         .lines()
-        .filter(|line| !line.starts_with("walwise: it writes at most "));
+        .filter(|line| !line.starts_with("walwise: the measurement writes at most "));
     said.map(str::to_owned).collect()
 }
 
@@ -100,7 +97,7 @@ fn under_nohup_a_hangup_ends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let [check, probe] = probing_commands(dir.path()).map(|arguments| {
         let mut command = Command::new("nohup");
-        command.arg(env!("CARGO_BIN_EXE_walwise")).args(
+        command.arg(crate::support::programs::program_path()).args(
             arguments
                 .into_iter()
                 .map(|a| if a == ENDLESS { "1" } else { a }),

@@ -94,10 +94,8 @@ const DOCKER: &[i64] = &[
     libc::SYS_userfaultfd,
 ];
 
-/// Timeout in seconds for a run under strace.
 const PATIENCE: &str = "60";
 
-/// Checks that walwise ended by itself with some output.
 fn assert_answers_without(output: &Output, without: &str) {
     let (said, lacks) = (stdout(output), stderr(output));
     let code = output.status.code();
@@ -112,7 +110,6 @@ fn assert_answers_without(output: &Output, without: &str) {
     );
 }
 
-/// True if the second line of a report says that the target is durable.
 fn is_durable(output: &Output) -> bool {
     stdout(output)
         .lines()

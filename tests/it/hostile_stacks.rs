@@ -13,7 +13,6 @@ use walwise_sys::host::RecordedHost;
 
 use crate::support::{check_json, verdict};
 
-/// A host with block devices `dm-0`, `dm-1` … and these slaves; the first is mounted at /data.
 fn capture_of_stack(slaves: &[Vec<usize>]) -> String {
     let mut text = String::from("walwise host 1\n# synthetic: stacks that no kernel makes\n");
     let names: Vec<String> = (0..slaves.len()).map(|n| format!("dm-{n}")).collect();
@@ -51,7 +50,6 @@ fn check_stack(slaves: &[Vec<usize>]) -> Value {
     check_json(&["/data", "--host", file.path().to_str().unwrap()]).1
 }
 
-/// A chain in which each device is on the next one.
 fn chained_slaves(layers: usize) -> Vec<Vec<usize>> {
     (1..layers).map(|n| vec![n]).chain([Vec::new()]).collect()
 }
@@ -77,19 +75,17 @@ fn ten_thousand_layers_are_walked_and_prove_nothing() {
     }
 }
 
-/// Every rule is evaluated on every layer, and all facts of the layers are unknown.
 #[test]
 fn two_thousand_layers_end_in_a_report() {
     let report = check_stack(&chained_slaves(2_000));
     assert_eq!(verdict(&report, "/data".as_ref()), Some("unproven"));
-    // The stack is truncated, and the report says so.
     let stack = &report["stacks"][0];
     let rows = stack["layers"].as_array().unwrap();
     assert!(rows.len() <= 256, "{}", rows.len());
     assert_eq!(stack["left_out"], 2_002 - rows.len());
     let warnings = report["warnings"].to_string();
     assert!(
-        warnings.contains("has 2002 layers; this report leaves out the facts of"),
+        warnings.contains("has 2002 layers; this report omits the facts of"),
         "{warnings}"
     );
     let size = report.to_string().len();

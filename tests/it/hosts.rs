@@ -10,6 +10,7 @@ use crate::support::recorded::{
 };
 use crate::support::{check_json, rule_outcome, stdout, walwise};
 
+mod census;
 mod clouds;
 mod durations;
 mod garbled;

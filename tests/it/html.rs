@@ -50,10 +50,9 @@ fn parse_page(page: &str) -> Value {
     .unwrap()
 }
 
-/// Largest size in bytes of a page per target, without the embedded report.
+/// Limit on a page's size per target, in bytes, without the embedded report.
 const MOST: usize = 100_000;
 
-/// Size in bytes of a page without the embedded report.
 fn size_without_report(page: &str) -> usize {
     let (before, inside) = page
         .split_once("<script type=\"application/json\"")
@@ -294,8 +293,10 @@ fn a_browser_without_pictures_shows_every_finding() {
             );
         }
         for verdict in &report.verdicts {
+            // A browser may break a line within a path.
+            let without_spaces = |text: &str| text.replace(char::is_whitespace, "");
             assert!(
-                dump.contains(&collapse_whitespace(&verdict.sentence)),
+                without_spaces(&dump).contains(&without_spaces(&verdict.sentence)),
                 "{situation}: {}",
                 verdict.sentence
             );
@@ -314,7 +315,6 @@ fn a_browser_without_pictures_shows_every_finding() {
     }
 }
 
-/// `walwise show` prints the embedded report, which equals what was written.
 #[test]
 fn what_was_mailed_is_read_back() {
     let place = tempfile::tempdir().unwrap();

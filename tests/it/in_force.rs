@@ -1,8 +1,8 @@
-//! Settings reported as in force, seen by root, by the server's owner and by a stranger, for every
-//! way to change settings that affect durability.
+//! Compares the settings that walwise reports as in force, run by root, by the server's owner and
+//! by another user. The tests change settings that affect durability in every possible place.
 //!
-//! The reported values equal the server's answer in a new session, no two views contradict each
-//! other, and root sees everything that the owner sees.
+//! The reported values equal the server's answer in a new session, and no two reports contradict
+//! each other. Root's report contains everything that the owner's report contains.
 
 mod mariadb;
 mod postgres;
@@ -37,7 +37,6 @@ struct ViewerReport {
 }
 
 impl ViewerReport {
-    /// Runs walwise as a given user on a data directory.
     fn of(data: &Path, mut walwise: Command) -> Self {
         walwise
             .arg("check")
@@ -56,7 +55,6 @@ impl ViewerReport {
         fact(&self.report, &self.subject, name)
     }
 
-    /// The database's part of the verdict on a directory, independent of the disks below.
     fn database_standing(&self, data: &Path) -> &'static str {
         let all = evidence_statements(&self.report, data, "database", &self.subject);
         let says = |standing: &str| all.iter().any(|(found, _)| found == standing);
@@ -72,7 +70,6 @@ impl ViewerReport {
             .unwrap_or(best)
     }
 
-    /// Sessions named in the target's heading as exceptions.
     fn named_exceptions(&self, data: &Path) -> String {
         let target = format!("target {}", data.display());
         let verdicts = self.report["verdicts"].as_array().unwrap();
@@ -84,7 +81,6 @@ impl ViewerReport {
     }
 }
 
-/// The program run as the stranger, without groups.
 fn command_as_stranger(program: &Path) -> Command {
     let mut command = Command::new(program);
     command
@@ -96,7 +92,6 @@ fn command_as_stranger(program: &Path) -> Command {
     command
 }
 
-/// Checks that no two views contradict each other; `shows` is the server's answer by fact name.
 fn assert_views_agree(
     row: &str,
     data: &Path,

@@ -1,5 +1,5 @@
-//! Advice that removes flushes, from facts to plan. The whole program gives such advice only to
-//! hosts that the specification allows, and no built-in rule has another way to lose data.
+//! Advice that removes flushes, from facts to plan. walwise gives such advice only to hosts that
+//! the specification allows, and no built-in rule can lose data in another form.
 //!
 //! crates/judge/src/durability/tests/interlock enumerates the combinations of facts that open the
 //! interlock itself.
@@ -70,7 +70,6 @@ const LOSING: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Parts of commands that lose committed data.
 const LOSING_COMMANDS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -154,7 +153,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
             let commands = advice
                 .apply
                 .iter()
-                .map(walwise_judge::rules::Template::source);
+                .map(walwise_judge::rules::Template::as_written);
             let by_command = commands
                 .map(|text| text.split('#').next().unwrap_or_default().to_owned())
                 .any(|command| LOSING_COMMANDS.iter().any(|word| command.contains(word)));
@@ -280,7 +279,6 @@ fn unlocked_host() -> TestHost {
     TestHost::protected().with_cluster()
 }
 
-/// Everything in plans and findings of a report that loses data if followed.
 fn advice_losing_data(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     for plan in &report.plans {

@@ -20,7 +20,7 @@ fn data_directory() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// A directory in memory, so that probes do not slow down those of other tests on the disk.
+/// Creates a directory in memory, so that probes do not slow down those of other tests on the disk.
 fn directory_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
@@ -35,14 +35,12 @@ fn capture_path(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Confirms a probe and waits until the measurement runs.
 fn open_and_start_probe(data: &Path) -> Pty {
     let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
     start_probe(&mut pty);
     pty
 }
 
-/// Requests a probe of the shown target, confirms it, and waits until the measurement runs.
 fn start_probe(pty: &mut Pty) {
     pty.until("all is read and nothing runs", |screen| {
         let shown = screen.contents();
@@ -58,7 +56,6 @@ fn start_probe(pty: &mut Pty) {
     pty.wait_for_text("back to back");
 }
 
-/// Assumes an older kernel for the host.
 fn assume_older_kernel(pty: &mut Pty) {
     pty.press("w");
     pty.wait_for_text("which fact?");
@@ -70,7 +67,7 @@ fn assume_older_kernel(pty: &mut Pty) {
     pty.wait_for_text("WHAT IF  kernel.release = 4.14.200");
 }
 
-/// Opens and closes the help, which proves that the screens respond.
+/// Opens the help and closes it again, which proves that the screens respond.
 fn help_and_back(pty: &mut Pty) {
     pty.press("?");
     pty.wait_for_text("type to filter");

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::support::check_json;
 
-/// One directory for each release that changed a format.
 fn release_directories() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
     let mut releases: Vec<PathBuf> = std::fs::read_dir(root)
@@ -32,7 +31,6 @@ fn captures_and_reports_of_former_releases_are_read() {
 
         let (code, now) = check_json(&["--host", &capture, "--baseline", &report]);
         assert!([0, 3, 4, 5].contains(&code), "{release:?}: {code}");
-        // Every line of the capture and every part of the report is still readable.
         assert_eq!(now["warnings"], before["warnings"], "{release:?}");
         assert_eq!(
             now["host"]["kernel"], before["host"]["kernel"],

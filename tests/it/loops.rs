@@ -1,4 +1,4 @@
-//! The whole program on real file systems: facts compared with system tools, verdicts, exit codes,
+//! walwise on real file systems: facts compared with system tools, verdicts, exit codes,
 //! advice that mounts, and a free disk up to the mount.
 
 use std::collections::BTreeSet;
@@ -37,7 +37,6 @@ fn value_set(value: Option<&Value>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Compares facts of a mount with findmnt.
 fn assert_agrees_with_findmnt(report: &Value, mounted: &Mounted) {
     let subject = format!("mount {}", mounted.path());
     for (column, name) in [
@@ -69,7 +68,6 @@ fn assert_agrees_with_findmnt(report: &Value, mounted: &Mounted) {
     );
 }
 
-/// Compares facts of an ext4 mount with tune2fs and /proc/fs/ext4.
 fn assert_agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
     let subject = format!("mount {}", mounted.path());
     let tune2fs = run("tune2fs", &["-l", &mounted.disk.device]);
@@ -413,7 +411,6 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     );
     assert!(["free", "blank"].contains(&told(&upper.device)["is"].as_str().unwrap()));
 
-    // The disk under another device node name.
     let (disk, place) = (LoopDevice::new(64), tempfile::tempdir().unwrap());
     let node = place.path().join("node");
     let number = fs::read_to_string(format!("/sys/block/{}/dev", disk.name())).unwrap();

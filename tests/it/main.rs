@@ -20,6 +20,7 @@ mod commands;
 mod contents;
 mod dashboard;
 mod databases;
+mod default_fstabs;
 mod deprived;
 mod documents;
 mod drill;

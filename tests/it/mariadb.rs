@@ -12,7 +12,7 @@ use super::support::mariadb::Mariadb;
 use super::support::{check_json, findings, run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
-/// Server options that relax one dynamic setting and one that needs a restart.
+/// Server options that weaken one dynamic setting and one that needs a restart.
 const LINES: &str = "[mysqld]\nlog-bin = bin\nsync_binlog = 0\ninnodb_flush_method = nosync\n";
 
 fn start_relaxed_server(place: &Path) -> Mariadb {
@@ -31,7 +31,6 @@ fn variables(server: &Mariadb) -> BTreeMap<String, String> {
     shown.lines().filter_map(pair).collect()
 }
 
-/// The plan's step for a setting.
 fn plan_step_for<'r>(report: &'r Value, setting: &str) -> &'r Value {
     let mut steps = report["plans"]
         .as_array()
@@ -43,7 +42,6 @@ fn plan_step_for<'r>(report: &'r Value, setting: &str) -> &'r Value {
         .unwrap_or_else(|| panic!("{setting}: {report}"))["advice"]
 }
 
-/// Commands of a step under a JSON key; checks that the text report prints the same.
 fn step_commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
     let all: Vec<&str> = advice[word]
         .as_array()
@@ -58,7 +56,6 @@ fn step_commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r st
     all
 }
 
-/// Runs lines in a shell.
 fn run_in_shell(lines: &[&str]) -> String {
     let output = Command::new("sh")
         .args(["-e", "-c", &lines.join("\n")])
@@ -80,7 +77,6 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
             .output_in_time(),
     );
 
-    // A dynamic setting changes and reverts at once.
     let before = variables(&server);
     let advice = plan_step_for(&report, "mysql.sync_binlog");
     assert_eq!(advice["interrupts"], "none", "{advice}");
@@ -99,7 +95,6 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     assert_eq!(run_in_shell(&verify).lines().last(), Some("0"));
     assert_eq!(variables(&server), before);
 
-    // A setting that is not dynamic changes by file and restart.
     let advice = plan_step_for(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["interrupts"], "restart", "{advice}");
     let verify = step_commands(advice, "verify", &printed);
@@ -163,7 +158,6 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     );
 }
 
-/// Write method of the redo log for MariaDB 10.11's settings.
 fn expected_redo_method(variables: &BTreeMap<String, String>) -> &'static str {
     if variables["innodb_log_file_buffering"] == "ON" {
         "fdatasync"

@@ -10,6 +10,9 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use walwise_sys::host::ConfigDialect;
+use walwise_sys::host::redact::redact_config;
+
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, walwise};
 
@@ -17,14 +20,24 @@ const TEXT: &str = include_str!("../migrations.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    system: BTreeMap<String, System>,
-    migration: Vec<Migration>,
+pub struct Table {
+    pub system: BTreeMap<String, System>,
+    pub migration: Vec<Migration>,
+    pub default: Vec<DefaultFstab>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct System {
+pub struct DefaultFstab {
+    pub from: String,
+    pub to: Vec<String>,
+    pub lines: Vec<FstabLine>,
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
     id: String,
     version: String,
     release: String,
@@ -35,10 +48,10 @@ struct System {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Migration {
+pub struct Migration {
     from: String,
     to: String,
-    lines: Vec<FstabLine>,
+    pub lines: Vec<FstabLine>,
     #[serde(default)]
     truth: BTreeMap<String, String>,
     #[serde(default)]
@@ -46,13 +59,13 @@ struct Migration {
     source: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FstabLine {
-    at: String,
-    fs: String,
-    options: String,
-    source: Option<String>,
+pub struct FstabLine {
+    pub at: String,
+    pub fs: String,
+    pub options: String,
+    pub source: Option<String>,
     format: Option<String>,
     on: Option<String>,
 }
@@ -63,7 +76,37 @@ const V5: &str =
 const EXT4: &str = "has_journal ext_attr resize_inode dir_index filetype extent 64bit flex_bg sparse_super large_file \
                     huge_file dir_nlink extra_isize metadata_csum";
 
-/// A capture under construction: each question with its answer.
+pub fn migration_table() -> Table {
+    toml::from_str(TEXT).unwrap()
+}
+
+impl System {
+    pub fn os_release(&self) -> String {
+        let Self { id, version, .. } = self;
+        format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\"")
+    }
+
+    /// The answers about kernel and tools, by question.
+    pub fn recorded_answers(&self) -> [(&'static str, String); 4] {
+        let Self {
+            release,
+            build,
+            e2fsprogs,
+            xfsprogs,
+            ..
+        } = self;
+        [
+            ("uname", format!("Linux\ndb1\n{release}\n{build}\nx86_64")),
+            (
+                "read /proc/version",
+                format!("Linux version {release} (build@host) (gcc) {build}"),
+            ),
+            ("run mke2fs -V", format!("mke2fs {e2fsprogs} (1-Jan-2024)")),
+            ("run mkfs.xfs -V", format!("mkfs.xfs version {xfsprogs}")),
+        ]
+    }
+}
+
 #[derive(Default)]
 struct Capture(String);
 
@@ -119,30 +162,18 @@ fn disk_name(number: usize) -> String {
 
 fn synthetic_capture(system: &System, migration: &Migration) -> String {
     let mut capture = Capture::default();
-    let System {
-        id,
-        version,
-        release,
-        build,
-        e2fsprogs,
-        xfsprogs,
-    } = system;
+    let System { id, version, .. } = system;
     capture.0 = format!(
         "walwise host 1\n# synthetic: {id} {version} as it answers, with lines of tests/migrations.toml\n"
     );
-    capture.add_answer("uname", &format!("Linux\ndb1\n{release}\n{build}\nx86_64"));
+    for (question, answer) in system.recorded_answers() {
+        capture.add_answer(question, &answer);
+    }
     capture.add_answer(
         "identity",
         "euid=0\npid_namespace=initial\nuser_namespace=initial",
     );
-    capture.add_answer(
-        "read /etc/os-release",
-        &format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\""),
-    );
-    capture.add_answer(
-        "read /proc/version",
-        &format!("Linux version {release} (build@host) (gcc) {build}"),
-    );
+    capture.add_answer("read /etc/os-release", &system.os_release());
     capture.add_answer(
         "read /proc/filesystems",
         "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\txfs\n\tbtrfs",
@@ -275,13 +306,12 @@ fn synthetic_capture(system: &System, migration: &Migration) -> String {
             .unwrap();
             device
         };
-        writeln!(
-            fstab,
-            "{number}\t{at}\t{device}\\\\x09{fs}\\\\x09{options}\\\\x090\\x200\\\\x09whole"
-        )
-        .unwrap();
+        writeln!(fstab, "{device} {at} {fs} {options} 0 0").unwrap();
     }
     capture.add_answer("read /proc/self/mountinfo", &mounts);
+    // The options pass the filter of a live host.
+    let fstab = redact_config(fstab.as_bytes(), ConfigDialect::Fstab).unwrap();
+    let fstab = String::from_utf8(fstab).unwrap().replace('\\', "\\\\");
     capture.add_answer("config fstab /etc/fstab", &fstab);
     capture.add_answer("list /sys/class/block", &blocks.join("\n"));
     if mapped.contains("crypt") {
@@ -295,8 +325,6 @@ fn synthetic_capture(system: &System, migration: &Migration) -> String {
     let node = "mode=24992 uid=0 gid=6 major=0 minor=5 node_major=253 node_minor=0 inode=7 size=0";
     capture.add_answer("stat /dev/mapper/lab-data", node);
     capture.add_answer("run dmsetup table", &mapped);
-    capture.add_answer("run mke2fs -V", &format!("mke2fs {e2fsprogs} (1-Jan-2024)"));
-    capture.add_answer("run mkfs.xfs -V", &format!("mkfs.xfs version {xfsprogs}"));
     writeln!(capture.0, "run mkfs.btrfs --version\n!absent not installed").unwrap();
     capture.0
 }
@@ -339,8 +367,6 @@ fn add_logical_volume(capture: &mut Capture, target: &str, disk: &str) {
     capture.add_answer("list /sys/class/block/dm-0/slaves", disk);
 }
 
-/// Runs `walwise upgrade` with `--fail-on-undecided`. Returns the exit code, and answer and reason
-/// by name.
 fn upgrade_answers(
     dir: &Path,
     system: &System,
@@ -348,13 +374,18 @@ fn upgrade_answers(
 ) -> (i32, BTreeMap<String, (String, String)>) {
     let path = dir.join("host");
     fs::write(&path, synthetic_capture(system, migration)).unwrap();
+    answers_for_host(&path, &migration.to)
+}
+
+/// The exit code, and of each thing that the boot needs the answer and its reason.
+pub fn answers_for_host(host: &Path, to: &str) -> (i32, BTreeMap<String, (String, String)>) {
     let output = walwise()
         .args([
             "upgrade",
             "--host",
-            path.to_str().unwrap(),
-            "--os",
-            &migration.to,
+            host.to_str().unwrap(),
+            assumption_option(to),
+            to,
         ])
         .args(["--fail-on-undecided", "--format", "json"])
         .output_in_time();
@@ -378,7 +409,14 @@ fn upgrade_answers(
     (output.status.code().unwrap(), found)
 }
 
-/// The word that `tests/migrations.toml` uses for an answer.
+fn assumption_option(to: &str) -> &'static str {
+    if to.starts_with(|first: char| first.is_ascii_digit()) {
+        "--kernel"
+    } else {
+        "--os"
+    }
+}
+
 fn table_word(answer: &str) -> &'static str {
     match answer {
         "works" => "works",
@@ -389,15 +427,24 @@ fn table_word(answer: &str) -> &'static str {
     }
 }
 
-/// Every failure and every loss is reported, nothing that works is reported as failing, and answers
-/// are undecided only if the truth cannot be known.
 #[test]
 fn every_migration_is_answered_as_it_is() {
-    let table: Table = toml::from_str(TEXT).unwrap();
+    let table = migration_table();
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     let (mut all, mut broken, mut open) = (0, 0, 0);
-    for migration in &table.migration {
+    let defaults = table.default.iter().flat_map(|default| {
+        default.to.iter().map(|to| Migration {
+            from: default.from.clone(),
+            to: to.clone(),
+            lines: default.lines.clone(),
+            truth: BTreeMap::new(),
+            unsafe_today: false,
+            source: default.source.clone(),
+        })
+    });
+    let defaults: Vec<Migration> = defaults.collect();
+    for migration in table.migration.iter().chain(&defaults) {
         let Migration {
             from,
             to,
@@ -440,8 +487,9 @@ fn every_migration_is_answered_as_it_is() {
         }
     }
     eprintln!(
-        "{} migrations: of {all} things that these boots need {broken} fail or lose something, {open} nobody can tell",
-        table.migration.len()
+        "{} migrations and {} upgrades with default lines: of {all} things that these boots need {broken} fail or lose something, {open} nobody can tell",
+        table.migration.len(),
+        defaults.len()
     );
     assert!(
         wrong.is_empty(),
@@ -450,6 +498,7 @@ fn every_migration_is_answered_as_it_is() {
         wrong.join("\n")
     );
     assert!(table.migration.len() >= 40, "{}", table.migration.len());
+    assert!(defaults.len() >= 36, "{}", defaults.len());
 }
 
 impl FstabLine {

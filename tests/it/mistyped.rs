@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
-/// Directories that the test creates.
 const THERE: [&str; 8] = [
     "srv/pg/data",
     "srv/pg/wal",
@@ -62,7 +61,6 @@ const TYPED: [(&str, &str); 40] = [
     ("dat/mariadb", "data/mariadb"),
 ];
 
-/// The complaint about a target below this directory, which must be refused.
 fn assert_refused(target: &Path) -> String {
     let output = walwise()
         .args(["check", "--no-probe", "--no-programs"])

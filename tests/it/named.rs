@@ -12,7 +12,6 @@ use crate::support::deadline::CommandInTime as _;
 
 const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
 
-/// The complaint of a command about an unusable file.
 fn assert_refused(command: &str, option: &str, file: &Path) -> String {
     let mut walwise = walwise();
     walwise.arg(command).arg(option).arg(file);
@@ -45,7 +44,7 @@ fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
                 "{command}: {says}"
             );
             assert!(
-                says.contains("pass the configuration file with which the server is started"),
+                says.contains("pass the configuration file that the server is started with"),
                 "{says}"
             );
         }

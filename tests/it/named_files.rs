@@ -23,7 +23,6 @@ const NOT_OPENED: [(&str, &str); 3] = [
     ("facts", "rules"),
 ];
 
-/// Every command, with the words that select it.
 fn all_commands() -> Vec<(Vec<String>, clap::Command)> {
     fn walk(
         command: &clap::Command,
@@ -47,7 +46,6 @@ fn is_path(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
 }
 
-/// A command line with this path for one argument and usable values for the other required ones.
 fn command_line_with_path(
     words: &[String],
     command: &clap::Command,
@@ -87,7 +85,8 @@ fn command_line_with_path(
     line
 }
 
-/// A new option that names a file is tested automatically.
+/// The commands are derived from clap's definitions, so a new option that names a file is tested
+/// too.
 #[test]
 fn a_silent_pipe_ends_every_command_in_one_sentence() {
     let directory = tempfile::tempdir().unwrap();
@@ -128,14 +127,13 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
             wrong.push(format!("{line}: {:?} {says}", output.status));
         }
         silent += usize::from(
-            says.contains("no data came through this pipe within 10 s; write the data to a file"),
+            says.contains("no data arrived through this pipe within 10 s; save the data to a file"),
         );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(silent > 15, "{silent}");
 }
 
-/// A pipe that delivers data and then stalls, and a pipe opened for reading and writing.
 #[test]
 fn a_pipe_that_falls_silent_ends_as_well() {
     let directory = tempfile::tempdir().unwrap();
@@ -173,13 +171,14 @@ fn a_pipe_that_falls_silent_ends_as_well() {
     for (line, run) in lines.iter().zip(runs) {
         let says = stderr(&run.wait_for_output());
         let silent =
-            says.contains("came through this pipe within 10 s") && says.lines().count() == 1;
+            says.contains("arrived through this pipe within 10 s") && says.lines().count() == 1;
         assert!(silent, "{line:?}: {says}");
     }
-    // The other commands have ended at the deadline; this one has the same deadline.
+    // The deadline for standard input equals that for the pipes of the other commands, and has
+    // passed by now.
     let says = stderr(&stdin.output_in_time());
     assert!(
-        says.contains("came through this pipe within 10 s"),
+        says.contains("arrived through this pipe within 10 s"),
         "{says}"
     );
 }
@@ -245,7 +244,7 @@ fn a_pipe_is_as_good_as_a_file() {
         );
         // A complaint names the file or a line in the file.
         let unnamed = |line: &str| line.replacen(&format!("{name}:"), "FILE:", 1);
-        // The report contains a timestamp.
+        // The line that names the rule pack also contains a timestamp.
         let timeless = |line: &&str| !line.contains(" rules (pack ");
         let told: Vec<String> = told.lines().filter(timeless).map(unnamed).collect();
         // Printed commands contain the path of the capture, and the length of the path changes

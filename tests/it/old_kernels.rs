@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{depends_on_other_tests, has_no_scratch_directory, stderr, stdout, walwise};
 
-/// System calls added after Linux 3.10, dated by syscalls(2). `?` marks calls that this strace may
-/// not know; no program under it makes them.
+/// System calls added after Linux 3.10, dated by syscalls(2). With `?`, strace ignores a call whose
+/// name it does not support.
 const NEWER: &[&str] = &[
     "sched_setattr",
     "sched_getattr",
@@ -78,7 +78,6 @@ const NEWER: &[&str] = &[
     "?removexattrat",
 ];
 
-/// walwise, with the newer calls failing with this error.
 fn walwise_failing_newer_calls(error: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("strace");
     let calls = NEWER.join(",");
@@ -117,7 +116,6 @@ fn assert_exit_code_in(output: &Output, codes: &[i32]) {
 
 const CHECKED: &[i32] = &[0, 3, 4, 5];
 
-/// Subject and name of every known fact in a report.
 fn known_facts(output: &Output) -> BTreeSet<(String, String)> {
     let report: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", stderr(output)));
@@ -131,7 +129,6 @@ fn known_facts(output: &Output) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// No fact of this host depends on a newer system call.
 #[test]
 fn an_old_kernel_hides_no_fact() {
     let dir = tempfile::tempdir().unwrap();

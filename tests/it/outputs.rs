@@ -18,7 +18,6 @@ use crate::support::{sorted_file_names, stderr, stdout, walwise};
 
 const SOMEBODY: u32 = 4242;
 
-/// A directory with these permissions, inside a directory that only root may write.
 fn create_shared_directory(mode: u32) -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
@@ -28,7 +27,6 @@ fn create_shared_directory(mode: u32) -> (tempfile::TempDir, PathBuf) {
     (dir, shared)
 }
 
-/// Runs a script in the directory as another user.
 fn run_as_other_user(directory: &Path, script: &str) {
     let uid = SOMEBODY.to_string();
     let output = Command::new("setpriv")
@@ -47,7 +45,6 @@ fn run_as_other_user(directory: &Path, script: &str) {
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
-/// A recorded host, so that only the output differs.
 fn healthy_host_path() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screens/vm.host").to_owned()
 }
@@ -196,8 +193,6 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
     assert_eq!(sorted_file_names(&home), ["report"]);
 }
 
-/// In a directory where other users can swap names, walwise refuses to write, before it measures
-/// anything.
 #[test]
 #[ignore = "needs root: a directory of others"]
 fn where_everybody_writes_nothing_is_written() {
@@ -235,7 +230,6 @@ fn what_comes_through_a_pipe_is_read() {
     assert_eq!(stderr(&pipe), "");
 }
 
-/// Runs a command with input on its standard input.
 trait FeedStdin {
     fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output;
 }
@@ -250,7 +244,6 @@ impl FeedStdin for Command {
     }
 }
 
-/// Commands that read or write the named file.
 fn commands_using_file(at: &str) -> Vec<Vec<String>> {
     let (file, calm) = (format!("{at}/x"), healthy_host_path());
     let commands: [&[&str]; 11] = [
@@ -278,7 +271,6 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
     let dir = tempfile::tempdir().unwrap();
     let held = HungFuse::mount(dir.path());
     let all = commands_using_file(dir.path().to_str().unwrap());
-    // All commands wait in parallel.
     let running: Vec<Running> = all.iter().map(Running::walwise).collect();
     for (running, arguments) in running.into_iter().zip(&all) {
         let output = running.wait_for_output();
@@ -308,7 +300,6 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
     drop(held);
 }
 
-/// The writing child removes its draft after its parent died.
 #[test]
 fn who_is_killed_before_the_end_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();

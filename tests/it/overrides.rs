@@ -17,7 +17,6 @@ fn check_without_probe(point: &Path) -> (i32, Value) {
     check_json(&[point.to_str().unwrap(), "--no-probe"])
 }
 
-/// The flush paths of a target's verdict, each as device names.
 fn flush_paths(report: &Value, target: &Path) -> Vec<Vec<String>> {
     let subject = format!("target {}", target.display());
     let verdicts = report["verdicts"].as_array().unwrap();
@@ -41,14 +40,13 @@ fn flush_paths(report: &Value, target: &Path) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The kernel's view of a flush at a device, as kind of verdict and sentence.
 fn kernel_view(report: &Value, target: &Path, device: &str) -> (String, String) {
     let mut all = evidence_statements(report, target, "kernel", &format!("device {device}"));
     assert_eq!(all.len(), 1, "{device}: {all:?}");
     all.pop_first().unwrap()
 }
 
-/// True if the kernel drops flushes at a device; then also checks that `check` fails. The verdict
+/// Whether the kernel drops flushes at a device; then also checks that `check` fails. The verdict
 /// may be worse, because the host's own disk also affects it.
 fn flushes_dropped_at(target: &Path, device: &str) -> bool {
     let (code, report) = check_without_probe(target);
@@ -65,7 +63,6 @@ fn flushes_dropped_at(target: &Path, device: &str) -> bool {
     dropped
 }
 
-/// Mount point of the file system that holds the loop files, and the name of its disk.
 fn backing_mount_and_disk() -> (String, String) {
     let point = run("findmnt", &["-no", "TARGET", "-T", "/tmp"])
         .trim()

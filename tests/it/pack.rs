@@ -6,6 +6,7 @@
 //! accepts. Advice that passes nowhere reveals a missing row. Only versions and file systems are
 //! given here, so more rules can apply than on a real host.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -18,7 +19,6 @@ use walwise_model::version::Version;
 
 use crate::support::machine::subject_of_scope;
 
-/// Settings whose values no kernel, tool or server rejects, with the reason.
 const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("block.io_timeout", "the rules read the file that takes it"),
     ("block.write_cache", "the rules read the file that takes it"),
@@ -26,10 +26,6 @@ const NOBODY_REFUSES: &[(&str, &str)] = &[
     (
         "directory.attributes",
         "the rules read the attribute, which old kernels have as well",
-    ),
-    (
-        "ext4.fast_commit",
-        "what is switched off needs no kernel that knows it; on is asked about",
     ),
     ("md.array", "words for people"),
     (
@@ -47,7 +43,6 @@ const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("zfs.sync", "every OpenZFS has it"),
 ];
 
-/// Distribution kernels: version, vendor, and whether the vendor backports.
 const DISTRIBUTIONS: &[(&str, &str, bool)] = &[
     ("3.10.0-327.el7.x86_64", "el7", true),
     ("3.10.0-1160.el7.x86_64", "el7", true),
@@ -73,12 +68,10 @@ const FILE_SYSTEMS: &[&str] = &[
     "", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay",
 ];
 
-/// Versions of each component: the kernel, or a tool.
 type Versions = BTreeMap<&'static str, BTreeSet<String>>;
 
 static STEPS: LazyLock<Versions> = LazyLock::new(boundary_versions);
 
-/// Versions at which a table row or a rule changes its result.
 fn boundary_versions() -> Versions {
     let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/tables");
     let files = std::fs::read_dir(tables)
@@ -152,7 +145,6 @@ fn boundary_versions() -> Versions {
     found
 }
 
-/// Calls `found` with each fact and version that the condition compares.
 fn collect_compared_versions(cond: &Condition, found: &mut dyn FnMut(&'static str, &Version)) {
     match cond {
         Condition::All(kids) | Condition::Any(kids) => {
@@ -187,7 +179,18 @@ fn collect_tested_facts(cond: &Condition, found: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// Every boundary version of a component, and a version just below each.
+/// Returns the value that `fact` must have for the condition to hold.
+fn required_value(cond: &Condition, fact: &str) -> Option<Value> {
+    match cond {
+        Condition::All(kids) => kids.iter().find_map(|kid| required_value(kid, fact)),
+        Condition::Fact(test) if test.fact.name == fact => match &test.op {
+            TestOperator::Is(value) => Some(value.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 fn versions_around_steps(of: &str) -> Vec<Version> {
     let below = |text: &str| {
         let mut numbers: Vec<u64> = Version::parse(text)?
@@ -216,7 +219,6 @@ fn versions_around_steps(of: &str) -> Vec<Version> {
         .collect()
 }
 
-/// Mainline kernels from 3.10 on, and distribution kernels.
 fn tested_kernels() -> Vec<(Version, &'static str)> {
     let oldest = Version::parse("3.10").unwrap();
     let mainline = versions_around_steps("kernel")
@@ -238,7 +240,6 @@ fn tested_kernels() -> Vec<(Version, &'static str)> {
 /// from a version.
 const LOADED: [&str; 1] = ["zfs"];
 
-/// Known facts of a test host: versions, a file system, and loaded modules.
 #[derive(Clone, Default)]
 struct KnownFacts {
     known: BTreeMap<&'static str, String>,
@@ -262,15 +263,7 @@ impl KnownFacts {
             case.facts
                 .link(&subject_of_scope(*from), &subject_of_scope(*to));
         }
-        // Some rules test first whether the disk is a cloud volume.
-        let volume = catalog::device::CloudDiskService::AmazonEbs;
-        case.facts.insert_known(
-            &subject_of_scope(Scope::Device),
-            &catalog::device::CLOUD,
-            volume,
-            Source::file("x"),
-        );
-        // Some rules test whether a trial was run.
+        // The case contains the result of a trial, because some rules test whether a trial was run.
         let both = vec![
             catalog::trial::TrialFilesystem::Ext4,
             catalog::trial::TrialFilesystem::Xfs,
@@ -335,7 +328,6 @@ impl KnownFacts {
             .collect()
     }
 
-    /// True if the given facts do not exclude the rule.
     fn may_apply(&self, rule: &Rule) -> bool {
         let finding = evaluate_rule(
             rule,
@@ -349,8 +341,8 @@ impl KnownFacts {
         finding.outcome != Outcome::DoesNotApply
     }
 
-    /// Effects of a setting's values by the table alone; empty if the table does not cover the
-    /// setting.
+    /// Returns the effects that the table lists for the setting; empty if the table does not cover
+    /// the setting.
     fn table_effects(
         &self,
         setting: &str,
@@ -403,7 +395,6 @@ impl KnownFacts {
     }
 }
 
-/// Test hosts that differ in the facts on which a setting's validity depends.
 fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
     let all = |cases: Vec<KnownFacts>, more: &dyn Fn(&KnownFacts) -> Vec<KnownFacts>| {
         cases.iter().flat_map(more).collect()
@@ -431,8 +422,8 @@ fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
     }
 }
 
-/// Values that the advice sets, each tried alone. A value taken from a fact may be any text, also
-/// an unknown word.
+/// Returns the values that the advice sets, each to be tried alone. A value taken from a fact may
+/// be any text, also an unknown word.
 fn advised_values(spec: &AdviceSpec) -> Vec<Vec<String>> {
     match &spec.change {
         ChangeSpec::Fixed(change) if change.values().is_empty() => Vec::new(),
@@ -445,7 +436,6 @@ fn advised_values(spec: &AdviceSpec) -> Vec<Vec<String>> {
     }
 }
 
-/// The rule reduced to the conditions that matter for this advice.
 fn rule_for_advice(rule: &Rule, spec: &AdviceSpec) -> Rule {
     let when = Condition::All(
         [Some(&rule.when), spec.when.as_ref()]
@@ -462,12 +452,10 @@ fn rule_for_advice(rule: &Rule, spec: &AdviceSpec) -> Rule {
     }
 }
 
-/// True if a kernel or a file system tool accepts the setting.
 fn is_checked_by_table(spec: &AdviceSpec) -> bool {
     !["pg", "mysql"].contains(&spec.setting.name.split('.').next().unwrap())
 }
 
-/// The file system and the mkfs features that advice of the same rule sets.
 fn related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
     let fixed = |setting: &'static str| {
         let of = rule
@@ -519,11 +507,20 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
                 .entry(setting.to_owned())
                 .or_insert_with(|| fact_combinations(setting));
             let bare = rule_for_advice(rule, spec);
+            let cloud = required_value(&bare.when, catalog::device::CLOUD.name());
+            let with_cloud = |case| match &cloud {
+                Some(service) => Cow::Owned(KnownFacts::with(
+                    case,
+                    catalog::device::CLOUD.name(),
+                    service.clone(),
+                )),
+                None => Cow::Borrowed(case),
+            };
             let mut asked = BTreeSet::new();
             collect_tested_facts(&bare.when, &mut asked);
             // Cases with equal tested facts are evaluated once.
             let mut allowed: BTreeMap<Vec<String>, bool> = BTreeMap::new();
-            let mut open: Vec<&KnownFacts> = open.iter().collect();
+            let mut open: Vec<Cow<'_, KnownFacts>> = open.iter().map(with_cloud).collect();
             open.retain(|case| {
                 let known = asked
                     .iter()

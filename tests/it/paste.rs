@@ -19,10 +19,10 @@ use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::loops::{LoopDevice, MountPoint, unmount};
+use crate::support::programs::private_mounts_shell;
 use crate::support::running::wait_for;
 use crate::support::{recorded, run, stderr, stdout};
 
-/// Hostile names of mount points and devices.
 const NAMES: [&str; 12] = [
     "plain",
     "two words",
@@ -48,8 +48,6 @@ fn uncommented_lines(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A report about ext4 without barriers, mounted at boot by the fstab line or unit in `path`. The
-/// target is named explicitly.
 fn nobarrier_report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     let name = display_safe(point.as_bytes());
     let (place, fs, line) = (
@@ -186,8 +184,6 @@ fn findmnt_reads_a_line_as_it_was_meant() {
     }
 }
 
-/// End to end: a real fstab mounts a real file system without barriers, and walwise's line in place
-/// of the old one mounts with barriers.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
@@ -206,19 +202,10 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     fs::write(&table, &old).unwrap();
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
 
-    let walwise = env!("CARGO_BIN_EXE_walwise");
+    let walwise = crate::support::programs::program_path();
     let look =
         "mount --bind \"$1\" /etc/fstab && exec \"$2\" check \"$3\" --no-probe --format fstab";
-    let output = Command::new("unshare")
-        .args([
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            look,
-            "sh",
-        ])
+    let output = private_mounts_shell(look)
         .args([table.as_os_str(), walwise.as_ref(), point.0.as_os_str()])
         .output_in_time();
     let text = stdout(&output);
@@ -248,7 +235,6 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     assert!(!options.contains("nobarrier"), "{options}");
 }
 
-/// A report that advises an I/O scheduler for a disk identified by this sysfs file.
 fn scheduler_report(name: &str, file: &str, value: &str) -> Report {
     let mut report = nobarrier_report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
     let disk = Subject::device(name);
@@ -265,29 +251,18 @@ fn scheduler_report(name: &str, file: &str, value: &str) -> Report {
     report
 }
 
-/// The udev rules with `read_ahead_kb` instead of the scheduler, because every loop device accepts
-/// that attribute.
+/// Returns the udev rules with `read_ahead_kb` instead of the scheduler, because every loop device
+/// accepts that attribute.
 fn read_ahead_rules(report: &Report) -> String {
     udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
-/// Output of `udevadm test` with these rules for a device, in a mount namespace without other rules
-/// and without udev's database.
 fn udev_test(rules: &str, device: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("99-walwise.rules"), rules).unwrap();
     let look = "set -e; mkdir -p /run/udev; for own in /run/udev /usr/lib/udev/rules.d; do mount -t tmpfs none $own; done\n\
         mount --bind \"$1\" /etc/udev/rules.d; exec udevadm test --action=change \"/sys/class/block/$2\"";
-    let output = Command::new("unshare")
-        .args([
-            "--mount",
-            "--propagation",
-            "private",
-            "sh",
-            "-c",
-            look,
-            "sh",
-        ])
+    let output = private_mounts_shell(look)
         .arg(dir.path())
         .arg(device)
         .output_in_time();

@@ -21,10 +21,8 @@ use walwise_model::text::display_safe;
 use walwise_report::{Format, Report};
 use walwise_sys::host::RecordedHost;
 
-/// The file that an executed name creates.
 const TRACE: &str = "TRACE";
 
-/// Names that do harm if not quoted, and names that break simple quoting.
 const NAMES: &[&str] = &[
     "plain",
     "two words",
@@ -64,7 +62,6 @@ const NAMES: &[&str] = &[
     "é☃",
 ];
 
-/// Programs that a printed command may name; each is replaced with a stub without effect.
 const PROGRAMS: &[&str] = &[
     "blkid",
     "cat",
@@ -101,8 +98,6 @@ const PROGRAMS: &[&str] = &[
     "wipefs",
 ];
 
-/// An empty directory for a shell in which redirections and `touch` work and every other program is
-/// a stub.
 struct ShellSandbox {
     dir: tempfile::TempDir,
     base: tempfile::TempDir,
@@ -116,7 +111,6 @@ impl ShellSandbox {
             fs::write(&file, "#!/bin/sh\nexit 0\n").unwrap();
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        // The only stub with an effect: `touch` creates the files that count as traces.
         fs::write(
             base.path().join("touch"),
             "#!/bin/sh\nfor name; do : >\"$name\"; done\n",
@@ -129,7 +123,6 @@ impl ShellSandbox {
         Self { dir, base }
     }
 
-    /// Runs a script; returns a syntax error or the trace that a name left.
     fn run(&self, script: &str) -> Option<String> {
         let file = self.base.path().join("script");
         fs::write(&file, script).unwrap();
@@ -157,8 +150,6 @@ impl ShellSandbox {
     }
 }
 
-/// A report about ext4 without barriers mounted at this name, on a device of this name, with a
-/// PostgreSQL or MySQL server.
 fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     let path = |below: &str| display_safe(format!("/mnt/{name}{below}").as_bytes());
     let (place, fs, line) = (
@@ -231,7 +222,6 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     Session::new(facts, rules.clone(), true).report()
 }
 
-/// A recorded host in which such names occur from the mount table on.
 fn report_of_recorded_host(name: &str, rules: &RuleSet) -> Report {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/seed-cloud-nobarrier.host");
     let text = fs::read_to_string(file).unwrap();
@@ -262,8 +252,7 @@ fn report_of_recorded_host(name: &str, rules: &RuleSet) -> Report {
     report
 }
 
-/// Text between backticks that starts with a known program; a quoted backtick does not end the
-/// text.
+/// Finds the commands between backticks. A backtick in quotes does not end the text.
 fn command_spans(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     for (at, _) in line.match_indices('`') {
@@ -284,8 +273,6 @@ fn command_spans(line: &str) -> Vec<String> {
     out
 }
 
-/// Everything that a reader could take for a command: indented lines, text after a label, code, and
-/// lines that are not comments.
 fn possible_commands(format: Format, text: &str) -> Vec<String> {
     let mut out: Vec<String> = text.lines().flat_map(command_spans).collect();
     let starts = |line: &str| {
@@ -330,7 +317,6 @@ fn possible_commands(format: Format, text: &str) -> Vec<String> {
     out
 }
 
-/// Collects the commands of the JSON report.
 fn collect_json_commands(value: &serde_json::Value, out: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(fields) => {

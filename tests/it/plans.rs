@@ -16,7 +16,6 @@ use walwise_report::{Plan, Report, Step, TargetSummary};
 
 use crate::support::{recorded, reports};
 
-/// Rank of a setting's object in the stack; steps run in this order.
 fn stack_rank(step: &Step) -> u8 {
     match step.advice.setting.scope {
         Scope::Device | Scope::Host => 0,
@@ -30,7 +29,6 @@ fn is_keep(step: &Step) -> bool {
     step.advice.change == Change::Keep
 }
 
-/// Violations in a plan, as sentences.
 fn plan_violations(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
@@ -100,7 +98,6 @@ fn plan_violations(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<
     wrong
 }
 
-/// The part of a step that no finding about the step's target advises.
 fn step_without_finding(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
     let advice: Vec<&Advice> = report
         .findings
@@ -121,7 +118,7 @@ fn step_without_finding(report: &Report, target: &TargetSummary, step: &Step) ->
     };
     let change = &step.advice.change;
     let based = match change {
-        // A value that is advised and already in force is kept.
+        // The plan keeps a value only if some finding advises a value for this setting.
         Change::Keep => !advice.is_empty(),
         change => {
             every(change.values(), Change::values) && every(change.removed(), Change::removed)
@@ -129,7 +126,7 @@ fn step_without_finding(report: &Report, target: &TargetSummary, step: &Step) ->
     };
     // The plan merges the commands of mount options from all advice, and describes a step by hand
     // if no advice has commands.
-    let is_own = step.advice.setting.kind.mount_time().is_some()
+    let is_own = step.advice.setting.kind.present_or_boot_mount().is_some()
         || advice.iter().all(|advice| advice.apply.is_empty());
     let is_found =
         |command: &ShellCommand| advice.iter().any(|advice| advice.apply.contains(command));
@@ -173,7 +170,6 @@ fn plans_of_recorded_hosts_are_consistent() {
     );
 }
 
-/// A target on a mount on a disk, or a free disk.
 fn target_facts(blank: bool) -> FactSet {
     let seen = || Source::system_call("test");
     let (place, fs, disk) = (

@@ -18,8 +18,6 @@ use crate::support::deadline::{CommandInTime as _, wait_for};
 
 const SECRET: &str = "hunter2-of-the-replica";
 
-/// A running cluster with a separate WAL directory, an include file, and a password in its
-/// configuration.
 fn start_cluster() -> Cluster {
     let mut cluster = Cluster::new();
     cluster.append_to_file("postgresql.conf", "include 'storage.conf'\n");
@@ -38,7 +36,7 @@ fn start_cluster() -> Cluster {
 
 fn scan(cluster: &Cluster) -> (FactSet, RecordingHost) {
     let host = RecordingHost {
-        live: LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise"))),
+        live: LiveHost::with_program(PathBuf::from(crate::support::programs::program_path())),
         answers: Mutex::default(),
     };
     let request = Request {
@@ -50,7 +48,6 @@ fn scan(cluster: &Cluster) -> (FactSet, RecordingHost) {
     (run_all_collectors(&host, &request, &mut |_, _| {}), host)
 }
 
-/// The live host, with all its answers recorded.
 struct RecordingHost {
     live: LiveHost,
     answers: Mutex<Vec<u8>>,
@@ -170,7 +167,6 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     );
 }
 
-/// The JSON report about the data directory.
 fn check_json(mut walwise: Command, cluster: &Cluster) -> Value {
     let output = walwise
         .args(["check", "--no-probe", "-v", "--format", "json"])
@@ -198,14 +194,13 @@ fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
     assert!(warnings.contains("wal_sync_method is fsync"), "{warnings}");
 }
 
-/// Printed commands change, show and restore each setting, run as root and as the server's owner.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn printed_commands_change_a_setting_and_take_it_back() {
     let cluster = Cluster::new();
     cluster.append_to_file(
         "postgresql.conf",
-        "full_page_writes = off\nrandom_page_cost = 4\n",
+        "full_page_writes = off\ncheckpoint_completion_target = 0.5\n",
     );
     cluster.start();
     for is_root in [true, false] {
@@ -257,8 +252,8 @@ fn printed_commands_change_a_setting_and_take_it_back() {
     }
 }
 
-/// Only the server still knows the values of a deleted file, and answers its owner; root connects
-/// as that owner.
+/// Only the running server has the values of a deleted file. The server answers only its owner, so
+/// root connects as that owner.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_is_left_alone() {

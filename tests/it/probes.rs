@@ -20,10 +20,9 @@ use walwise_measure::probes::{
 use crate::support::running::{Running, wait_for};
 use crate::support::sorted_file_names;
 
-/// A short probe of a directory, with a small scratch file.
 fn short_probe_request(directory: &Path) -> ProbeRequest {
     let mut request = ProbeRequest::new(directory);
-    request.program = env!("CARGO_BIN_EXE_walwise").into();
+    request.program = crate::support::programs::program_path().into();
     request.seconds = 0.3;
     request.file_bytes = 1 << 20;
     request
@@ -235,7 +234,6 @@ fn without_a_watcher_nothing_is_written() {
     }
 }
 
-/// Environment variable for the child of the next test: the directory to probe until killed.
 const VICTIM: &str = "WALWISE_TEST_PROBE_UNTIL_KILLED";
 
 #[test]
@@ -250,8 +248,6 @@ fn the_watcher_removes_the_file_of_a_killed_probe() {
     kill_a_probe_of(directory.path());
 }
 
-/// Starts a probe in a child process, kills the child once its scratch file exists, and waits until
-/// the file is removed.
 fn kill_a_probe_of(directory: &Path) {
     let itself = "probes::the_watcher_removes_the_file_of_a_killed_probe";
     let program = std::env::current_exe().unwrap();

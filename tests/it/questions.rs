@@ -8,7 +8,6 @@ use std::sync::Mutex;
 use walwise_collect::{self as collect, Request};
 use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
-/// A host with virtio disks, each with one mounted partition, that counts the questions.
 struct CountingHost {
     disks: usize,
     asked: Mutex<BTreeMap<Question, usize>>,
@@ -84,7 +83,6 @@ impl Host for CountingHost {
     }
 }
 
-/// Counts each question to a host with this number of disks.
 fn count_questions(disks: usize) -> BTreeMap<Question, usize> {
     let host = CountingHost {
         disks,

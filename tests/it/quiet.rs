@@ -1,8 +1,8 @@
 //! Read-only runs never make the kernel write: system calls of walwise and of the programs it runs,
 //! traced over real file systems.
 //!
-//! Output goes to pipes, so no file is opened for writing. The lab counts dirty pages after a run
-//! (stacks `quiet-*` of tests/lab), where no other process writes.
+//! Output goes to pipes, so no file is opened for writing. Stacks `quiet-*` of tests/lab count
+//! dirty pages in a virtual machine, where no other process writes.
 
 use std::path::Path;
 
@@ -28,7 +28,6 @@ const OPENED: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// ioctls that walwise makes itself.
 const OWN: [(&str, &str); 7] = [
     (
         "FS_IOC_GETFLAGS",
@@ -85,7 +84,6 @@ const OF_PROGRAMS: [(&str, &str); 17] = [
     ),
 ];
 
-/// Calls that a read-only run may not make.
 fn forbidden_calls(calls: &[TracedCall]) -> Vec<String> {
     let bad = |call: &&TracedCall| match call.name.as_str() {
         "open" | "openat" | "openat2" => {
@@ -127,7 +125,6 @@ fn mount_three_file_systems() -> [Mounted; 3] {
     ]
 }
 
-/// Checks a trace for forbidden calls; the trace must contain the reads of the superblocks.
 fn assert_read_only_trace(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
     let calls = parse_trace(trace);
     let opened = |device: &str| {

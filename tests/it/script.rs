@@ -19,7 +19,6 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{LoopDevice, MountPoint};
 use crate::support::{reports, run, stderr};
 
-/// The script for this loop device, as if the device were a free disk.
 pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     let (block, place) = (Subject::device(disk.name()), Subject::target(&disk.device));
     let seen = || Source::system_call("test");
@@ -78,7 +77,6 @@ pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -
     script::render(&reports::report_of_findings(&facts, vec![finding])).unwrap()
 }
 
-/// The script with the edits of a user who wants to run it.
 pub fn edit_to_run(script: &str, point: &Path) -> String {
     let mount_point = format!("MOUNTPOINT={}\n#", point.display());
     script
@@ -87,7 +85,6 @@ pub fn edit_to_run(script: &str, point: &Path) -> String {
         .replace("MOUNTPOINT=  ", &mount_point)
 }
 
-/// The edited script, with a database directory for this user.
 pub fn edit_database_directory(script: &str, directory: &str, owner: &str) -> String {
     script
         .replace("DATABASE=  ", &format!("DATABASE={directory} #"))
@@ -243,7 +240,6 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         &script.replace("SERIAL=", "SERIAL=OTHER"),
         "serial number of",
     );
-    // The identity of a loop device: the same identity passes, another one does not.
     let with = |value: &str| {
         let file = script.replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
         file.replace("IDENTITY=''", &format!("IDENTITY='{value}'"))
@@ -299,8 +295,8 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
         stderr(&output)
     );
 
-    // Cached blocks of the old contents can differ from the disk after a write that bypassed the
-    // cache, while a program keeps the device open.
+    // While a program keeps the device open, the cache keeps blocks of the old contents. A write
+    // that bypassed the cache must still count as data.
     let stale = LoopDevice::new(64);
     let keeper = fs::File::open(&stale.device).unwrap();
     std::io::copy(&mut &keeper, &mut std::io::sink()).unwrap();

@@ -1,5 +1,5 @@
-//! The host seam on the real host: file systems that never answer, contents of devices, and limits
-//! of visibility without root.
+//! The interface to the host (`LiveHost`) on the real host: file systems that never answer,
+//! contents of devices, and limits of visibility without root.
 
 use std::io::Write as _;
 use std::net::Shutdown;
@@ -19,9 +19,8 @@ use crate::support::fuse::HungFuse;
 use crate::support::loops::{self, LoopDevice};
 use crate::support::{findings, run, stdout, walwise};
 
-/// The live host; its child processes are those of the program under test.
 fn live_host() -> LiveHost {
-    LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise")))
+    LiveHost::with_program(PathBuf::from(crate::support::programs::program_path()))
 }
 
 #[test]
@@ -39,7 +38,6 @@ fn what_never_answers_is_given_up() {
         host.read(&dir.path().join("PG_VERSION")).unwrap_err().kind,
         HostErrorKind::TimedOut
     );
-    // The next question gets a new child, and only the stuck one is affected.
     assert!(host.stat(other.path()).unwrap().is_dir());
     assert!(host.list_directory(dir.path().parent().unwrap()).is_ok());
     assert_eq!(host.fact_notes().len(), 2, "{:?}", host.fact_notes());
@@ -132,7 +130,7 @@ fn devices_say_what_they_hold() {
 fn without_privileges_a_device_is_denied() {
     let disk = LoopDevice::new(16);
     let (mut ours, theirs) = UnixStream::pair().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_walwise"))
+    let mut child = Command::new(crate::support::programs::program_path())
         .arg("__ask")
         .uid(65534)
         .gid(65534)
@@ -178,7 +176,6 @@ fn a_capture_replays_what_the_machine_said() {
     assert_eq!(replay.fact_notes(), Vec::<String>::new());
 }
 
-/// Rule and outcome of every finding that `walwise check` reports for a capture.
 fn rule_outcomes(capture: &str) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("capture.host");
@@ -199,7 +196,6 @@ fn rule_outcomes(capture: &str) -> Vec<(String, String)> {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn masking_changes_no_finding() {
-    // Two file systems whose UUIDs occur in many answers.
     let ext4 = loops::mount_ext4(&[], "");
     let btrfs = loops::mount_btrfs("");
     let host = live_host();

@@ -23,7 +23,6 @@ use crate::support::deadline::CommandInTime as _;
 
 const METHODS: [&str; 4] = ["fdatasync", "open_datasync", "fsync", "open_sync"];
 
-/// A cluster on two file systems, which outlive the cluster.
 struct ClusterOnTwoMounts {
     cluster: Cluster,
     data: Mounted,
@@ -48,9 +47,8 @@ impl ClusterOnTwoMounts {
         Subject::target(self.cluster.path("wal"))
     }
 
-    /// A session for the data directory, without a measurement.
     fn collect_session(&self) -> Session {
-        let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
+        let host = LiveHost::with_program(crate::support::programs::program_path().into());
         let request = Request {
             target: Some(self.cluster.data.clone()),
             allow_missing: true,
@@ -61,7 +59,6 @@ impl ClusterOnTwoMounts {
     }
 }
 
-/// Adds facts of a measurement that favours another method.
 fn insert_measurement_for(facts: &mut FactSet, target: &Subject, method: &str) {
     let source = || Source::Probe {
         id: "commit".to_owned(),
@@ -179,7 +176,6 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     }
 }
 
-/// File operations in strace(1) output: opens for writing, creations, removals, renames.
 fn file_changes_in_trace(trace: &str) -> Vec<&str> {
     let opened = |line: &str| {
         line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT")
@@ -209,7 +205,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
             .args(["-f", "-qq", "-y", "-e", "inject=fsync:delay_exit=100000", "-o"])
             .arg(&trace)
             .args(["-e", "trace=fsync,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,linkat,symlinkat"])
-            .args([env!("CARGO_BIN_EXE_walwise"), "check", "--format", "conf", "--probe-seconds", seconds])
+            .args([crate::support::programs::program_path(), "check", "--format", "conf", "--probe-seconds", seconds])
             .arg(&cluster.data)
             .output_in_time();
         eprint!("{}", stderr(&output));
@@ -307,7 +303,6 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     }
 }
 
-/// Checks that the report shows the value in force, with its source, beside the advised value.
 fn assert_value_beside_advice(report: &Report, before: &str, method: &str, data: &str) {
     let step = report
         .plans

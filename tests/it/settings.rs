@@ -25,9 +25,8 @@ use super::support::postgres::Cluster;
 use super::support::stderr;
 use crate::support::deadline::CommandInTime as _;
 
-/// Facts of a server's data directory; with programs, also the exact release.
 fn collect_server_facts(data: &Path, without_programs: bool) -> FactSet {
-    let host = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
+    let host = LiveHost::with_program(crate::support::programs::program_path().into());
     let request = Request {
         target: Some(data.to_owned()),
         allow_missing: true,
@@ -39,7 +38,6 @@ fn collect_server_facts(data: &Path, without_programs: bool) -> FactSet {
         .0
 }
 
-/// Settings in the table that any of these releases has.
 fn table_setting_names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
     let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
     releases
@@ -49,7 +47,6 @@ fn table_setting_names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static s
         .collect()
 }
 
-/// Uses an unconfigured cluster, whose values are the defaults of its release.
 #[test]
 fn defaults_that_are_read_are_those_of_the_table() {
     for major in 12..=19 {
@@ -91,12 +88,10 @@ fn defaults_that_are_read_are_those_of_the_table() {
     }
 }
 
-/// A value in the syntax of postgresql.conf.
 fn config_line(name: &str, value: &str) -> String {
     format!("{name} = '{value}'\n")
 }
 
-/// A row of pg_settings.
 struct PgSetting {
     context: String,
     setting: String,
@@ -191,7 +186,6 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
                 row.setting, row.boot
             ));
         }
-        // The table must list every value that the server accepts.
         for word in &row.words {
             let ruling = postgres_assignment_support(name, word, &version);
             let known = ruling.effect == Effect::Ok || !ruling.source.is_empty();
@@ -279,7 +273,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
     cluster.start();
     for (name, value) in &runs_with {
         let told = cluster.sql(&format!("SHOW {name}"));
-        // -1 makes the server choose.
+        // With -1 the server computes the value.
         assert!(
             told == *value || (value == "-1" && !told.is_empty()),
             "{name}: {told}"
@@ -304,7 +298,9 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
         .iter()
         .filter(|one| one.name == "data_checksums")
         .flat_map(|one| &one.spec.apply)
-        .filter_map(|command| Some(command.source()).filter(|source| source.starts_with("initdb ")))
+        .filter_map(|command| {
+            Some(command.as_written()).filter(|source| source.starts_with("initdb "))
+        })
         .collect();
     assert!(!commands.is_empty());
     for (number, command) in (0..).zip(commands) {
@@ -319,7 +315,6 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
     }
 }
 
-/// Variables of the server: whether each is read-only, and its default.
 fn variables(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
     let answer = server.sql(
         "SELECT LOWER(VARIABLE_NAME), READ_ONLY, COALESCE(DEFAULT_VALUE, '') FROM information_schema.SYSTEM_VARIABLES",

@@ -50,7 +50,6 @@ struct Situation {
     later: Vec<FutureStatement>,
 }
 
-/// Expected result of `walwise upgrade` to another release.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Upgrade {
@@ -58,7 +57,6 @@ struct Upgrade {
     fails: BTreeMap<String, String>,
 }
 
-/// A statement of the expert that walwise does not make yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FutureStatement {
@@ -70,7 +68,6 @@ struct FutureStatement {
 struct WalwiseAnswer {
     verdict: String,
     sentences: String,
-    /// Applying rules, with their levels.
     applies: BTreeMap<String, String>,
     /// Critical rules and warnings that lack a fact other than a measurement.
     open: BTreeSet<String>,
@@ -86,8 +83,8 @@ fn as_list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// True if a fact other than a measurement would decide the finding. Below a layer that hides the
-/// disks, no fact can decide a finding.
+/// Whether every fact that the finding needs could be read without a measurement; false if the
+/// finding lists no fact.
 fn waits_for_a_fact(finding: &Value) -> bool {
     let needs = as_list(&finding["outcome"]["needs"])
         .iter()
@@ -155,7 +152,6 @@ impl WalwiseAnswer {
         }
     }
 
-    /// Differences from the expert's answer.
     fn differences(&self, situation: &Situation) -> Vec<String> {
         let Situation {
             verdict,
@@ -221,7 +217,6 @@ impl WalwiseAnswer {
     }
 }
 
-/// The target, if the recorded host belongs to a situation.
 pub fn recorded_target(host: &str) -> Option<&'static str> {
     TABLE
         .situation
@@ -237,7 +232,6 @@ fn host(situation: &Situation) -> String {
     path.with_extension("host").to_str().unwrap().to_owned()
 }
 
-/// Failures after the move to another release, by name with the reason.
 fn upgrade_failures(situation: &Situation, to: &str) -> BTreeMap<String, String> {
     let output = walwise()
         .args([

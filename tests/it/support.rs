@@ -23,12 +23,10 @@ use std::path::Path;
 use crate::support::deadline::CommandInTime as _;
 pub use programs::{run, stderr, stdout, walwise};
 
-/// True if the directory holds no scratch directory of walwise.
 pub fn has_no_scratch_directory(dir: &Path) -> bool {
     loops::scratch_dirs(dir).is_empty()
 }
 
-/// Sorted names in a directory, without mke2fs's `lost+found`.
 pub fn sorted_file_names(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir)
         .unwrap()
@@ -38,7 +36,6 @@ pub fn sorted_file_names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// `walwise check` with JSON output: exit code and report.
 pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
     let output = walwise()
         .args(["check", "-v"])
@@ -56,7 +53,6 @@ pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
     }
 }
 
-/// The value of a fact in a report; `None` if unknown.
 pub fn fact<'r>(
     report: &'r serde_json::Value,
     subject: &str,
@@ -69,8 +65,8 @@ pub fn fact<'r>(
     row["reading"].get("value")
 }
 
-/// True if a host fact depends on current mounts, free disks or arrays, which other tests change.
-/// Versions of tools are read only if a device in sight needs the tool.
+/// Whether a host fact depends on current mounts, free disks or arrays, which other tests change.
+/// Versions of tools do, because they are read only if a device on the host needs the tool.
 pub fn depends_on_other_tests(fact: &str) -> bool {
     let tools = [
         "xfsprogs.",
@@ -83,15 +79,13 @@ pub fn depends_on_other_tests(fact: &str) -> bool {
     tools.iter().any(|start| fact.starts_with(start))
 }
 
-/// Applying and undecided findings.
 pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     ["findings", "undecided"]
         .into_iter()
         .flat_map(|list| report[list].as_array().unwrap())
 }
 
-/// The outcome of a rule on a subject: `applies`, `does-not-apply`, `undecided`, or `None` if the
-/// rule was not evaluated.
+/// Returns `applies`, `does-not-apply` or `undecided`; `None` if the rule was not evaluated.
 pub fn rule_outcome<'r>(
     report: &'r serde_json::Value,
     rule: &str,
@@ -117,8 +111,8 @@ pub fn verdict<'r>(report: &'r serde_json::Value, target: &Path) -> Option<&'r s
     verdicts.iter().find(|v| v["target"] == subject.as_str())?["standing"].as_str()
 }
 
-/// The verdict's statements about a subject in an evidence layer, each as kind of verdict and
-/// sentence. Duplicates from several flush paths are removed.
+/// Returns the kind and the sentence of each statement in the verdict. Duplicates from several
+/// flush paths are removed.
 pub fn evidence_statements(
     report: &serde_json::Value,
     target: &Path,

@@ -17,19 +17,16 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::running::wait_for;
 use crate::support::{check_json, depends_on_other_tests, fact, stderr, stdout, walwise};
 
-/// Differences by subject: facts, findings and verdicts.
 type Different = BTreeMap<String, String>;
 
-/// The report before a change.
 pub struct BaselineReport {
     directory: tempfile::TempDir,
     target: PathBuf,
-    /// Parts of names that belong to the test.
+    /// Parts of subject names; a subject whose name contains one belongs to this test.
     own: Vec<String>,
 }
 
 impl BaselineReport {
-    /// A report of the target; parallel tests change only their own subjects meanwhile.
     pub fn of(target: &Path, own: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let report = report_without_starting_servers(target, || {
@@ -43,7 +40,6 @@ impl BaselineReport {
         }
     }
 
-    /// Differences under assumptions.
     pub fn difference_when_assumed(&self, assumed: &[String]) -> Result<Different, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
@@ -64,7 +60,6 @@ impl BaselineReport {
         }
     }
 
-    /// Differences between the earlier report and the present state.
     pub fn current_difference(&self) -> Different {
         let before = self.directory.path().join("before.json");
         let baseline = ["--baseline", before.to_str().unwrap()];
@@ -75,8 +70,8 @@ impl BaselineReport {
         )
     }
 
-    /// Differences of the host and the test's own subjects. Facts that always change or that
-    /// parallel tests change are left out, such as shared disks and needed tools.
+    /// Returns the differences of the host and of the test's own subjects. Facts that always change
+    /// or that parallel tests change are left out, such as shared disks and needed tools.
     fn differences_by_subject(&self, difference: &Value) -> Different {
         let own = |subject: &Value| {
             let subject = subject.as_str().unwrap();
@@ -94,7 +89,7 @@ impl BaselineReport {
                 && change["nature"] != "drifting"
                 && !fact.starts_with("target.shares_")
                 && !depends_on_other_tests(fact)
-                && !COUNTED.contains(&fact)
+                && !NOT_COMPARED.contains(&fact)
         };
         let facts = list("facts").filter(stays).map(|change| {
             let what = format!("{} of {}", change["fact"], change["subject"]);
@@ -123,15 +118,17 @@ impl BaselineReport {
     }
 }
 
-/// Facts from a server's counters, known once the server has run for a while.
-const COUNTED: [&str; 3] = [
+/// Facts that are not compared: those from a server's counters, known once the server has run for a
+/// while, and the places of settings, since an assumption writes the option file.
+const NOT_COMPARED: [&str; 4] = [
+    "mysql.set_options",
     "mysql.recovery_least",
     "mysql.redo_lasts",
     "mysql.redo_rate",
 ];
 
-/// A report, or no report, made while no other server of the host is starting: a starting server
-/// could own any directory on the target.
+/// Repeats `look` until it returns no report, or one made while no other server of the host is
+/// starting: a starting server could own any directory on the target.
 fn report_without_starting_servers(target: &Path, mut look: impl FnMut() -> Value) -> Value {
     let subject = format!("target {}", target.display());
     let mut report = Value::Null;
@@ -142,15 +139,12 @@ fn report_without_starting_servers(target: &Path, mut look: impl FnMut() -> Valu
     report
 }
 
-/// Result of an assumption, compared with the real change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOutcome {
-    /// The assumption matches reality.
     Equal,
     Refused,
 }
 
-/// Checks a row: compares the assumption made before the change with the state after the change.
 pub fn check_row(
     row: &str,
     before: &BaselineReport,

@@ -13,7 +13,7 @@ use super::support::loops::{MountPoint, mount_btrfs, mount_ext4};
 use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
-    let host = LiveHost::with_program(PathBuf::from(env!("CARGO_BIN_EXE_walwise")));
+    let host = LiveHost::with_program(PathBuf::from(crate::support::programs::program_path()));
     let request = Request {
         target: Some(target.to_owned()),
         allow_missing: true,

@@ -106,7 +106,6 @@ impl Case {
         machine.report(true)
     }
 
-    /// Deviations of the report from the case.
     fn case_deviations(&self) -> Vec<String> {
         let report = self.report();
         let mut problems = Vec::new();
@@ -202,7 +201,6 @@ impl Case {
     }
 }
 
-/// Values that the advice sets or adds, each as `SETTING: value`.
 fn advised_settings(advice: &Advice) -> Vec<String> {
     advice
         .change

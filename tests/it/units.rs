@@ -17,7 +17,6 @@ use crate::support::deadline::CommandInTime as _;
 
 const GENERATOR: &str = "/usr/lib/systemd/system-generators/systemd-fstab-generator";
 
-/// Unit files with their texts and links, and the expected mounts.
 struct UnitFiles {
     what: &'static str,
     fstab: &'static str,
@@ -286,7 +285,6 @@ const SETS: [UnitFiles; 25] = [
     },
 ];
 
-/// The live host with systemd's files and fstab below another root directory.
 struct HostBelowRoot {
     live: LiveHost,
     root: PathBuf,
@@ -312,8 +310,6 @@ impl Host for HostBelowRoot {
     }
 }
 
-/// Where, what, type and options of a unit as systemd merges it; `None` if systemd does not load
-/// the unit.
 fn mount_by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
     let mut verify = Command::new("systemd-analyze");
     verify
@@ -347,7 +343,7 @@ fn mount_by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)>
 }
 
 fn collect_below_root(root: &Path) -> FactSet {
-    let live = LiveHost::with_program(env!("CARGO_BIN_EXE_walwise").into());
+    let live = LiveHost::with_program(crate::support::programs::program_path().into());
     let host = HostBelowRoot {
         live,
         root: root.to_owned(),

@@ -50,7 +50,6 @@ fn lines_containing<'t>(text: &'t str, part: &str) -> Vec<&'t str> {
     text.lines().filter(|line| line.contains(part)).collect()
 }
 
-/// Every command of `commands.toml`, with the facts in it.
 const OWN: [(&str, &str); 9] = [
     ("apply", "/opt/site/mount-it /data"),
     ("verify", "findmnt -no OPTIONS /data"),
@@ -134,7 +133,7 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
         .output_in_time();
     let show = stdout(&show);
     for part in [
-        "set to 67108864",
+        "vm.dirty_background_bytes: 67108864",
         "apply     sysctl -w",
         "verify    sysctl vm.",
         "undo      sysctl",
@@ -167,7 +166,6 @@ fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
     );
 }
 
-/// Runs the command that a complaint names.
 fn run_named_command(complaint: &str) -> (Option<i32>, String) {
     let command = complaint
         .split('`')
@@ -259,12 +257,12 @@ fn a_file_is_checked_beside_the_rules_of_the_machine() {
             script,
             "sh",
             file.to_str().unwrap(),
-            env!("CARGO_BIN_EXE_walwise"),
+            crate::support::programs::program_path(),
         ])
         .output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let shown = stderr(&output);
-    let theirs = "the other one is /etc/walwise/rules.d/site.toml:4";
+    let theirs = "the first is in /etc/walwise/rules.d/site.toml:4";
     assert!(
         shown.contains("a second rule `site.noatime`") && shown.contains(theirs),
         "{shown}"

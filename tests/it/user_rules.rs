@@ -16,12 +16,10 @@ fn repository_path(path: &str) -> String {
     format!("{ROOT}/{path}")
 }
 
-/// A host with one warning and no critical finding.
 fn host_with_one_warning() -> String {
     repository_path("tests/hosts/el9-ext4.host")
 }
 
-/// walwise run in the repository, so that file names are relative.
 fn run_in_repository(arguments: &[&str]) -> Output {
     walwise().current_dir(ROOT).args(arguments).output_in_time()
 }
@@ -30,7 +28,6 @@ fn code(output: &Output) -> i32 {
     output.status.code().expect("walwise ended by itself")
 }
 
-/// JSON report of the calm host with these options.
 fn check_calm_host(more: &[&str]) -> (i32, Value, String) {
     let output = run_in_repository(
         &[
@@ -51,7 +48,6 @@ fn check_calm_host(more: &[&str]) -> (i32, Value, String) {
     (code(&output), report, stderr(&output))
 }
 
-/// A directory with some of the files of `tests/rules/user`.
 fn directory(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for file in files {
@@ -88,8 +84,6 @@ fn has_warning_with(report: &Value, words: &str) -> bool {
         .any(|warning| warning.contains(words))
 }
 
-/// The list of settings that may leave a configuration file is compiled in; such a table beside
-/// user rules is rejected.
 #[test]
 fn a_users_table_lets_no_secret_out() {
     let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -152,7 +146,7 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
     assert_eq!((plain_code, silent.as_str()), (0, ""));
     let dir = directory(&["site.toml", "good.toml"]);
     let (with_code, with, complaint) = check_calm_host(&["--rules", dir.path().to_str().unwrap()]);
-    // No finding does not mean all is right while rules are missing.
+    // While rules are missing, a run without findings does not exit with 0.
     assert_eq!(with_code, 2);
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     assert!(
@@ -170,7 +164,7 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
     let sentence = complaint.trim_end().strip_prefix("walwise: ").unwrap();
     assert!(
         has_warning_with(&with, sentence)
-            && has_warning_with(&with, "no effect: there is no rule `verdict.gest`"),
+            && has_warning_with(&with, "no effect: rule `verdict.gest` does not exist"),
         "{:?}",
         warnings(&with)
     );
@@ -264,8 +258,6 @@ fn what_users_rules_change_is_said_wherever_it_shows() {
     );
 }
 
-/// A critical rule lowered to a warning counts as a warning, and the report shows the original
-/// level.
 #[test]
 fn a_lowered_level_shows_the_one_that_was_written() {
     let dir = tempfile::tempdir().unwrap();
@@ -315,7 +307,6 @@ fn a_lowered_level_shows_the_one_that_was_written() {
     );
 }
 
-/// The fingerprint of the rule pack can be recomputed with sha256sum.
 #[test]
 fn the_pack_is_what_sha256sum_says() {
     let sums =
@@ -344,7 +335,6 @@ fn the_pack_is_what_sha256sum_says() {
     }
 }
 
-/// `walwise check` with its own `/etc`, in which a user rule file was changed in the given way.
 fn check_with_rules_d(done: &str) -> (i32, Value) {
     let script = "mount -t tmpfs -o mode=755 none /etc && mkdir -p /etc/walwise/rules.d && \
                   cp \"$1\" /etc/walwise/rules.d/good.toml && cd /etc/walwise/rules.d && eval \"$2\" && cd / && \
@@ -359,7 +349,10 @@ fn check_with_rules_d(done: &str) -> (i32, Value) {
             &repository_path("tests/rules/user/good.toml"),
             done,
         ])
-        .args([env!("CARGO_BIN_EXE_walwise"), &host_with_one_warning()])
+        .args([
+            crate::support::programs::program_path(),
+            &host_with_one_warning(),
+        ])
         .output_in_time();
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", support::stderr(&output)));
@@ -416,7 +409,7 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
     for (done, why) in doubtful {
         let (code, report) = check_with_rules_d(done);
         assert!(
-            has_warning_with(&report, why) && has_warning_with(&report, "not in force"),
+            has_warning_with(&report, why) && has_warning_with(&report, "not used"),
             "{done}: {:?}",
             warnings(&report)
         );

@@ -19,13 +19,12 @@ use crate::support::deadline::CommandInTime as _;
 
 const MIB: u64 = 512;
 
-/// The running kernel's version as a mainline version: vendor rows are then not used, which leaves
-/// fewer rows and no contradicting ones.
+/// Returns the running kernel's version without its vendor. The vendors' rows of the table are then
+/// unused, so no two rows contradict each other.
 fn running_kernel() -> Version {
     Version::parse(run("uname", &["-r"]).trim()).expect("a kernel release")
 }
 
-/// A loop device with a new file system.
 fn disk_with_file_system(fs: &str) -> LoopDevice {
     let disk = LoopDevice::new(MIB);
     let command = format!("mkfs.{fs}");
@@ -109,8 +108,6 @@ fn sorted(mut options: Vec<String>) -> Vec<String> {
     options
 }
 
-/// The options to mount, including the option that the example needs, and the effect according to
-/// the table.
 fn option_effect(fs: &str, example: &MountOptionExample) -> (String, Effect) {
     let words: Vec<String> = example
         .companion
@@ -140,7 +137,8 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
             }
             tried += 1;
             let with = sorted(disk.options_in_force_with(&line).unwrap());
-            // Some kernels print options that they ignore.
+            // Some kernels print options that they ignore, so a printed option without effect is no
+            // difference.
             let printed = |word: &&String| effect == Effect::NoEffect && **word == line;
             let new = with
                 .iter()
@@ -160,7 +158,6 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
     }
 }
 
-/// Option lines of one file system that the lab mounts on older kernels.
 fn option_lines(fs: &str) -> Vec<String> {
     let file = format!(
         "{}/tests/lab/guest/option-lines",
@@ -247,7 +244,6 @@ fn lines_of_options_do_what_the_table_says() {
     );
 }
 
-/// Options that rules advise to add, with the rule.
 fn advised_mount_options() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for rule in RuleSet::builtin().rules() {
@@ -292,7 +288,6 @@ fn every_option_that_rules_advise_mounts() {
     }
 }
 
-/// Commands that walwise prints to apply and to undo a rule's advice about a mounted file system.
 fn apply_and_undo_commands(mounted: &Mounted, rule: &str) -> [String; 2] {
     let (_, report) = check_json(&[
         mounted.create_subdirectory("data").to_str().unwrap(),
@@ -363,15 +358,12 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
     for known in [
         "ext4 nobarrier",
         "ext4 discard",
-        "ext4 noauto_da_alloc",
-        "ext4 nodelalloc",
         "ext4 sync",
         "btrfs nobarrier",
         "btrfs nodatacow",
         "btrfs notreelog",
         "btrfs autodefrag",
         "ext4 data=journal",
-        "xfs wsync",
         "xfs discard",
     ] {
         assert!(tried.contains(known), "{known} was not tried: {tried:?}");
@@ -402,7 +394,6 @@ fn a_default_of_the_superblock_is_taken_back_too() {
     }
 }
 
-/// Version of the mkfs program, from its own output.
 fn mkfs_version(fs: &str) -> Version {
     let flag = if fs == "btrfs" { "--version" } else { "-V" };
     let output = Command::new(format!("mkfs.{fs}"))
@@ -423,7 +414,6 @@ fn mkfs_version(fs: &str) -> Version {
         .expect("a version")
 }
 
-/// Creates a file system with these mkfs arguments and mounts it; returns the error, if any.
 fn make_and_mount(fs: &str, words: &[String]) -> Result<(), String> {
     let disk = LoopDevice::new(MIB);
     let mut mkfs = Command::new(format!("mkfs.{fs}"));
@@ -451,7 +441,8 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
                 feature_support_at_mkfs(fs, feature.name, Some(&tool), Some((&kernel, "mainline")));
             let (with, without) = (&feature.with, &feature.without);
             match ruling.effect {
-                // The version of a kernel does not show whether the feature was built in.
+                // The version of a kernel does not show whether the feature was built in, so both
+                // results are accepted.
                 _ if feature.by_build => {}
                 Effect::Ok | Effect::Deprecated => {
                     made += 1;
@@ -521,8 +512,8 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
     assert!(tried > 2);
 }
 
-/// The lab tests older kernels with its own lists: tests/lab/stacks/options.sh, and
-/// tests/lab/guest/lib.sh for every file system.
+/// The virtual machines of tests/lab test older kernels with their own lists: stacks/options.sh,
+/// and guest/lib.sh for every file system.
 #[test]
 fn the_lab_tries_every_option_of_the_table() {
     let lab = |file: &str| {

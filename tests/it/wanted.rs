@@ -59,7 +59,11 @@ fn a_refusal_says_why_before_anything_is_measured() {
             "xfs",
             "device.size is at least 300 MiB (64 MiB)",
         ),
-        (base.path().to_str().unwrap(), "xfs", "It is a directory"),
+        (
+            base.path().to_str().unwrap(),
+            "xfs",
+            "The target is a directory",
+        ),
     ] {
         let output = walwise()
             .args(["check", target, "--fs", filesystem])

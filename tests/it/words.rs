@@ -20,8 +20,6 @@ use crate::support::recorded::{
     recorded_host_documents, recorded_host_file, recorded_host_reports,
 };
 
-/// Recorded hosts of different kinds: at risk, durable, guest, RAID with a battery, btrfs, ZFS,
-/// many unknowns, network.
 const HOSTS: [&str; 9] = [
     "ext4-nobarrier",
     "sata-volatile",
@@ -45,7 +43,6 @@ fn report(name: &str) -> Report {
     Session::collect(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
-/// Sentences of a report that appear on the screens.
 fn screen_sentences(report: &Report) -> Vec<String> {
     let mut all: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
     for verdict in &report.verdicts {
@@ -116,7 +113,6 @@ fn what_screens_say_is_in_the_text_in_the_same_words() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Text of a picture without its SVG markup.
 fn svg_text(svg: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
@@ -134,7 +130,6 @@ fn svg_text(svg: &str) -> String {
         .replace("&#160;", " ")
 }
 
-/// Proves that the sentences of the test above really appear on the screens.
 #[test]
 fn those_sentences_are_on_the_screens() {
     for name in HOSTS {
@@ -157,7 +152,6 @@ fn those_sentences_are_on_the_screens() {
     }
 }
 
-/// JSON keys whose values are sentences.
 const SENTENCES: [&str; 10] = [
     "title",
     "because",
@@ -171,7 +165,6 @@ const SENTENCES: [&str; 10] = [
     "tradeoff",
 ];
 
-/// Words and phrases that the vocabulary of the documents replaces by another one.
 const REPLACED: [&str; 21] = [
     "anew",
     "belief",
@@ -196,10 +189,9 @@ const REPLACED: [&str; 21] = [
     "whoever",
 ];
 
-/// The longest sentence, in words. A colon and a semicolon end one too.
+/// Limit per sentence, in words. A colon or a semicolon also ends a sentence.
 const MAX_WORDS: usize = 25;
 
-/// Words of a sentence that are not prose: placeholders, fact names, sizes in bytes.
 fn non_prose_words(sentence: &str) -> Vec<String> {
     let is_edge = |c: char| !c.is_alphanumeric() && c != '_' && c != '}' && c != '{';
     let words = sentence
@@ -259,7 +251,6 @@ fn no_sentence_holds_what_only_a_machine_reads() {
     }
 }
 
-/// The words of a text in lower case, without punctuation around them.
 fn plain_words(text: &str) -> Vec<String> {
     let words = text.split_whitespace();
     let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));

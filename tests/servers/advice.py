@@ -1,5 +1,4 @@
-"""Gives a server what walwise prints for it, word for word: each line in a configuration file, each statement, each command
-that verifies. What the server refuses, or takes with a complaint, is a refusal.
+"""Gives a server what walwise prints for it, word for word: each line in a configuration file, each step of the script. What the server refuses, or takes with a complaint, is a refusal.
 """
 import os, re, shutil, subprocess, time
 
@@ -7,6 +6,7 @@ from described import SAME, count
 from fetch import Failed
 
 LINE_OF_MYSQL = "# my.cnf, [mysqld]: "
+STEP = "# apply:\n#   {}\n# verify:\n# undo:\n"
 
 
 def lines(conf):
@@ -15,11 +15,12 @@ def lines(conf):
     return own + [line.removeprefix(LINE_OF_MYSQL) for line in conf.splitlines() if line.startswith(LINE_OF_MYSQL)]
 
 
-def statements(script):
-    """The statements that `--format script` prints, and whether a restart is asked for."""
-    found = re.findall(r"(?m)^#\s+((?:ALTER SYSTEM|SET GLOBAL) .*)$", script)
-    restart = "then restart the server" in script
-    return found, restart
+def commands(script):
+    """The lines below `apply`, `verify` and `undo` of a step that `--format script` prints."""
+    found = re.search(r"(?m)^# apply:\n((?:#   .*\n)*)# verify:\n((?:#   .*\n)*)# undo:\n((?:#   .*\n)*)", script)
+    if not found:
+        raise Failed(f"the script has no step: {script}")
+    return [[line.removeprefix("#   ") for line in part.splitlines()] for part in found.groups()]
 
 
 def same(value, shown):
@@ -40,7 +41,8 @@ class Trial:
             if advised["held_back"] is not None:
                 self.held(advised)
                 continue
-            if not lines(advised["conf"]) and not advised["apply"]:
+            # initdb chooses whether there are checksums: no line of a file does.
+            if not lines(advised["conf"]) and not advised["apply"] and name != "data_checksums":
                 raise Failed(f"nothing is printed for {name} = {value!r}: {advised['conf']}")
             self.tried.add((name, value))
             for way in self.printed(advised):
@@ -53,10 +55,7 @@ class Trial:
         """The ways in which a piece of advice is printed for a server of this release."""
         ways = [("line", one) for one in lines(advised["conf"])]
         if advised["concerned"]:
-            found, restart = statements(advised["script"])
-            ways += [("statement", one, restart) for one in found]
-            ways += [("verify", one) for one in advised["verify"]]
-            ways += [(kind, one) for kind in ("apply", "undo") for one in advised[kind] if not one.startswith("#")]
+            ways.append(("script", advised["script"]))
         return ways
 
     def held(self, advised):
@@ -79,12 +78,42 @@ class Trial:
     def differ(self, name, value):
         """Lets the server run with another value, where one that it has already would prove nothing."""
 
-    def verify(self, name, value, text):
-        """A command that shows the value, in a shell, as the administrator of the server."""
-        user = {"PGUSER": "postgres", "PGDATABASE": "postgres"}
-        done = subprocess.run(["sh", "-c", text], env={**os.environ, **user, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        return done.returncode == 0, done.stdout
+    def shell(self, lines):
+        """Runs the lines that are no comment, as the administrator of the server."""
+        user = {"PGUSER": "postgres", "PGDATABASE": "postgres", "PGHOST": self.server.socket}
+        said = ""
+        for line in (line for line in lines if not line.startswith("#")):
+            done = subprocess.run(["sh", "-c", line], env={**os.environ, **user, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            said += done.stdout
+            if done.returncode != 0:
+                return False, said
+        return True, said
+
+    def script(self, name, value, text):
+        """A step of the script: its commands apply the value, which comes into force, verify and undo it."""
+        apply, verify, undo = commands(text)
+        restart = "# then restart the server" in apply
+        # Without a command, the line of the file applies the value, and has a way of its own.
+        is_applied = any(not line.startswith("#") for line in apply)
+        before = self.shown(name)
+        good, said = self.shell(apply)
+        if good and is_applied and restart:
+            good, said = self.again(), self.server.said()
+        if good and is_applied:
+            good, said = self.settled(name, value)
+        if good:
+            good, said = self.shell(verify)
+        undone, complaint = self.shell(undo)
+        if is_applied:
+            self.restore(name, before)
+        if is_applied and restart:
+            self.again()
+        return good and undone, said if not good else complaint
+
+    def again(self):
+        self.server.stop()
+        return self.server.start()
 
 
 def another(row, value):
@@ -105,8 +134,8 @@ class PostgresTrial(Trial):
     CONTROLS = [
         ("wal_sync_method", "sideways", "line", "wal_sync_method = sideways   # a word that there is not"),
         ("data_checksums", "on", "line", "data_checksums = on   # no line of a file"),
-        ("wal_sync_method", "sideways", "statement", "ALTER SYSTEM SET wal_sync_method = 'sideways'; SELECT pg_reload_conf();", False),
-        ("wal_sync_method", "sideways", "verify", "psql -h /nowhere -c 'SHOW wal_sync_method'"),
+        ("wal_sync_method", "sideways", "script", STEP.format("psql -c \"ALTER SYSTEM SET wal_sync_method = 'sideways'\"")),
+        ("wal_sync_method", "sideways", "script", STEP.format("psql -h /nowhere -c 'SHOW wal_sync_method'")),
     ]
 
     differing_for = None
@@ -146,10 +175,6 @@ class PostgresTrial(Trial):
         waits = self.server.sql(f"SELECT pending_restart FROM pg_settings WHERE name = '{name}'")[1]
         return waits == "f", f"pending_restart is {waits}"
 
-    def again(self):
-        self.server.stop()
-        return self.server.start()
-
     def line(self, name, value, text):
         """A line in a file: without an error in pg_file_settings, and in force after a reload, or a restart where it says so."""
         self.server.file("walwise.conf", text + "\n")
@@ -173,55 +198,46 @@ class PostgresTrial(Trial):
             self.server.sql("SELECT pg_reload_conf()")
         return good, said
 
-    def statement(self, name, value, text, restart):
-        good, said = self.server.sql(text)
-        if good and restart:
-            good, said = self.again(), self.server.said()
-        if good:
-            good, said = self.settled(name, value)
-        self.server.sql(f"ALTER SYSTEM RESET {name}; SELECT pg_reload_conf();")
-        if restart:
-            self.again()
-        return good, said
+    def restore(self, name, _):
+        """Nothing: the step's own commands undo it."""
 
-    def apply(self, name, value, text):
-        return self.command(name, value, text, [] if int(self.server.version.split(".")[0]) < 18 else ["--no-data-checksums"])
+    def script(self, name, value, text):
+        return self.checksums(text) if name == "data_checksums" else super().script(name, value, text)
 
-    def undo(self, name, _, text):
-        return self.command(name, "off", text, ["--data-checksums"])
-
-    def command(self, name, becomes, text, made_with):
-        """A command, on a cluster of its own that is the other way; the server shows afterwards what became of it."""
-        if not self.there(program := os.path.join(self.server.bin, text.split()[0])):
-            self.remarks.append(f"`{text.split()[0]}` is not part of these packages, so what it does was not tried")
-            self.ways -= 1
-            return True, program
+    def checksums(self, text):
+        """A step on a stopped cluster of its own: what the commands make of its checksums."""
         another = os.path.join(self.server.home, "another")
-        if "DIRECTORY" in text:
-            text = text.replace("DIRECTORY", another)
-        else:
-            self.server.initdb(another, *made_with)
-            text = text.replace(self.server.data, another)
-        good, said = self.server.run("sh", "-c", text)
-        if good:
-            self.server.stop()
-            good, said = self.server.start(data=another), self.server.said()
-            if good:
-                said = self.shown(name)
-                good = same(becomes, said)
-            self.again()
+        apply, _, undo = ([line for line in part if not line.startswith("#")] for part in commands(text))
+        is_new = any("DIRECTORY" in line for line in apply)
+        if not is_new and self.server.run("test", "-x", os.path.join(self.server.bin, "pg_checksums"))[0] is False:
+            self.remarks.append("`pg_checksums` is not part of these packages, so what it does was not tried")
+            self.ways -= 1
+            return True, ""
+        if not is_new:
+            self.server.initdb(another, *([] if int(self.server.version.split(".")[0]) < 18 else ["--no-data-checksums"]))
+        for lines, becomes in ((apply, "on"), ([] if is_new else undo, "off")):
+            for line in lines:
+                line = re.sub(r"PATH=\S+", f"PATH={self.server.bin}:/usr/bin", line)
+                line = line.replace("DIRECTORY", another).replace(self.server.data, another)
+                good, said = self.server.run("env", f"PATH={self.server.bin}:/usr/bin:/bin", "sh", "-c", line)
+                if not good:
+                    return False, said
+            if lines:
+                self.server.stop()
+                good, said = self.server.start(data=another), self.server.said()
+                shown = self.shown("data_checksums") if good else said
+                self.again()
+                if shown != becomes:
+                    return False, shown
         shutil.rmtree(another)
-        return good, said
-
-    def there(self, program):
-        return self.server.run("test", "-x", program)[0]
+        return True, ""
 
 
 class MariadbTrial(Trial):
     CONTROLS = [
         ("innodb_flush_method", "sideways", "line", "innodb_flush_method = sideways   # a word that there is not"),
         ("innodb_io_capacity", "1", "line", "innodb_io_capacity = 1   # less than the least"),
-        ("innodb_flush_neighbors", "7", "statement", "SET GLOBAL innodb_flush_neighbors = 7;", False),
+        ("innodb_flush_neighbors", "7", "script", STEP.format("mariadb -e 'SET GLOBAL innodb_flush_neighbors = 7'")),
     ]
 
     def shown(self, name):
@@ -246,17 +262,6 @@ class MariadbTrial(Trial):
         self.server.start()
         return good, said
 
-    def statement(self, name, value, text, restart):
-        before = self.shown(name)
-        good, said = self.server.sql(f"{text} SHOW WARNINGS;")
-        if good and not said:
-            good, said = self.settled(name, value)
-        else:
-            good = False
+    def restore(self, name, before):
+        """The step cannot know the value before, if the server was not asked."""
         self.server.sql(f"SET GLOBAL {name} = {before if before.isdigit() else repr(before)}")
-        return good, said
-
-    def apply(self, name, _, text):
-        raise Failed(f"no rule had a command for {name} so far: say here how it is tried: {text}")
-
-    undo = apply

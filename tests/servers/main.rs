@@ -37,7 +37,8 @@ use walwise_report::{script, server_conf};
 
 use advised::AdvisedSetting;
 
-/// First releases of each row of the table, so that together they cover all settings.
+/// The releases for which each row of the table was first valid, so that together they cover all
+/// settings.
 const RELEASES: [(ServerKind, &[&str]); 3] = [
     (
         ServerKind::Postgres,
@@ -50,7 +51,6 @@ const RELEASES: [(ServerKind, &[&str]); 3] = [
     ),
 ];
 
-/// A server release, with facts from which advice for that release is checked and printed.
 struct Asked {
     kind: ServerKind,
     version: Version,
@@ -74,7 +74,7 @@ impl Asked {
         facts.link(&place, &cluster);
         facts.link(&cluster, &place);
         facts.insert_known(&cluster, &cluster::KIND, kind, seen());
-        facts.set_area(&cluster, kind.area());
+        facts.set_server_area(&cluster, kind.area());
         match kind {
             ServerKind::Postgres => {
                 facts.insert_known(&cluster, &postgres::VERSION, version.clone(), seen());
@@ -106,7 +106,6 @@ impl Asked {
         }
     }
 
-    /// True if the release does not exclude the advice.
     fn concerns(&self, advised: &AdvisedSetting<'_>) -> bool {
         let subject = match advised.rule.scope {
             Scope::Cluster => &self.cluster,
@@ -128,7 +127,6 @@ impl Asked {
         })
     }
 
-    /// Renders one piece of advice as lines of a configuration file and of the script.
     fn printed(&self, advised: &AdvisedSetting<'_>, value: &str) -> Json {
         let spec = advised.spec;
         let held_back = check_advice(spec.setting, &[value], &self.facts, &self.cluster).err();

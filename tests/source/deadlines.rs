@@ -13,7 +13,6 @@ use syn::visit::{self, Visit};
 
 use crate::files::{Source, is_for_tests, rust_files};
 
-/// Methods that can wait forever, with their number of arguments.
 const WAITS: [(&str, usize); 11] = [
     ("wait", 0),
     ("wait_with_output", 0),
@@ -28,7 +27,6 @@ const WAITS: [(&str, usize); 11] = [
     ("read_to_string", 1),
 ];
 
-/// Functions that can wait forever, by the end of their path.
 const FUNCTIONS: [&str; 4] = [
     "BufReader::new",
     "Read::read_to_string",
@@ -36,7 +34,6 @@ const FUNCTIONS: [&str; 4] = [
     "io::read_to_string",
 ];
 
-/// Directories with tests outside of the source.
 const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
 
 /// Exceptions: file, call, and the reason why the call ends in time.
@@ -86,12 +83,10 @@ const MAY: [(&str, &str, &str); 11] = [
     ("crates/report/src/report_reader.rs", "read_to_end", "the same"),
 ];
 
-/// True if [`MAY`] lists the call for this file.
 fn may(file: &str, wait: &str) -> bool {
     MAY.iter().any(|(of, what, _)| *of == file && *what == wait)
 }
 
-/// Finds waiting calls with their lines, inside macros as well.
 fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
@@ -109,7 +104,7 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
         };
         let Some(name) = before(1) else { continue };
         let line = group.span().start().line;
-        // A read into a buffer; `read` is also the name of a function that opens files.
+        // `read` waits only if its argument is a buffer; with a path, `read` opens a file.
         let reads = name == "read" && group.stream().to_string().starts_with("& mut");
         let waits = reads || WAITS.contains(&(name.as_str(), arguments(group.stream())));
         if before(2).as_deref() == Some(".") && waits {
@@ -123,7 +118,6 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     }
 }
 
-/// Number of arguments in a call.
 fn arguments(list: TokenStream) -> usize {
     let commas =
         |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
@@ -134,7 +128,6 @@ fn arguments(list: TokenStream) -> usize {
         .count()
 }
 
-/// Lines of a source file that are compiled only for tests.
 #[derive(Default)]
 struct TestLines(Vec<(usize, usize)>);
 
@@ -149,7 +142,6 @@ impl<'ast> Visit<'ast> for TestLines {
     }
 }
 
-/// Returns the waiting calls in the tests of a file.
 fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
     let mut lines = TestLines::default();
     lines.visit_file(file);

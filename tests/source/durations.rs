@@ -46,7 +46,6 @@ const ALONE: [&str; 9] = [
     "microseconds",
 ];
 
-/// Finds durations in a format string: a number with a unit, or a unit in words.
 pub fn durations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut before = "";
@@ -124,7 +123,6 @@ pub fn no_sentence_of_the_verdict_holds_one(sources: &[Source]) {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// The verdict quotes the titles of rules that cap it.
 #[test]
 fn no_title_of_a_rule_about_the_verdict_holds_a_duration() {
     let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");

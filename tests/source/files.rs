@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use syn::Item;
 
-/// Includes subdirectories.
 pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     fn walk(directory: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -21,16 +20,12 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// A source file of walwise.
 pub struct Source {
-    /// Path relative to the repository.
     pub name: String,
     pub syntax: syn::File,
-    /// True if the file is compiled only for tests.
     pub is_test: bool,
 }
 
-/// Reads the sources of all crates.
 pub fn read() -> Vec<Source> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
@@ -69,7 +64,6 @@ pub fn read() -> Vec<Source> {
     files.into_iter().map(source).collect()
 }
 
-/// Files that are also compiled outside of tests.
 pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
     sources
         .iter()
@@ -77,7 +71,7 @@ pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
         .map(|source| (source.name.as_str(), &source.syntax))
 }
 
-/// Paths of modules that are compiled only for tests, without `.rs`.
+/// Returns the paths of modules that are compiled only for tests, without `.rs`.
 fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
     let own = name.strip_suffix(".rs").unwrap();
     let home = own

@@ -12,10 +12,8 @@ use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
 use crate::files::{Source, is_for_tests, shipped};
 
-/// The crate's name and the modules from its root.
 pub type Place = Vec<String>;
 
-/// All modules that are files, and the imports between them.
 pub struct Graph {
     modules: BTreeMap<Place, Module>,
     /// From module to module, with the file and line of the first import.
@@ -24,17 +22,12 @@ pub struct Graph {
 
 #[derive(Default)]
 struct Module {
-    /// Declared modules, in order.
     children: Vec<String>,
-    /// Re-exported paths by name.
     exports: BTreeMap<String, Place>,
 }
 
-/// The modules of one directory.
 struct Room<'a> {
-    /// The module that declares them.
     pub parent: Place,
-    /// In order of declaration.
     pub siblings: &'a [String],
     /// Imports between siblings, including those of their submodules, with file and line.
     pub edges: BTreeMap<(&'a str, &'a str), &'a str>,
@@ -105,7 +98,6 @@ impl Graph {
         }
     }
 
-    /// Returns every directory with more than one module.
     fn rooms(&self) -> Vec<Room<'_>> {
         let several = self
             .modules
@@ -139,7 +131,7 @@ impl Graph {
     }
 }
 
-/// The module of a file; `None` for the binary, which only calls the library.
+/// Returns the module of a file; `None` for the binary, which only calls the library.
 fn place(file: &str) -> Option<Place> {
     let (home, path) = file
         .strip_suffix(".rs")?
@@ -161,20 +153,17 @@ fn place(file: &str) -> Option<Place> {
     }
 }
 
-/// A name that a `use` brings into a module.
 struct Import {
     name: String,
     to: Place,
     line: usize,
 }
 
-/// Collects the modules and paths of one file.
 #[derive(Default)]
 struct Reader {
     at: Place,
     module: Module,
     imports: Vec<Import>,
-    /// Paths that begin with a name declared or imported in this module.
     named: Vec<(Vec<String>, usize)>,
 }
 
@@ -201,7 +190,6 @@ impl Reader {
         }
     }
 
-    /// Records a path of several words.
     fn path(&mut self, words: Vec<String>, span: Span) {
         let line = span.start().line;
         if words.len() < 2 {
@@ -261,7 +249,6 @@ impl Reader {
         }
     }
 
-    /// Finds paths in the tokens of a macro.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut words: Vec<String> = Vec::new();
         let mut at = Span::call_site();
@@ -353,7 +340,6 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// Groups siblings that import each other in a circle.
 fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     let reached = |from: &'a str| {
         let mut reached = BTreeSet::new();
@@ -384,7 +370,8 @@ fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     all.iter().filter_map(circle).collect()
 }
 
-/// Imports of a submodule count as imports of its parent.
+/// Fails if sibling modules import each other in a circle. Imports of a submodule count as imports
+/// of its parent.
 pub fn no_siblings_import_in_a_circle(graph: &Graph) {
     let rooms = graph.rooms();
     assert!(

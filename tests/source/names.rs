@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 
 use crate::files::Source;
 
-/// Words in the first column of the table in CONTRIBUTING.md.
+/// Returns the words in the first column of the table in CONTRIBUTING.md.
 fn listed() -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
     let text = fs::read_to_string(path).unwrap();

@@ -8,10 +8,8 @@ use walwise_measure::trial::{
     PairOutcome, PairedFigures, PairwiseComparison, TrialOutcome, TrialRecord, percent_interval,
 };
 
-/// Factor on the commit times of the slowed copy.
 const SLOWED: f64 = 1.15;
 
-/// Conclusions from one record.
 struct Control {
     row: String,
     names_a_winner: bool,
@@ -19,7 +17,6 @@ struct Control {
     misses_it: bool,
 }
 
-/// Reads the records of a directory, sorted by file name.
 fn records(directory: &Path) -> Vec<TrialRecord> {
     let mut files: Vec<_> = fs::read_dir(directory)
         .unwrap()
@@ -32,11 +29,11 @@ fn records(directory: &Path) -> Vec<TrialRecord> {
         .collect()
 }
 
-/// Compares the reference with its twin as two candidates; `times` slows the twin.
 fn against_itself(record: &TrialRecord, times: f64) -> PairwiseComparison {
     let PairedFigures { candidates, twin } = record.paired_figures(&[0], 0);
     let reference = candidates.into_iter().next().unwrap();
-    // The reference also serves as its own twin, so the control never reports a disturbance.
+    // The reference also replaces its own repeated measurement, so the control never reports a
+    // disturbance.
     let sentinel = reference.clone();
     let twin = twin.into_iter().map(|log| log - times.ln()).collect();
     PairwiseComparison::from_figures(
@@ -81,7 +78,6 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
     }
 }
 
-/// Returns the table of all records, and a sentence for each result that is wrong.
 pub fn table(directory: &Path) -> (String, Vec<String>) {
     let records = records(directory);
     let Some(first) = records.first() else {

@@ -12,7 +12,6 @@ use crate::support::deadline::ChildInTime as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Which process of the trial is killed.
 #[derive(Clone, Copy, Debug)]
 pub enum Victim {
     /// The `walwise trial` that the user started.
@@ -24,7 +23,6 @@ pub enum Victim {
     All,
 }
 
-/// When the process is killed.
 #[derive(Clone, Copy, Debug)]
 pub enum Moment {
     /// As soon as children exist, while the loop file is written.
@@ -35,10 +33,8 @@ pub enum Moment {
     After(u64),
 }
 
-/// Arguments for a small and quick trial.
 const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1"];
 
-/// Kills one trial in a directory of its own; the error lists what was left.
 pub fn kill_one(
     binary: &str,
     directory: &Path,
@@ -131,7 +127,6 @@ fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> 
     Ok(table.lines().filter(is_ours).map(str::to_owned).collect())
 }
 
-/// Processes whose first argument is this word.
 fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     let is = |pid: &u32| {
         let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -140,7 +135,6 @@ fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     family.iter().copied().filter(is).collect()
 }
 
-/// Waits for the moment and returns the processes of the trial, the outermost first.
 fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32>, String> {
     let mut family = Vec::new();
     let ready = until(Duration::from_secs(60), || {
@@ -163,7 +157,6 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
     Ok(descendants(outer.id()))
 }
 
-/// Lists loop devices whose backing file is in a directory.
 pub fn loops(directory: &Path) -> Vec<String> {
     let of = |entry: fs::DirEntry| {
         let file = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
@@ -195,7 +188,6 @@ fn members(of: Option<&Path>) -> Vec<u32> {
         .collect()
 }
 
-/// Returns a process and all its descendants, parents first.
 fn descendants(of: u32) -> Vec<u32> {
     let parent = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -224,12 +216,11 @@ fn descendants(of: u32) -> Vec<u32> {
     found
 }
 
-/// A zombie counts as ended.
+/// Whether the process has not ended; a zombie has.
 fn is_alive(pid: u32) -> bool {
     state(Path::new(&format!("/proc/{pid}"))).is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// Describes a process for an error: pid, state, arguments and kernel function.
 fn described(pid: u32) -> String {
     let of = |name: &str| {
         fs::read_to_string(format!("/proc/{pid}/{name}"))
@@ -244,7 +235,7 @@ fn described(pid: u32) -> String {
     )
 }
 
-/// True if a thread is in uninterruptible sleep (proc_pid_stat(5)).
+/// Whether a thread is in uninterruptible sleep (proc_pid_stat(5)).
 fn waits_for_a_disk(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -255,19 +246,16 @@ fn waits_for_a_disk(pid: u32) -> bool {
         .any(|thread| state(&thread.path()) == Some('D'))
 }
 
-/// State letter of a process or thread, such as `S`.
 fn state(of: &Path) -> Option<char> {
     let stat = fs::read_to_string(of.join("stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-/// Polls until the condition holds or time is up; returns true if the condition holds.
 fn until(patience: Duration, holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     until_by(holds, || begun.elapsed() <= patience)
 }
 
-/// Polls until the condition holds or `patient` returns false.
 fn until_by(mut holds: impl FnMut() -> bool, mut patient: impl FnMut() -> bool) -> bool {
     loop {
         if holds() {

@@ -21,8 +21,8 @@ use kills::{Moment, Victim, kill_one};
 use nix::sys::signal::Signal;
 use simulated::{Dice, Machine, Tally, median, tally};
 
-/// Logarithms of true speeds: five equal candidates; two within 5 % of the best; one 15 % faster
-/// than the others.
+/// Logarithms of the true speeds. In EQUAL all candidates are equal; in LADDER two are within 5 %
+/// of the best; in PLANTED one is 15 % faster than the others.
 const EQUAL: [f64; 5] = [0.0; 5];
 const LADDER: [f64; 5] = [0.0, 0.03, -0.08, -0.02, -0.15];
 const PLANTED: [f64; 5] = [0.0, 0.0, 0.14, 0.0, 0.0];
@@ -84,7 +84,7 @@ fn the_table_of_simulated_trials() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// WALWISE_RECORDS names the directory with the records of the trials.
+/// Prints the table for the records in the directory WALWISE_RECORDS.
 #[test]
 #[ignore = "two hours, and needs root: tests/trials/controls"]
 fn the_table_of_controls() {
@@ -128,7 +128,6 @@ fn kills_leave_nothing() {
             _ => Moment::After(dice.below(8_000) as u64),
         };
         let binary = env!("CARGO_BIN_EXE_walwise");
-        // Prints progress, because the test takes hours.
         println!("{nth}: {moment:?}, {victim:?}, {signal}");
         if let Err(why) = kill_one(binary, directory.path(), moment, victim, signal) {
             println!("{nth}: {why}");

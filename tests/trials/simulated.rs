@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use walwise_measure::trial::{
-    EQUIVALENCE_MARGIN, Ending, INTERIM_BLOCKS, PairedFigures, PairwiseComparison, RankCuts,
+    EQUIVALENCE_MARGIN, INTERIM_BLOCKS, PairedFigures, PairwiseComparison, RankCuts, TrialEnding,
     TrialOutcome,
 };
 
@@ -22,22 +22,20 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Uniform from 0 to 1.
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform from 0 to `n - 1`.
     pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.bits() % n as u64).unwrap_or(0)
     }
 
-    /// Nearly normal with variance 1: the sum of twelve uniform numbers.
+    /// Draws a nearly normal number with variance 1: the sum of twelve uniform numbers, less 6.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.share()).sum::<f64>() - 6.0
     }
 
-    /// Student's t with two degrees of freedom, whose variance is infinite.
+    /// Draws from Student's t with two degrees of freedom, whose variance is infinite.
     fn heavy(&mut self) -> f64 {
         let u = self.share().clamp(1e-12, 1.0 - 1e-12);
         (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
@@ -52,16 +50,15 @@ impl Dice {
     }
 }
 
-/// Noise of a machine, in the logarithm of its speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
-    /// Scatters by 8 % from cell to cell.
+    /// Each measurement varies by 8 %.
     Calm,
-    /// Scatters by 8 % around a wandering speed.
+    /// Each measurement varies by 8 % around a speed that drifts slowly.
     Drift,
-    /// One cell in twelve runs at an eighth to a half of the speed.
+    /// One measurement in twelve runs at an eighth to a half of the speed.
     Bursts,
-    /// Scatters with infinite variance.
+    /// The measurements vary with infinite variance.
     HeavyTails,
     /// Another workload comes and goes, and halves the speed while it runs.
     Neighbour,
@@ -91,7 +88,8 @@ impl Machine {
         }
     }
 
-    /// `effects` are the true logarithms of the speeds, the reference first.
+    /// Simulates the figures of a trial. `effects` are the true logarithms of the speeds, the
+    /// reference first.
     pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedFigures {
         let mut dice = Dice::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
         let n = effects.len();
@@ -102,7 +100,7 @@ impl Machine {
         let (mut level, mut busy, mut cell) = (0.0, false, 0usize);
         let phase = dice.share();
         for block in 0..blocks {
-            // The last index stands for the twin.
+            // The last index is the repeated measurement of the reference.
             for candidate in dice.order(n + 1) {
                 cell += 1;
                 let scatter = 0.08 * dice.normal();
@@ -150,7 +148,6 @@ impl Machine {
     }
 }
 
-/// Critical values of every planned look.
 pub fn cuts(candidates: usize) -> Vec<(usize, RankCuts)> {
     INTERIM_BLOCKS
         .into_iter()
@@ -158,10 +155,14 @@ pub fn cuts(candidates: usize) -> Vec<(usize, RankCuts)> {
         .collect()
 }
 
-/// Evaluates a trial up to the look that settles the result, or to the last look.
+/// Evaluates a trial at each planned interim analysis until one settles the result, at most up to
+/// the last one.
 pub fn run(figures: &PairedFigures, cuts: &[(usize, RankCuts)]) -> PairwiseComparison {
     let mut contest = PairwiseComparison::new(figures.candidates.len());
-    for (look, cuts) in cuts.iter().filter(|(look, _)| *look <= figures.blocks()) {
+    for (look, cuts) in cuts
+        .iter()
+        .filter(|(look, _)| *look <= figures.block_count())
+    {
         contest.analyse(figures, *look, *cuts);
         if !contest.outcome().is_undecided() {
             break;
@@ -170,31 +171,27 @@ pub fn run(figures: &PairedFigures, cuts: &[(usize, RankCuts)]) -> PairwiseCompa
     contest
 }
 
-/// Results of many trials of one kind.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub trials: usize,
-    /// Trials that named a single winner.
     pub winners: usize,
-    /// Trials that ended as inconclusive.
     pub cannot_tell: usize,
-    /// Trials whose set contained neither the best candidate nor one within 5 % of the best.
+    /// Trials in which every possible best candidate is at least 5 % slower than the true best.
     pub missed: usize,
-    /// Trials that counted a candidate as near the best although it is more than 5 % slower.
+    /// Trials that called a candidate equivalent to the best although it is at least 5 % slower.
     pub wrong: usize,
-    /// Number of intervals, and of intervals that missed the true ratio.
+    /// Intervals of a ratio to the reference; `outside` counts those that missed the true ratio.
     pub intervals: usize,
     pub outside: usize,
-    /// Widths of the intervals, and of a t-interval of the same blocks with a single look.
+    /// Widths of walwise's intervals and, in `t_widths`, of t-intervals over the same blocks. A
+    /// t-interval assumes a single analysis.
     pub widths: Vec<f64>,
     pub t_widths: Vec<f64>,
-    /// Number of blocks at the end of each trial.
     pub blocks: Vec<f64>,
-    /// Trials that named the true best alone.
+    /// Trials that named the truly fastest candidate as the only best one.
     pub found: usize,
 }
 
-/// Simulates trials with these effects on one machine.
 pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) -> Tally {
     let cuts = cuts(effects.len());
     let best = effects.iter().copied().fold(f64::MIN, f64::max);
@@ -218,7 +215,7 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
         }
         tally.missed += usize::from(!contest.possible_best().iter().any(near));
         tally.wrong += usize::from(!contest.equivalent_to_best().iter().all(near));
-        let seen = contest.blocks();
+        let seen = contest.analysed_block_count();
         for (one, effect) in effects.iter().enumerate().skip(1) {
             let Some(interval) = contest.interval_to_reference(one) else {
                 continue;
@@ -240,7 +237,7 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
     tally
 }
 
-/// Width of a 95 % t-interval, which assumes normal noise and a single look.
+/// Returns the width of a 95 % t-interval, which assumes normal noise and a single analysis.
 fn t_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -253,19 +250,19 @@ fn t_width(values: &[f64]) -> f64 {
     2.0 * t * (variance / n).sqrt()
 }
 
-/// Returns 0 for an empty slice.
+/// Returns the median, or 0 for an empty slice.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Runs a trial to the end of its time, for conclusions that only the last look allows.
+/// Evaluates all blocks once, for conclusions that walwise draws only at the end of a trial.
 pub fn at_its_end(
     machine: Machine,
     seed: u64,
     effects: &[f64],
     blocks: usize,
 ) -> PairwiseComparison {
-    PairwiseComparison::from_figures(&machine.trial(seed, effects, blocks), Ending::Budget)
+    PairwiseComparison::from_figures(&machine.trial(seed, effects, blocks), TrialEnding::Budget)
 }

@@ -1,4 +1,5 @@
-//! The generated files in `assets`, which must be committed.
+//! Generates the files in `assets` that are committed; a test compares them with the committed
+//! ones.
 
 use std::io;
 use std::path::Path;
@@ -9,13 +10,12 @@ use walwise::cli::generate::completions;
 use crate::OutputFile;
 use crate::pictures::{html_page, pictures, recorded_session};
 
-/// The screenshot in README.md, and the size of its terminal.
-const PICTURE: (&str, (u16, u16)) = ("overview.svg", (140, 45));
+const README_SCREENSHOT: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
 pub fn asset_files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
     let (session, measured) = recorded_session(checkout)?;
-    let mut screens = pictures(session, measured, PICTURE.1);
-    screens.retain(|(name, _)| name == PICTURE.0);
+    let mut screens = pictures(session, measured, README_SCREENSHOT.1);
+    screens.retain(|(name, _)| name == README_SCREENSHOT.0);
     let (session, measured) = recorded_session(checkout)?;
     let mut files = vec![(
         "assets/report.html".to_owned(),
@@ -43,7 +43,6 @@ mod tests {
         }
     }
 
-    /// A picture must not run a script or refer to anything outside.
     #[test]
     fn pictures_are_pictures_and_nothing_else() {
         let (session, measured) = recorded_session(checkout_directory()).unwrap();

@@ -9,14 +9,14 @@ use std::thread;
 
 use walwise_report::Format;
 
-/// Commands in addition to the formats of `check`, each followed by `--host FILE`.
-const COMMANDS: [&[&str]; 3] = [
+const COMPARED_COMMANDS: [&[&str]; 3] = [
     &["facts", "--format", "json"],
     &["check", "--no-probe", "--verbose"],
     &["upgrade", "--kernel", "6.12"],
 ];
 
-/// Compares output, errors and exit codes; the error lists the commands whose answers differ.
+/// Compares standard output, standard error and exit codes; the error lists the commands whose
+/// answers differ.
 pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let hosts = fs::read_dir(checkout.join("tests/hosts"))?;
     let mut hosts: Vec<PathBuf> = hosts
@@ -30,15 +30,15 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let formats = Format::ALL.map(|format| vec!["check", "--no-probe", "--format", format.name()]);
     let commands: Vec<Vec<&str>> = formats
         .into_iter()
-        .chain(COMMANDS.map(<[&str]>::to_vec))
+        .chain(COMPARED_COMMANDS.map(<[&str]>::to_vec))
         .collect();
     let next = AtomicUsize::new(0);
     let work = || -> io::Result<Vec<String>> {
         let mut differing = Vec::new();
         while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
             for words in &commands {
-                // A metric contains the run time in seconds, so a differing answer is requested
-                // again.
+                // One metric is the run time in seconds, which may differ by chance, so a differing
+                // answer is requested again.
                 if !(outputs_match(old, new, words, host)? || outputs_match(old, new, words, host)?)
                 {
                     differing.push(format!("{} --host {}", words.join(" "), host.display()));

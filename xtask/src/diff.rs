@@ -1,5 +1,3 @@
-//! `cargo xtask diff`: the difference between two packs.
-
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;

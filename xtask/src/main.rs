@@ -1,5 +1,3 @@
-//! `cargo xtask`: commands for maintainers.
-
 mod assets;
 mod compare;
 mod diff;
@@ -23,11 +21,11 @@ usage: cargo xtask size [--update]      tokens and lines of each module; fails a
        cargo xtask reference            print the reference of the rules
        cargo xtask compare OLD NEW      compare the answers of two binaries for every recorded host
        cargo xtask diff OLD [NEW]       compare two packs of rules and tables
-       cargo xtask stale [AGE]          list entries not checked for a year, or never
+       cargo xtask stale [AGE]          list entries not checked for a year
 ";
 
-/// Upper limits on the number of tokens per module; `size` checks them.
-const CEILINGS: &str = "xtask/ceilings.txt";
+/// Upper limits on the number of tokens per module; `cargo xtask size` checks them.
+const CEILINGS_FILE: &str = "xtask/ceilings.txt";
 
 type OutputFile = (String, String);
 
@@ -88,11 +86,11 @@ fn checkout_directory() -> &'static Path {
         .unwrap_or(Path::new("."))
 }
 
-/// The size of each module; fails if a module exceeds its ceiling. `update` sets the ceilings to
-/// the current sizes.
+/// Compares the modules' sizes with the ceilings; `update` first sets the ceilings to the current
+/// sizes.
 fn check_sizes(update: bool) -> io::Result<String> {
     let modules = size::module_sizes(checkout_directory())?;
-    let ceilings = checkout_directory().join(CEILINGS);
+    let ceilings = checkout_directory().join(CEILINGS_FILE);
     if update {
         fs::write(&ceilings, size::ceiling_table(&modules))?;
     }

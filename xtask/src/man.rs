@@ -1,7 +1,5 @@
-//! Manual pages, one per command: clap's description, then the examples.
-//!
-//! clap's text after the options is omitted, because roff would join the lines of the examples.
-//! They are formatted here from the same source.
+//! Renders manual pages. clap's text after the options is omitted, because roff would join the
+//! lines of its examples; this module formats the examples instead.
 
 use std::fmt::Write as _;
 use std::io;
@@ -14,7 +12,7 @@ use walwise::cli::examples;
 
 use crate::OutputFile;
 
-/// Every page with its file name, `walwise.1` first.
+/// Renders every page with its file name, `walwise.1` first.
 pub fn man_pages() -> io::Result<Vec<OutputFile>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
@@ -56,7 +54,7 @@ fn render_page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut bytes)?;
     }
-    // Each section repeats the same preamble; one is enough.
+    // clap_mangen repeats the same preamble in each section; only the first is kept.
     let text = String::from_utf8_lossy(&bytes);
     let (once, rest) = text.split_once(".TH ").unwrap_or(("", &text));
     let mut page = format!("{once}.TH {}", rest.replace(once, ""));
@@ -85,8 +83,8 @@ fn render_page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     Ok(page)
 }
 
-/// Escapes text so that roff renders it literally and readers can copy it: requests, escapes,
-/// typographic dashes and quotes are prevented.
+/// Escapes a text so that roff renders it literally, without requests, escapes, or typographic
+/// dashes and quotes.
 fn escape_roff(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

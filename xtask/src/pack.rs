@@ -1,5 +1,3 @@
-//! Packs of rules and tables: their entries, the age of entries, and the difference between packs.
-
 mod difference;
 mod due_entries;
 mod entry;
@@ -12,7 +10,8 @@ pub use difference::{EntryChange, FieldChange, entry_differences};
 pub use due_entries::DueEntries;
 pub use entry::{KnowledgeEntry, parse_entries};
 
-/// The entries of the rule files in a directory, and of the tables in its subdirectory `tables`.
+/// Reads the entries of the rule files in a directory, and of the tables in its subdirectory
+/// `tables`.
 pub fn directory_entries(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     let mut paths = toml_files(directory)?;
     if paths.is_empty() {

@@ -1,5 +1,3 @@
-//! Pictures of the screens, and the HTML report, of a recorded host with a measurement.
-
 use std::path::Path;
 use std::{fs, io};
 
@@ -27,8 +25,8 @@ pub fn recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
     Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
 }
 
-/// A picture of every screen at `size`, columns first. The measurement is assigned to the first
-/// directory.
+/// Draws every screen. `size` is columns, then rows. The measurement is assigned to the first
+/// measurable target.
 pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -> Vec<OutputFile> {
     let target: Option<Subject> = measurable_targets(&session.conclusions().0)
         .into_iter()
@@ -40,8 +38,8 @@ pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -
     tui::render_screens_svg(session.report(), histogram(&times), size)
 }
 
-/// The HTML report of the first directory, dated at the start of the measurement, so that equal
-/// input gives an equal page.
+/// Renders the page, dated at the start of the measurement, so that equal input gives an equal
+/// page.
 pub fn html_page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
     if let Some(target) = measurable_targets(&session.conclusions().0)
@@ -57,8 +55,8 @@ pub fn html_page(mut session: Session, measured: Measurement) -> String {
     })
 }
 
-/// Times of paced one-page commits with the default method: the quantiles, because a record holds
-/// no samples.
+/// Returns the times of commits with the default method, as quantiles, because a record holds no
+/// samples.
 fn default_method_times(measurement: &Measurement) -> Vec<f64> {
     let default = measurement
         .comparisons

@@ -1,9 +1,11 @@
-//! The size of the source: tokens and lines of each crate and of each root module, product and
-//! tests separately.
+//! Measures the source: tokens and lines of each crate and of each root module, separately for
+//! product and tests.
 //!
 //! A token is a word or a punctuation mark. A string or character counts as one token; comments do
-//! not count. Test code is an item behind `#[cfg(test)]`, a file named `tests.rs` or `testing.rs`,
-//! or anything below a directory `tests`.
+//! not count.
+//!
+//! Tests are items behind `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, the crate
+//! `testkit`, and everything below a directory `tests`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,12 +37,12 @@ impl CodeSize {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModuleSize {
-    /// Shipped code, and code that builds it.
     pub product: CodeSize,
     pub tests: CodeSize,
 }
 
-/// Sizes in a checkout by name: modules of `src`, crates, `xtask`, and the directory `tests`.
+/// Measures the sizes in a checkout by name: modules of `src`, crates, `xtask`, and the directory
+/// `tests`.
 pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>> {
     let mut modules = BTreeMap::new();
     add_directory_sizes(&checkout.join("src"), None, false, &mut modules)?;
@@ -104,8 +106,8 @@ fn add_directory_sizes(
     Ok(())
 }
 
-/// Attributes of items that only tests compile: in this crate, or in tests of crates that depend on
-/// it.
+/// Attributes of items that are compiled only for tests: for those of the same crate, or also for
+/// those of other crates.
 const TEST_ONLY: [&[&str]; 2] = [
     &["#", "[", "cfg", "(", "test", ")", "]"],
     &["#", "[", "cfg", "(", "any", "(", "test", ","],
@@ -142,8 +144,8 @@ fn starts_with_tokens(tokens: &[Token<'_>], words: &[&str]) -> bool {
             .all(|(token, word)| token.text == *word)
 }
 
-/// Length of an item with its attributes: up to its semicolon or the end of its block, or for a
-/// field or variant up to its comma.
+/// Returns the length of an item with its attributes: up to its semicolon or the end of its block,
+/// or for a field or variant up to its comma.
 fn item_token_count(tokens: &[Token<'_>]) -> usize {
     let (mut depth, mut is_field, mut is_attribute) = (0_usize, true, false);
     for (at, token) in tokens.iter().enumerate() {
@@ -179,7 +181,7 @@ struct Token<'t> {
     line: usize,
 }
 
-/// The tokens of Rust source, without comments. Commas before a closing bracket do not count,
+/// Splits Rust source into tokens, without comments. Commas before a closing bracket do not count,
 /// because rustfmt adds them when it breaks a line.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
@@ -220,13 +222,12 @@ fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a quote starts a character literal rather than a lifetime.
 fn starts_character_literal(text: &str) -> bool {
     let mut chars = text.chars().skip(1);
     chars.next() == Some('\\') || chars.next() == Some('\'')
 }
 
-/// The length of the literal at the start of `text`, including both quotes.
+/// Returns the length of the literal at the start of `text`, including both quotes.
 fn literal_length(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -240,7 +241,7 @@ fn literal_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The length of a raw string after its prefix; 0 if there is none.
+/// Returns the length of a raw string after its prefix; 0 if there is none.
 fn raw_string_length(text: &str) -> usize {
     let hashes = text.len() - text.trim_start_matches('#').len();
     let Some(body) = text.get(hashes..).and_then(|body| body.strip_prefix('"')) else {
@@ -251,7 +252,6 @@ fn raw_string_length(text: &str) -> usize {
         .map_or(text.len(), |at| hashes + 1 + at + end.len())
 }
 
-/// The length of a block comment, which may be nested.
 fn block_comment_length(text: &str) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -269,7 +269,6 @@ fn block_comment_length(text: &str) -> usize {
     text.len()
 }
 
-/// The ceilings by module, from lines `module tokens`.
 fn parse_ceilings(table: &str) -> BTreeMap<&str, usize> {
     let lines = table.lines().filter_map(|line| line.split_once(' '));
     lines
@@ -277,7 +276,7 @@ fn parse_ceilings(table: &str) -> BTreeMap<&str, usize> {
         .collect()
 }
 
-/// A message for each module that exceeds its ceiling or has none.
+/// Returns a message for each module that exceeds its ceiling or has none.
 pub fn exceeded_ceilings(modules: &BTreeMap<String, ModuleSize>, table: &str) -> Vec<String> {
     let ceilings = parse_ceilings(table);
     let above = modules.iter().filter_map(|(name, module)| {

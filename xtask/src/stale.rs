@@ -11,13 +11,23 @@ use walwise_model::text;
 
 use crate::pack::{DueEntries, KnowledgeEntry, parse_entries};
 
-/// The list of due entries; finding some is not an error.
+/// Lists the entries that are due for a check. Returns an error if an entry has no stamp.
 pub fn run(older_than: &str) -> io::Result<String> {
     let oldest = day_before(today(), older_than)?;
     let entries = parse_entries(shipped_files()).map_err(io::Error::other)?;
     let due = DueEntries::new(&entries, compat::releases(), oldest);
-    let (all, checked) = (entries.len(), entries.len() - due.unverified.len());
-    let mut out = format!("{checked} of {all} entries have been checked against a source.\n");
+    if !due.unverified.is_empty() {
+        let named: Vec<String> = due
+            .unverified
+            .iter()
+            .map(|one| location_and_names(one))
+            .collect();
+        return Err(io::Error::other(format!(
+            "not compared with a source:\n  {}",
+            named.join("\n  ")
+        )));
+    }
+    let mut out = format!("{} entries, each compared with a source.\n", entries.len());
     let overtaken = due.outdated.iter().map(|(entry, release)| {
         let day = release
             .released
@@ -25,26 +35,25 @@ pub fn run(older_than: &str) -> io::Result<String> {
             .unwrap_or_default();
         let (of, version) = (release.of.as_str(), &release.version);
         format!(
-            "{}  ({of} {version}{day}; checked {})",
+            "{}  ({of} {version}{day}{})",
             location_and_names(entry),
-            entry.checked
+            stamp(entry)
         )
     });
     push_section(&mut out, "Newer release since the check", overtaken);
     let old = due
         .old
         .iter()
-        .map(|entry| format!("{}  (checked {})", location_and_names(entry), entry.checked));
+        .map(|entry| format!("{}{}", location_and_names(entry), stamp(entry)));
     push_section(&mut out, &format!("Checked before {oldest}"), old);
-    push_section(
-        &mut out,
-        "Unverified",
-        due.unverified.iter().map(|entry| location_and_names(entry)),
-    );
     Ok(out)
 }
 
-/// Appends a heading and its lines, or `none`.
+fn stamp(entry: &KnowledgeEntry) -> String {
+    let checked = entry.checked.as_ref();
+    checked.map_or_else(String::new, |checked| format!("; checked {checked}"))
+}
+
 fn push_section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item = String>) {
     let none = if lines.len() == 0 { " none" } else { "" };
     let _ = writeln!(out, "\n{heading}:{none}");
@@ -53,7 +62,6 @@ fn push_section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<I
     }
 }
 
-/// File and line of an entry, and its names.
 fn location_and_names(entry: &KnowledgeEntry) -> String {
     let KnowledgeEntry {
         file,
@@ -65,7 +73,7 @@ fn location_and_names(entry: &KnowledgeEntry) -> String {
     format!("{file}:{line}  {kind} {}", text::names_and_count(names, 3))
 }
 
-/// The day that is `age`, such as `6 months`, before today.
+/// Returns the day that is `age`, such as `6 months`, before today.
 fn day_before(today: Date, age: &str) -> io::Result<Date> {
     let span = age.parse::<Span>().ok();
     let back = span

@@ -1,21 +1,21 @@
 //! Database servers of every kind. They are read concurrently, because most of the time is spent
 //! waiting for child processes and for programs that print their version.
 //!
-//! Several collectors may run the same program, so the host must cache its answers.
+//! Several collectors may run the same program, so the host must cache the programs' output.
 
 mod user_host;
 mod conf {
     //! A server's configuration in the order in which the server reads it.
     //!
-    //! The last setting of a name wins. An unreadable file could therefore override everything
-    //! before it; the reader records a gap there, and a name is known only if it is set after the
-    //! last gap. A file that changed since the server's start counts as a gap too.
+    //! The last setting of a name wins, so an unreadable file could override everything before it.
+    //! Such a file becomes a gap, and a name is known only if it is set after the last gap. A file
+    //! that may have changed since the server read it becomes a gap too
+    //! ([`Conf::with_changed_file_gaps`]).
 
     use std::path::{Path, PathBuf};
 
     use crate::facts::{Reading, Remedy, Source, UnknownReason};
 
-    /// Settings and gaps in reading order.
     #[derive(Clone, Debug, Default)]
     pub struct Conf {
         events: Vec<ConfigEvent>,
@@ -29,15 +29,15 @@ mod conf {
             value: Vec<u8>,
             source: Source,
         },
-        /// A setting of which only this prefix of the name is known, and no value.
+        /// A setting whose name is known only up to `prefix`, and whose value is unknown.
         UnknownSuffix { prefix: String, detail: String },
         Gap {
             why: UnknownReason,
             detail: String,
             remedy: Option<Remedy>,
         },
-        /// The end of a file or directory that was read. For an absent file: the end of its parent
-        /// directory.
+        /// The end of a file or directory that was read. An absent file is represented by the path
+        /// of its nearest existing parent directory.
         FileEnd(PathBuf),
     }
 
@@ -61,7 +61,8 @@ mod conf {
             });
         }
 
-        /// Adds a gap: something unread that could set any name. Consecutive gaps are merged.
+        /// Adds a gap: an unread part of the configuration, which could set any name. Of
+        /// consecutive gaps, only the first is kept.
         pub fn add_gap(
             &mut self,
             why: UnknownReason,
@@ -87,9 +88,8 @@ mod conf {
             self.files
         }
 
-        /// The settings that are certainly in force in a server which read its files earlier.
-        /// `changed` returns the reason why a file or directory may have changed since then, or
-        /// `None`. After a change, its contents and everything before it are uncertain.
+        /// Puts a gap at the end of every file or directory that may have changed since the server
+        /// read it. `changed` returns why a path may have changed, or `None` if it has not.
         #[must_use]
         pub fn with_changed_file_gaps(
             &self,
@@ -158,11 +158,11 @@ mod mount_namespace;
 mod servers;
 mod start_time;
 mod config_argument {
-    //! Configuration files that the user names on the command line for a stopped server.
+    //! Configuration files that the user names on walwise's command line for a stopped server.
     //!
-    //! A named file never describes a running server, which has its own command line. The file is
-    //! read with the rights of the data's owner, or of the file's owner if the data directory is
-    //! unknown. It is never read with root's rights.
+    //! A running server is never described by such a file, because its process shows which files it
+    //! reads. The file is read with the rights of the data directory's owner, or of the file's
+    //! owner if that directory is unknown. It is never read with root's rights.
 
     use std::path::{Path, PathBuf};
 
@@ -175,7 +175,6 @@ mod config_argument {
 
     #[derive(Clone, Copy, Debug)]
     pub struct ConfigArgument<'a> {
-        /// The command-line option, such as `--mysql-defaults`.
         pub option: &'static str,
         pub file: &'a Path,
         dialect: ConfigDialect,
@@ -200,8 +199,9 @@ mod config_argument {
             })
         }
 
-        /// The uid for reading the file: the owner of the data if known, else the owner of the
-        /// file.
+        /// Returns the uid whose rights are used to read the file: the owner of the data directory,
+        /// or of the file if that directory is unknown. `nobody` replaces root and an unknown
+        /// owner.
         pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
             UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
         }
@@ -231,14 +231,13 @@ mod config_argument {
             let miss = behalf.config_directives(self.file, self.dialect).err()?;
             let help = match miss.kind {
                 HostErrorKind::Absent => {
-                    "pass the configuration file with which the server is started"
+                    "pass the configuration file that the server is started with"
                 }
                 HostErrorKind::Denied if data.is_some() => {
-                    "the server could not read it either: give the owner of the data directory read access"
+                    "give the owner of the data directory read access, because the server reads the file as that user"
                 }
                 HostErrorKind::Denied => {
-                    "walwise reads it with the rights of its owner, or of nobody if that is root; pass the data directory as \
-                 TARGET to read it with the rights of the directory's owner"
+                    "pass the data directory as TARGET; walwise then reads the file as the owner of that directory"
                 }
                 HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
                 HostErrorKind::TimedOut | HostErrorKind::Failed => {
@@ -258,8 +257,8 @@ mod postgres;
 pub mod wal_room {
     //! The free space of the WAL's file system in units of `max_wal_size`.
     //!
-    //! `max_wal_size` is a soft limit (PostgreSQL manual, WAL Configuration): WAL can exceed it, so
-    //! free space of one or two times its size is little.
+    //! `max_wal_size` is a soft limit, which WAL can exceed (PostgreSQL manual, WAL Configuration).
+    //! Free space of only one or two times `max_wal_size` is therefore little.
 
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::{cluster, mount, postgres};
@@ -354,12 +353,14 @@ use crate::parallel;
 
 pub const ID: &str = "database servers";
 
-/// Collects the facts of all servers, without facts of other collectors. `host` must cache answers.
+/// Reads all database servers, of PostgreSQL and of MySQL concurrently. `host` must cache answers,
+/// because the collector of MySQL may run twice.
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let postgres = || postgres::collect(host, request);
     let (mut facts, others) = if mysql::needs_program_run(host, request) {
         // MySQL's program needs more time to print its version than walwise needs to read all
-        // files. Only one thread reads files meanwhile, because more would slow the program down.
+        // files, so the program runs while the files are read. Only one thread reads files
+        // meanwhile, because more would slow the program down.
         let ahead = Request {
             without_programs: true,
             ..request.clone()
@@ -379,7 +380,6 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-/// The first error in the configuration files that the user named.
 pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
     let of_mysql = ConfigArgument::for_mysql(request).and_then(|named| {
         let data = mysql::requested_data_directory(host, request);

@@ -1,8 +1,5 @@
-//! Current mounts and their file systems: types, options, features, members, barriers and stripes.
-//! One module per type of file system or per question.
-
 mod mount_class {
-    //! The class of a file system type, which decides whether walwise may touch the file system.
+    //! The class of a file system type, which decides whether walwise may query the file system.
     //!
     //! A process that queries a network or FUSE file system can block forever. The kernel does not
     //! show the disks of `zfs`, and an overlay keeps its data elsewhere. An unlisted type counts as
@@ -11,7 +8,7 @@ mod mount_class {
 
     use crate::facts::catalog::mount::MountClass;
 
-    const NETWORK: &[&str] = &[
+    const NETWORK_TYPES: &[&str] = &[
         "nfs",
         "nfs4",
         "cifs",
@@ -33,27 +30,27 @@ mod mount_class {
         "vboxsf",
         "vmhgfs",
         "prl_fs",
+        "virtiofs",
     ];
-    const FUSE: &[&str] = &["fuse", "fuseblk", "virtiofs"];
-    const MEMORY: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
-    const OVERLAY: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
-    /// Block file systems whose superblock has an anonymous device number.
-    const ANONYMOUS_BLOCK: &[&str] = &["btrfs", "bcachefs"];
+    const FUSE_TYPES: &[&str] = &["fuse", "fuseblk"];
+    const MEMORY_TYPES: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
+    const OVERLAY_TYPES: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
+    /// These types keep their data on block devices, although their mounts have the major number 0.
+    const BLOCK_TYPES_WITHOUT_MAJOR: &[&str] = &["btrfs", "bcachefs"];
 
-    /// `major` is the major device number of the mount.
-    pub fn classify(fstype: &str, major: u32) -> MountClass {
+    pub fn class_of_type(fstype: &str, major: u32) -> MountClass {
         let is = |list: &[&str]| list.contains(&fstype);
-        if is(NETWORK) {
+        if is(NETWORK_TYPES) {
             MountClass::Network
-        } else if is(FUSE) || fstype.starts_with("fuse.") {
+        } else if is(FUSE_TYPES) || fstype.starts_with("fuse.") {
             MountClass::Fuse
-        } else if is(MEMORY) {
+        } else if is(MEMORY_TYPES) {
             MountClass::Memory
-        } else if is(OVERLAY) {
+        } else if is(OVERLAY_TYPES) {
             MountClass::Overlay
         } else if fstype == "zfs" {
             MountClass::Zfs
-        } else if major != 0 || is(ANONYMOUS_BLOCK) {
+        } else if major != 0 || is(BLOCK_TYPES_WITHOUT_MAJOR) {
             MountClass::Block
         } else {
             MountClass::Other
@@ -62,10 +59,10 @@ mod mount_class {
 
     #[cfg(test)]
     mod tests {
-        use super::classify;
+        use super::class_of_type;
 
         #[test]
-        fn classes() {
+        fn each_type_has_its_class() {
             for (fstype, major, expect) in [
                 ("ext4", 8, "block"),
                 ("btrfs", 0, "block"),
@@ -81,20 +78,18 @@ mod mount_class {
                 ("ramfs", 0, "memory"),
                 ("9p", 0, "network"),
                 ("vboxsf", 0, "network"),
-                ("virtiofs", 0, "fuse"),
+                ("virtiofs", 0, "network"),
                 ("ceph", 0, "network"),
                 ("fuse.glusterfs", 0, "fuse"),
                 ("cifs", 0, "network"),
                 ("proc", 0, "other"),
             ] {
-                assert_eq!(classify(fstype, major).as_str(), expect, "{fstype}");
+                assert_eq!(class_of_type(fstype, major).as_str(), expect, "{fstype}");
             }
         }
     }
 }
 mod unknown_members {
-    //! The note for a file system that may span several devices, but whose devices are unknown.
-
     use crate::facts::note::StorageNote;
     use crate::host::HostError;
 
@@ -123,7 +118,7 @@ mod superblocks {
     #[derive(Clone)]
     pub struct SuperblockFields {
         pub features: Vec<String>,
-        /// The cluster size in bytes; `None` if space is not allocated in clusters.
+        /// The cluster size in bytes; `None` if there are no clusters, or in older captures.
         pub cluster: Option<u64>,
         /// The UUID as blkid prints it. Older captures lack it.
         pub uuid: Option<String>,
@@ -262,7 +257,6 @@ pub mod bcachefs {
         }
     }
 
-    /// The member devices, which are the targets of the links `dev-N/block`.
     fn member_devices(host: &dyn Host, home: &Path) -> Vec<Subject> {
         let names = host.list_directory(home).unwrap_or_default();
         let devices = names
@@ -342,7 +336,7 @@ pub mod xfs {
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
         let readings = parallel::map(&devices, |device| match device {
             Some(device) => superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs),
-            None => Reading::unknown(UnknownReason::Absent, "the device below is unknown"),
+            None => Reading::unknown(UnknownReason::Absent, "the underlying device is unknown"),
         });
         for (mounts, reading) in by_device.values().zip(readings) {
             for mount in mounts {

@@ -1,9 +1,9 @@
-//! Collectors, which read the host and record facts, one module for each kind of thing. A collector
-//! cannot fail; a fact that it could not read is unknown, with a reason.
+//! Collectors, which read the host and record facts, one module for each kind of object. A
+//! collector cannot fail; a fact that it could not read is unknown, with a reason.
 //!
 //! Collectors read only through [`crate::host`]. Later collectors use the facts of earlier ones;
-//! database servers are read concurrently with storage. The modules `stack` and `targets` join the
-//! facts of the others.
+//! database servers are read concurrently with storage. The modules `storage_stack` and `targets`
+//! combine the facts of other collectors.
 
 use walwise_model::{
     escape, facts, limits, parallel, scsi_drivers, servers, ternary, text, version,
@@ -19,7 +19,8 @@ mod collector {
 
     #[derive(Clone, Debug, Default)]
     pub struct Request {
-        /// A directory, mount point or block device; `None` for everything found.
+        /// The requested directory, mount point or block device; `None` means everything that is
+        /// found.
         pub target: Option<PathBuf>,
         /// True if the target may still have to be created; otherwise a missing directory is an
         /// error.
@@ -36,14 +37,13 @@ mod collector {
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CollectStep {
-        /// A collector starts to read the named area, such as `mounts`.
         Reads(&'static str),
-        /// Programs and other threads still read the named area, so the caller has time to draw.
+        /// The collectors wait for programs or other threads, so the caller has time to draw the
+        /// screen.
         Waits(&'static str),
     }
 
     impl CollectStep {
-        /// The text for progress displays.
         pub fn name(self) -> &'static str {
             match self {
                 Self::Reads(name) | Self::Waits(name) => name,
@@ -53,13 +53,13 @@ mod collector {
 
     #[derive(Clone, Copy)]
     pub struct Collector {
-        /// The text for progress displays, such as `mounts`.
         pub id: &'static str,
         pub run: fn(&dyn Host, &Request, &mut FactSet),
     }
 
-    /// Describes many subjects in parallel. `describe` may look up any facts, but record only those
-    /// of its own subjects.
+    /// Describes many subjects in parallel. `describe` sees the facts of the host, of the given
+    /// subjects, and of everything directly below them, and may record facts of the given subjects
+    /// only.
     pub fn describe_in_parallel<T: Sync>(
         things: &[T],
         subject: impl Fn(&T) -> &Subject + Sync,
@@ -78,13 +78,11 @@ mod collector {
     }
 }
 mod error_readings {
-    //! Unknown readings for queries that the host refused and for programs that must not run.
-
     use crate::facts::{Reading, Remedy, UnknownReason};
     use crate::host::{HostError, HostErrorKind};
 
-    /// Turns a host error into an unknown reading; `what` is the object of the query, such as a
-    /// path.
+    /// Turns a failed query into an unknown reading. `what` names the object of the query, such as
+    /// a path.
     pub fn error_reading<T>(miss: &HostError, what: &str) -> Reading<T> {
         let why = match miss.kind {
             HostErrorKind::Absent => UnknownReason::Absent,
@@ -106,11 +104,10 @@ mod error_readings {
         }
     }
 
-    /// The reading of a fact that needs a program, in a run that must not run any program.
     pub fn programs_disabled_reading<T>() -> Reading<T> {
         Reading::unknown(
             UnknownReason::NotCollected,
-            "programs are disabled in this run",
+            "--no-programs is set, so walwise ran no program",
         )
     }
 }
@@ -119,8 +116,8 @@ mod attribute {
     //! Attribute files of sysfs and procfs as readings: one value per file, with the file as
     //! source.
     //!
-    //! A truncated or binary attribute is malformed ([`Host::attribute`]); so is an empty one,
-    //! except in [`text_or_blank`].
+    //! A truncated or binary attribute is malformed ([`Host::read_attribute`]); so is an empty one,
+    //! except in [`read_text_or_blank`].
 
     use std::path::Path;
 
@@ -159,13 +156,12 @@ mod attribute {
                 ..
             } => Reading::unknown(
                 UnknownReason::Malformed,
-                format!("{detail}, although every device of this kind has it"),
+                format!("{detail}, even though every device of this kind has this attribute"),
             ),
             reading => reading,
         }
     }
 
-    /// Reads an unsigned decimal integer; anything else is malformed.
     pub fn read_number(host: &dyn Host, path: &Path) -> Reading<u64> {
         read_text(host, path).and_then(|text| {
             text.parse()
@@ -173,7 +169,7 @@ mod attribute {
         })
     }
 
-    /// Reads `0` or `1`; anything else is malformed.
+    /// Reads `0` or `1`; other contents are malformed.
     pub fn read_flag(host: &dyn Host, path: &Path) -> Reading<bool> {
         read_text(host, path).and_then(|text| match text.as_str() {
             "0" => Ok(false),
@@ -217,9 +213,6 @@ mod attribute {
 pub mod mountinfo;
 mod visibility;
 mod path_lookup {
-    //! Lookups in the facts of earlier collectors: the mount of a path, the device of a device
-    //! node. They record nothing.
-
     use std::collections::BTreeMap;
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
@@ -231,7 +224,6 @@ mod path_lookup {
     use crate::host::{Host, Stat, path_bytes};
     use crate::text::{decode_display_safe, display_safe};
 
-    /// The visible mounts by mount point, for many lookups.
     pub struct VisibleMountPoints(BTreeMap<Vec<u8>, Subject>);
 
     impl VisibleMountPoints {
@@ -251,8 +243,8 @@ mod path_lookup {
             )
         }
 
-        /// The mount with the longest mount point above an absolute path whose links are resolved
-        /// ([`Host::real_path`]). The path need not exist.
+        /// The mount with the longest mount point at or above an absolute path whose links are
+        /// resolved ([`Host::real_path`]). The path need not exist.
         pub fn mount_for(&self, path: &[u8]) -> Option<&Subject> {
             let path = if path.len() > 1 {
                 path.strip_suffix(b"/").unwrap_or(path)
@@ -269,23 +261,24 @@ mod path_lookup {
         }
 
         /// The mount that holds a data file. A path in /dev counts as a file only on a mount below
-        /// /dev, such as /dev/shm; otherwise its device is gone.
+        /// /dev, such as /dev/shm; any other path in /dev names a device that is missing.
         pub fn mount_for_file(&self, path: &[u8]) -> Option<&Subject> {
             self.mount_for(path)
                 .filter(|mount| !path.starts_with(b"/dev/") || mount.name().starts_with("/dev/"))
         }
     }
 
-    /// Looks up a single path; for many, [`MountPoints::mount_for`] is faster.
+    /// Looks up the mount of a single path; for many paths, [`VisibleMountPoints::mount_for`] is
+    /// faster.
     pub fn mount_of_path(facts: &FactSet, path: &[u8]) -> Option<Subject> {
         VisibleMountPoints::from_facts(facts)
             .mount_for(path)
             .cloned()
     }
 
-    /// The reason why a file cannot be on the mount that its path names: stat(2) reports another
-    /// device, so the mount table is incomplete or the path is wrong. Files of btrfs have a device
-    /// number per subvolume (`btrfs_getattr` in fs/btrfs/inode.c).
+    /// The reason why a file cannot be on `mount`: stat(2) reports another device, so the mount
+    /// table is incomplete or the path is wrong. `None` without a contradiction, and for btrfs,
+    /// whose files have a device number per subvolume (`btrfs_getattr` in fs/btrfs/inode.c).
     pub fn mount_mismatch_reason(facts: &FactSet, mount: &Subject, seen: Stat) -> Option<String> {
         let devno = facts.value(mount, &mount::DEVNO)?;
         let found = format!("{}:{}", seen.major, seen.minor);
@@ -298,7 +291,6 @@ mod path_lookup {
         })
     }
 
-    /// The device that a device node stands for, found by its number.
     pub fn device_of_node(host: &dyn Host, node: Stat, facts: &FactSet) -> Option<Subject> {
         let link = format!("/sys/dev/block/{}:{}", node.node_major, node.node_minor);
         let link = host.link_target(Path::new(&link)).ok()?;
@@ -376,13 +368,13 @@ const STORAGE: &[Collector] = &[
     drive::COLLECTOR,
 ];
 
-/// Collectors that need the facts of storage. They read systemd units, as the search for database
-/// servers does.
+/// Collectors that need the facts of storage. They share cached answers with the search for
+/// database servers, because both read systemd units.
 const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
 
 const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, wal_room::COLLECTOR];
 
-/// Calls `progress` before each collector, with the facts so far.
+/// Runs all collectors. `progress` is called before each one, with the facts so far.
 pub fn run_all_collectors(
     host: &dyn Host,
     request: &Request,
@@ -391,15 +383,16 @@ pub fn run_all_collectors(
     run_with_assumed_facts(FactSet::default(), host, request, progress)
 }
 
-/// Runs all collectors on top of assumed facts, which later collectors use.
+/// Runs all collectors on top of assumed `facts`, which override what collectors find. Collectors
+/// use the assumed values.
 pub fn run_with_assumed_facts(
     mut facts: FactSet,
     host: &dyn Host,
     request: &Request,
     progress: &mut dyn FnMut(CollectStep, &FactSet),
 ) -> FactSet {
-    // The collectors of servers and of the next boot repeat each other's few queries; those of
-    // storage make too many to cache.
+    // The database collector and the collectors of the next boot make the same few queries, so
+    // their answers are cached. Storage makes too many queries to cache.
     let once = CachingHost::new(host);
     let storage = || {
         run_collectors_in_turn(STORAGE, host, request, &mut facts, progress);

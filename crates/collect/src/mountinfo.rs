@@ -16,7 +16,6 @@ pub struct Entry {
     pub line: u32,
     pub id: u64,
     pub parent: u64,
-    /// The device number, such as `254:0`.
     pub devno: String,
     /// The mounted directory within the file system.
     pub root: Vec<u8>,
@@ -32,7 +31,6 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountTable {
     pub entries: Vec<Entry>,
-    /// The number of each malformed line, with the error.
     pub malformed: Vec<(u32, &'static str)>,
     /// Numbers of lines with an unescaped blank in the options; the rest of such a line still
     /// counts as options.
@@ -48,7 +46,6 @@ pub fn read_mountinfo(host: &dyn Host, path: &Path) -> Result<MountTable, HostEr
     ))
 }
 
-/// Parses up to `bound` mounts and counts the remaining lines.
 pub fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
     let mut table = MountTable::default();
     let mut number: u32 = 0;
@@ -76,8 +73,8 @@ pub fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
     table
 }
 
-/// Parses a line; true if its last field has a blank, because some file systems print options
-/// unescaped.
+/// Parses one line. The flag is true if the superblock options contain a blank, which some file
+/// systems print unescaped.
 fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     let mut fields = line.split(|b| *b == b' ');
     let mut next = |missing| fields.next().ok_or(missing);
@@ -224,7 +221,6 @@ mod tests {
         assert_eq!(table.entries[1].fstype, b"fuse.sshfs");
     }
 
-    /// Some file systems print options unescaped; the bytes after a blank are kept.
     #[test]
     fn a_blank_in_the_options_cuts_nothing_off() {
         let table = parse_unbounded(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");

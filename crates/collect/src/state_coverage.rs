@@ -8,13 +8,11 @@ use crate::host::Tool;
 
 enum FieldUse {
     Fact(&'static str),
-    /// The field is not used, for this reason.
     Ignored(&'static str),
 }
 
 use FieldUse::{Fact, Ignored};
 
-/// A program's arguments, and the state fields in its output with their use.
 type ToolFields = (&'static [&'static str], &'static [(&'static str, FieldUse)]);
 
 const VERSION: &[(&str, FieldUse)] = &[("version", Ignored("not a state"))];

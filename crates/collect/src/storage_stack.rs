@@ -1,8 +1,8 @@
 //! Joins each mount to its device, and each loop device to its backing device or the mount of its
 //! file. Each overlay is joined to the mount of its upper directory.
 //!
-//! Mounts name their device by number, or by path if the number is anonymous (btrfs, bcachefs). An
-//! external XFS log is joined too, because a commit waits for it.
+//! Mounts name their device by number, or by path if the number is anonymous (btrfs, bcachefs).
+//! External log and real-time devices of XFS are joined too, because a commit waits for them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -72,7 +72,6 @@ fn is_block_mount(subject: &Subject, facts: &FactSet) -> bool {
         .is_some_and(mount::MountClass::is_block)
 }
 
-/// Device-mapper devices by their path in /dev/mapper.
 fn mappings_by_path(facts: &FactSet) -> BTreeMap<Vec<u8>, Subject> {
     let entry = |(subject, name): (&Subject, String)| {
         (
@@ -105,8 +104,6 @@ fn devices_of_source(
     source.split(|b| *b == b':').filter_map(find).collect()
 }
 
-/// External log and real-time devices: their paths in the superblock options, each with the device
-/// found.
 fn log_and_realtime_devices(
     host: &dyn Host,
     subject: &Subject,
@@ -164,12 +161,12 @@ fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {
             .strip_suffix(" (deleted)")
             .map_or((file.as_str(), false), |file| (file, true));
         let file = decode_display_safe(file);
-        // A loop over a device node is above the node's device, not above the devtmpfs that holds
-        // the node.
+        // A loop device that is backed by a device node is above the node's device, not above the
+        // devtmpfs that holds the node.
         let node = || {
             let path = Path::new(OsStr::from_bytes(&file));
-            // The kernel prints the path with links resolved. A link found there now was made
-            // later, perhaps by another user.
+            // The kernel prints the path with links resolved. A path that leads through a link now
+            // was changed later, perhaps by another user, so it does not count.
             let is_own = || host.real_path(path).is_ok_and(|real| real == path);
             host.stat(path)
                 .ok()
@@ -213,7 +210,8 @@ fn mount_holds_file(
 }
 
 /// Joins each overlay to the mount of its upper directory, which takes the writes. The directory's
-/// path is relative to the mounting process, so it is followed only outside containers.
+/// path is valid in the mount namespace of the mounting process, so it is followed only outside
+/// containers.
 fn link_container_overlays(facts: &mut FactSet) {
     if facts
         .value(&Subject::host(), &machine::CONTAINER)

@@ -6,8 +6,6 @@
 //! directory that does not exist yet is described by its nearest existing parent.
 
 mod prospective_target {
-    //! A target before its facts are recorded.
-
     use std::path::{Path, PathBuf};
 
     use crate::facts::catalog::device;
@@ -19,11 +17,11 @@ mod prospective_target {
 
     #[derive(Clone, Debug)]
     pub struct ProspectiveTarget {
-        /// The directory's path with links resolved, or the path of the device node.
+        /// The directory's path, with links resolved if possible, or the path of the device node.
         pub path: PathBuf,
         pub kind: Reading<TargetKind>,
         /// The nearest existing directory: the target itself unless it is still to be created.
-        /// `None` for a device.
+        /// `None` for a device or an unreadable directory.
         pub existing: Option<PathBuf>,
         /// The mount below the target, or the device itself.
         pub base: Option<Subject>,
@@ -40,8 +38,9 @@ mod prospective_target {
         mount_of_path(facts, path_bytes(path))
     }
 
-    /// One subject for all mounts of a file system: the device if there is one, else the mount.
-    /// btrfs has a device number per subvolume, and a bind mount is a separate subject.
+    /// One subject for all mounts of a file system: the device if there is one, else the mount. A
+    /// bind mount is a subject of its own, and btrfs has a device number per subvolume. Neither a
+    /// mount point nor a device number therefore identifies a file system.
     pub fn file_system_identity(facts: &FactSet, mount: &Subject) -> Subject {
         facts
             .subject_in_scope(mount, Scope::Device)
@@ -73,14 +72,15 @@ mod path_suggestion {
     use crate::text::suggest::edit_distance;
     use crate::text::{decode_display_safe, display_safe};
 
-    /// The number of directories followed per level, those with the most similar names first.
+    /// The largest number of directories followed per level, those with the most similar names
+    /// first.
     const MAX_BRANCHES: usize = 3;
 
-    /// The existing path that is most similar to a missing one.
     pub fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
         let written = display_safe(path_bytes(path));
         let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
-        // `check sda` in any directory means the device of that name.
+        // `check sda` looks for sda in the working directory, but the user means /dev/sda, so a
+        // known device of that name comes first.
         let name = path
             .file_name()
             .map(|name| display_safe(name.as_bytes()))
@@ -101,7 +101,8 @@ mod path_suggestion {
             .into_iter()
             .map(|(far, path)| (far, display_safe(path_bytes(&path))));
         near.extend(beneath);
-        // A mount point covered by a later mount is listed, but cannot be reached.
+        // A mount point covered by a later mount is listed but cannot be reached, so it is not
+        // suggested.
         let is_gone = |near: &PathBuf| {
             host.stat(near)
                 .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
@@ -134,7 +135,6 @@ mod path_suggestion {
         (far <= (letters / 3).clamp(1, 4)).then_some(far)
     }
 
-    /// Existing paths with similar names, each with the total number of edits.
     fn find_similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
         let mut open = vec![(0, PathBuf::from("/"))];
         for part in path.components() {
@@ -169,8 +169,7 @@ mod directory_roles;
 mod discovery;
 mod request;
 mod shared_resources {
-    //! Resources shared by database targets (disks, a file system, a thin pool), and logs on slower
-    //! disks than their data.
+    //! Resources shared by database targets: disks, a file system, a thin pool.
     //!
     //! Only targets of servers are compared, so the cost does not grow with the number of mounts.
     //! Two volumes of one thin pool fill up together although each shows free space.
@@ -178,14 +177,12 @@ mod shared_resources {
     use std::collections::BTreeSet;
 
     use super::prospective_target::{ProspectiveTarget, file_system_identity};
-    use crate::facts::catalog::device::{self, Medium};
-    use crate::facts::catalog::target::{self, DirectoryRole};
+    use crate::facts::catalog::device;
+    use crate::facts::catalog::target;
     use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 
     struct TargetResources {
         subject: Subject,
-        roles: Vec<DirectoryRole>,
-        clusters: BTreeSet<String>,
         file_system: Option<Subject>,
         disks: BTreeSet<Subject>,
         pools: BTreeSet<Subject>,
@@ -214,7 +211,10 @@ mod shared_resources {
             let unseen = || {
                 Reading::unknown(
                     UnknownReason::Absent,
-                    format!("no block device is known under {}", of.subject.name()),
+                    format!(
+                        "the underlying block devices of {} are unknown",
+                        of.subject.name()
+                    ),
                 )
             };
             let known = |found: Vec<String>, seen: bool| {
@@ -239,25 +239,12 @@ mod shared_resources {
                 &target::SHARES_THIN_POOL,
                 known(pools, !of.disks.is_empty()),
             );
-            let data = others().filter(|other| {
-                has_matching_role(other, DirectoryRole::is_data)
-                    && !of.clusters.is_disjoint(&other.clusters)
-            });
-            let data: Vec<&TargetResources> = data.collect();
-            if has_matching_role(of, is_log_role) {
-                let slower = faster_data_targets(facts, of, &data);
-                facts.insert(&of.subject, &target::SLOWER_THAN, slower);
-            }
         }
     }
 
     fn target_resources(facts: &FactSet, place: &ProspectiveTarget) -> Option<TargetResources> {
         let subject = place.subject();
-        let clusters: BTreeSet<String> = facts
-            .value(&subject, &target::CLUSTERS)?
-            .into_iter()
-            .collect();
-        if clusters.is_empty() {
+        if facts.value(&subject, &target::CLUSTERS)?.is_empty() {
             return None;
         }
         let is_pool = |of: &&Subject| {
@@ -267,8 +254,6 @@ mod shared_resources {
         };
         let stack = facts.layers_below(&subject);
         Some(TargetResources {
-            roles: facts.value(&subject, &target::ROLES).unwrap_or_default(),
-            clusters,
             file_system: place
                 .base
                 .as_ref()
@@ -278,55 +263,6 @@ mod shared_resources {
             pools: stack.iter().filter(is_pool).cloned().collect(),
             subject,
         })
-    }
-
-    fn has_matching_role(one: &TargetResources, so: fn(DirectoryRole) -> bool) -> bool {
-        one.roles.iter().any(|role| so(*role))
-    }
-
-    /// Whether a commit can wait for a directory of this role.
-    fn is_log_role(role: DirectoryRole) -> bool {
-        matches!(
-            role,
-            DirectoryRole::Wal | DirectoryRole::Redo | DirectoryRole::Binlog
-        )
-    }
-
-    /// The targets in `data` without rotating disks, if `log` has a rotating disk.
-    fn faster_data_targets(
-        facts: &FactSet,
-        log: &TargetResources,
-        data: &[&TargetResources],
-    ) -> Reading<Vec<String>> {
-        let media = |one: &TargetResources| -> Option<BTreeSet<Medium>> {
-            let media: Option<BTreeSet<Medium>> = one
-                .disks
-                .iter()
-                .map(|disk| facts.value(disk, &device::MEDIUM))
-                .collect();
-            media.filter(|media| !media.is_empty())
-        };
-        let unknown = |of: &TargetResources| {
-            Reading::unknown(
-                UnknownReason::Absent,
-                format!("the medium of {} is unknown", of.subject.name()),
-            )
-        };
-        let Some(own) = media(log) else {
-            return unknown(log);
-        };
-        let mut slower = Vec::new();
-        for one in data {
-            let Some(theirs) = media(one) else {
-                return unknown(one);
-            };
-            if own.iter().any(|medium| medium.is_rotating())
-                && !theirs.iter().any(|medium| medium.is_rotating())
-            {
-                slower.push(one.subject.name().to_owned());
-            }
-        }
-        Reading::known(slower, Source::derived_from(["device.medium"]))
     }
 }
 
@@ -344,7 +280,6 @@ use crate::text::decode_display_safe;
 
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
-/// The first error in the requested target; checked before facts are collected.
 pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
     request::target_error(
@@ -373,9 +308,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     shared_resources::record_shared_resources(&places, facts);
 }
 
-/// For captures: makes every query that any later target needs, from mount points of disks to
-/// directories of databases. File systems of other hosts or processes (network, FUSE) are left
-/// alone.
+/// Makes all queries that a capture needs, so that any target can be requested from it later.
+/// Network and FUSE file systems are skipped unless a database is on one.
 pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
     let mut facts = facts.clone();
     let local = |mount: &&Subject| {

@@ -15,7 +15,8 @@ pub(crate) struct FakeHost {
 }
 
 impl FakeHost {
-    /// Adds a file. Files below /sys get a final newline, as the kernel writes one.
+    /// Adds a file. Files below /sys, and /proc/version, get a final newline, as the kernel writes
+    /// one.
     pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
         let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
         if (path.starts_with("/sys") || path == Path::new("/proc/version"))
@@ -26,7 +27,6 @@ impl FakeHost {
         self.answer(Question::Read(path), text)
     }
 
-    /// Adds files below one directory from pairs of name and value.
     pub(crate) fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
         files.iter().fold(self, |fake, (name, text)| {
             fake.file(format!("{directory}/{name}"), format!("{text}\n"))
@@ -107,7 +107,6 @@ pub(crate) fn note_sentences(facts: &FactSet) -> Vec<String> {
     facts.notes().iter().map(ToString::to_string).collect()
 }
 
-/// All displayed strings of a fact set: names, values, sources, reasons and warnings.
 pub(crate) fn displayed_text(facts: &FactSet) -> String {
     let mut out = note_sentences(facts);
     for FactRow {

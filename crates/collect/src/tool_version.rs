@@ -1,5 +1,3 @@
-//! Versions of installed programs, from their own output.
-
 use super::collector::Request;
 use super::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::{Reading, Remedy, Source, UnknownReason};
@@ -27,7 +25,8 @@ pub fn query_version(
             },
             |version| Reading::known(version, Source::Command { argv: argv.clone() }),
         ),
-        // Rules need the version of e2fsprogs, so its absence is a gap; other tools may be missing.
+        // Rules need the version of e2fsprogs, so the remedy is to install it. Other tools may be
+        // missing.
         Err(miss) if miss.kind == HostErrorKind::Absent && tool == Tool::Mke2fs => {
             error_reading(&miss, &argv).with_remedy(Remedy::Install(tool.package().to_owned()))
         }
@@ -49,7 +48,7 @@ fn first_version(answer: &[u8]) -> Option<Version> {
 }
 
 pub fn unneeded_version_reading() -> Reading<Version> {
-    Reading::unknown(UnknownReason::Absent, "not needed on this host")
+    Reading::unknown(UnknownReason::Absent, "this host does not need the version")
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The mounts that a path lookup reaches, as opposed to those covered by others.
 //!
 //! The order of mountinfo is meaningless once mounts are moved or propagated, so the tree of mount
-//! ids decides. A mount can be hidden by another on its own mount point, on a directory above it,
-//! or above any of its parents. Hostile input may hold cycles, whose mounts are never reached.
+//! ids decides. A mount is hidden if another is mounted on the same mount point or on a directory
+//! above it, or if its parent mount is hidden. Hostile input may hold cycles, whose mounts are
+//! never reached.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -33,7 +34,7 @@ pub fn mount_visibility(entries: &[Entry]) -> Vec<bool> {
                 _ => break,
             }
         }
-        // A chain longer than the table is a cycle, and none of its mounts is reached.
+        // A chain longer than the mount table is a cycle, and none of its mounts is reached.
         let mut above = known.unwrap_or(chain.len() <= entries.len());
         for mount in chain.iter().rev() {
             above = above && !is_covered(mount, &points, &by_id);
@@ -56,7 +57,8 @@ pub fn mount_visibility(entries: &[Entry]) -> Vec<bool> {
         .collect()
 }
 
-/// The id that siblings share. Mounts whose parent is not in the table count as siblings.
+/// Returns the parent's id. Mounts whose parent is not in the mount table get one common id and so
+/// count as siblings.
 fn parent_id(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
     if by_id.contains_key(&entry.parent) && entry.parent != entry.id {
         entry.parent
@@ -65,7 +67,6 @@ fn parent_id(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
     }
 }
 
-/// Whether another mount diverts the lookup between the parent and this mount point.
 fn is_covered(
     entry: &Entry,
     points: &HashMap<u64, BTreeSet<&[u8]>>,

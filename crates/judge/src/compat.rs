@@ -1,6 +1,5 @@
 //! Whether a kernel, tool or server accepts an option, and the option's effect. The data are in
-//! `rules/tables/*.toml`. An option that no table lists is *unknown*; so is one that a vendor may
-//! have backported.
+//! `rules/tables/*.toml`.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod kernel_builder;
@@ -10,7 +9,7 @@ mod support {
 
     use serde::{Deserialize, Serialize};
 
-    /// What happens when a kernel, tool or server is given the option.
+    /// How a kernel, tool or server treats an option that it is given.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
@@ -23,11 +22,12 @@ mod support {
         /// Accepted and ignored.
         #[serde(rename = "no effect")]
         NoEffect,
-        /// Accepted with a warning; a later release removes the option.
+        /// Accepted, but not recommended: for example, a later release removes the option.
         Deprecated,
         /// The mount fails, the server does not start, or the tool stops.
         Refused,
-        /// The tables cannot decide, for example because a vendor may have backported the option.
+        /// `rules/tables` does not decide, for example because a vendor may have backported the
+        /// option.
         Unknown,
     }
 
@@ -64,13 +64,13 @@ mod support {
         }
     }
 
-    /// Answer of the tables about one option: the effect, with reason and source.
+    /// How a kernel, tool or server treats one option, with reason and source.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Support {
-        /// What the kernel, tool or server does with the option.
+        /// Whether the kernel, tool or server accepts and honours the option.
         pub effect: Effect,
-        /// One sentence that gives the reason, also of an unknown effect; may be empty.
+        /// The reason for the effect, even for an unknown one, as full sentences; may be empty.
         pub because: String,
         /// Public source of the statement; may be empty.
         pub source: String,
@@ -93,9 +93,8 @@ mod support {
             }
         }
 
-        /// For an option that the running kernel lists in /proc/self/mountinfo.
         pub fn from_current_mount(effect: Effect) -> Self {
-            let because = "This kernel has the file system mounted with it now.".to_owned();
+            let because = "This kernel has mounted the file system with this option.".to_owned();
             Self {
                 effect,
                 because,
@@ -119,13 +118,14 @@ mod mkfs_tool {
 
     pub(super) struct MkfsTool {
         pub version: &'static Key<Version>,
-        /// Fact with the features that mkfs must not set, because this kernel cannot mount them.
+        /// Fact with the default features that mkfs must omit because this kernel may lack them.
         pub leave_out: &'static Key<Vec<String>>,
         pub package: &'static str,
     }
 
     impl MkfsTool {
-        /// `None` for ZFS: no collector reads the version of its tools.
+        /// The tool that creates a file system; `None` for ZFS, because no collector reads the
+        /// version of its tools.
         pub(super) fn for_filesystem(filesystem: NewFilesystem) -> Option<Self> {
             let (version, leave_out, package) = match filesystem {
                 NewFilesystem::Ext4 => (&host::E2FSPROGS, &host::EXT4_LEAVE_OUT, "e2fsprogs"),
@@ -155,7 +155,7 @@ mod on_disk_features {
     use crate::ternary::Ternary;
     use crate::version::Version;
 
-    /// Release of e2fsprogs in Red Hat 7, the oldest in any distribution of the last ten years.
+    /// Release of e2fsprogs in Red Hat 7, which counts as the oldest in use.
     const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
 
     fn find_feature(fs: &str, feature: &str) -> Option<&'static FileSystemFeature> {
@@ -169,11 +169,10 @@ mod on_disk_features {
 
     fn unlisted_feature_support(fs: &str, feature: &str) -> Support {
         Support::unknown(format!(
-            "The feature {feature} of {fs} is not in walwise's tables."
+            "The {fs} feature {feature} is not in walwise's tables."
         ))
     }
 
-    /// `fs` must be `ext4` or `xfs`.
     pub fn kernel_support_of_feature(
         fs: &str,
         feature: &str,
@@ -211,7 +210,7 @@ mod on_disk_features {
                 Support::ok(source)
             }
             None => Support::unknown(format!(
-                "The version of e2fsprogs on that system is unknown: before {}, e2fsck refuses the file system and the boot stops.",
+                "The version of e2fsprogs on that system is unknown. A version before {} refuses to check the file system, and the boot stops.",
                 known.tool
             )),
         }
@@ -231,7 +230,7 @@ mod on_disk_features {
                     "5.10",
                     "mainline",
                     NoEffect,
-                    "mounts it and ignores the feature",
+                    "mounts the file system and ignores the feature",
                 ),
                 (
                     "ext4",
@@ -239,7 +238,7 @@ mod on_disk_features {
                     "4.3",
                     "mainline",
                     Refused,
-                    "cannot mount it",
+                    "cannot mount the file system",
                 ),
                 (
                     "ext4",
@@ -266,7 +265,7 @@ mod on_disk_features {
                     "3.16",
                     "mainline",
                     Refused,
-                    "cannot mount it",
+                    "cannot mount the file system",
                 ),
                 (
                     "ext4",
@@ -290,7 +289,7 @@ mod on_disk_features {
                     "4.1",
                     "mainline",
                     Refused,
-                    "cannot mount it",
+                    "cannot mount the file system",
                 ),
                 ("xfs", "inobtcnt", "5.4", "mainline", Refused, "read-only"),
                 (
@@ -299,7 +298,7 @@ mod on_disk_features {
                     "6.12",
                     "mainline",
                     Refused,
-                    "cannot mount it",
+                    "cannot mount the file system",
                 ),
                 ("xfs", "metadir", "6.13", "mainline", Effect::Ok, ""),
                 (
@@ -401,8 +400,9 @@ pub use releases::{ProductRelease, notes_on_newer_releases, releases};
 pub use server::{ChangedBy, ServerSetting, mysql_setting_support, postgres_assignment_support};
 pub use support::{Effect, Support};
 
-/// Parses the tables that the facts will need, while other facts are still being read. `versions`
-/// is true if versions of mkfs tools are among the facts.
+/// Parses the tables of options and features in advance, while other facts are still being read.
+/// The option table is parsed if there are boot lines, the feature table if `versions` is true: the
+/// facts then have versions of mkfs tools.
 pub fn preload_tables(facts: &FactSet, versions: bool) {
     if facts.subjects_of_scope(Scope::Boot).next().is_some() {
         table::option_table();
@@ -412,7 +412,6 @@ pub fn preload_tables(facts: &FactSet, versions: bool) {
     }
 }
 
-/// Path and contents of each compiled-in table.
 pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/features.toml", feature::TEXT),
     ("rules/tables/leaving.toml", crate::servers::LEAVING),

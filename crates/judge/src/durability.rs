@@ -1,8 +1,8 @@
 //! The durability verdict: whether a transaction that was reported committed survives a power
 //! failure.
 //!
-//! Evidence of four layers (database, kernel, device, measurement) is joined along every path from
-//! the target to its disks; the worst path decides. A measurement can only lower a verdict.
+//! Evidence is combined along every path from the target to its disks; the worst path decides. A
+//! measurement can only lower a verdict.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod fact_reader {
@@ -19,11 +19,10 @@ mod fact_reader {
         pub dependencies: FactDependencies,
     }
 
-    /// Names of the facts that a judgement used or lacked.
     #[derive(Clone, Debug, Default)]
     pub struct FactDependencies {
         pub used: BTreeSet<&'static str>,
-        /// Used facts that are assumed, with their subject, for display.
+        /// Assumed facts among those used, as text with their subject.
         pub assumed: BTreeSet<String>,
         pub missing: BTreeSet<MissingFact>,
     }
@@ -51,7 +50,8 @@ mod fact_reader {
             }
         }
 
-        /// Records the fact as used; an unknown fact is not recorded as missing.
+        /// Returns a fact's value and records the fact as used. If the fact is unknown, nothing is
+        /// recorded.
         pub fn get<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
             let reading = self.facts.reading(subject, key.id());
             let source = reading.source()?;
@@ -73,7 +73,8 @@ mod fact_reader {
             value
         }
 
-        /// `remedy` applies only if the reading itself has no remedy.
+        /// Records a fact as missing if it is unknown; `remedy` applies only if the reading itself
+        /// has no remedy.
         pub fn note_missing<T: FactValue>(
             &mut self,
             subject: &Subject,
@@ -89,7 +90,7 @@ mod fact_reader {
             }
         }
 
-        /// Records a fact as missing that no reading on this host can supply; `remedy` gives the
+        /// Records as missing a fact that no reading on this host can supply; `remedy` gives the
         /// person or tool to ask.
         pub fn note_unobtainable<T>(
             &mut self,
@@ -107,7 +108,7 @@ mod fact_reader {
             });
         }
 
-        /// Empty if the fact is unknown.
+        /// The source of the fact's value, as text; empty if the fact is unknown.
         pub fn source_text<T>(&self, subject: &Subject, key: &Key<T>) -> String {
             self.facts
                 .reading(subject, key.id())
@@ -149,9 +150,11 @@ mod drill_record {
         source: String,
     }
 
-    /// `None` unless the user named a record and the record is about this target's stack.
+    /// The record about this target's stack; `None` without a record that counts at least one power
+    /// cut and one commit.
     pub fn find_record(ask: &mut FactReader, target: &Subject) -> Option<DrillRecord> {
-        // Read without `ask`: otherwise the verdict would list the drill as an assumed fact.
+        // The record is read without `ask`: otherwise the verdict would list the drill as an
+        // assumed fact.
         let facts = ask.facts;
         let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
         ask.dependencies.used.insert(drill::CUTS.name());
@@ -182,7 +185,8 @@ mod drill_record {
             )
         }
 
-        /// Has no effect if evidence of the database is unproven or a rule caps the verdict.
+        /// Turns *unproven* paths into *proven by drill*. Does nothing if commits were lost, a path
+        /// is worse than *unproven*, or a database or rule is the reason for *unproven*.
         pub fn promote_to_proven_by_drill(&self, paths: &mut [Path]) {
             let open = |path: &Path| {
                 let stays = |one: &Evidence| {
@@ -201,8 +205,7 @@ mod drill_record {
         pub fn proven_by_drill_sentence(&self) -> String {
             let share = self.detectable_share() * 100.0;
             format!(
-                "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault in fewer than {share:.0} % \
-             of power cuts may have been missed.",
+                "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault that shows in fewer than {share:.0} % of power cuts may have been missed.",
                 self.last_date,
                 self.counts_text()
             )
@@ -230,11 +233,11 @@ mod drill_record {
             } else {
                 format!("{cuts} power cuts")
             };
-            format!("{acknowledged} acknowledged commits, {lost} lost in {cuts} of this stack")
+            format!("{acknowledged} acknowledged commits on this stack, {lost} lost in {cuts}")
         }
 
-        /// A fault that loses commits in at least this share of power cuts would have shown with 95
-        /// % probability: 1 − 0.05^(1/cuts).
+        /// The smallest probability of loss per power cut that this number of cuts reveals with
+        /// 95 % probability: 1 − 0.05^(1/cuts).
         fn detectable_share(&self) -> f64 {
             1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
         }
@@ -245,9 +248,6 @@ mod measurement;
 mod redundancy;
 mod verdict_builder;
 mod fact_writer {
-    //! Inserts the conclusions as facts for rules and screens: `device.cache` of every bottom disk,
-    //! and the derived `target.*` facts.
-
     use super::device_view::DiskAssessment;
     use super::page_atomicity::PageConclusion;
     use super::verdict_builder::TargetJudgement;
@@ -260,7 +260,7 @@ mod fact_writer {
             Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
             None => Reading::unknown(
                 UnknownReason::Absent,
-                "none is known, or this host can see the cache itself",
+                "no party is known to vouch for the cache, or this host can read the cache's state itself",
             ),
         };
         facts.insert(disk, &device::GUARANTOR, guarantor);
@@ -331,8 +331,8 @@ use device_view::DiskAssessment;
 /// Judges every directory target and inserts the conclusions as facts (`device.cache` and the
 /// derived `target.*` facts).
 ///
-/// `live` means that the facts come from this host; measurements from another host open no
-/// interlock. `caps` are rules that lower a verdict.
+/// `live` means that the facts come from this host; only then can measurements support advice to
+/// remove flushes. `caps` are rules that lower a verdict.
 pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
         let disks = facts

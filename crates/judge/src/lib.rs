@@ -1,5 +1,5 @@
-//! Conclusions from facts: whether a commit survives a power failure, whether a kernel or server
-//! accepts an option, how much WAL is needed, and which advice the rules give.
+//! Conclusions from facts: whether commits survive a power failure, what kernels and servers
+//! accept, how much WAL is needed, and which advice the rules give.
 //!
 //! The crate is pure: no file, clock, process or environment is touched. The rules are compiled in.
 

@@ -7,8 +7,7 @@ mod diagnostic;
 pub mod evidence {
     //! Published measurements for or against a rule.
     //!
-    //! The caveat is required: a measurement of another host does not hold for this one, and
-    //! figures without their limits keep bad advice alive.
+    //! Each measurement needs a caveat, because it need not hold for this host.
 
     use serde::Serialize;
 
@@ -20,16 +19,16 @@ pub mod evidence {
         pub source: String,
         /// The year of the measurement or, if unknown, of its publication.
         pub year: u16,
-        /// The kernel; absent if the source does not state it.
+        /// The kernel of the measured host; absent if the source does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub kernel: Option<String>,
-        /// The hardware; absent if the source does not state it.
+        /// The hardware of the measured host; absent if the source does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub hardware: Option<String>,
-        /// What was measured, with the figures.
+        /// The measured quantity, with the figures.
         #[serde(rename = "text")]
         pub text: String,
-        /// Limits of the measurement.
+        /// Limits of the measurement, such as other hardware or a small number of runs.
         pub caveat: String,
         /// Later evidence against the result.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +47,6 @@ pub mod evidence {
             format!("{}, {kernel}, {hardware}", self.year)
         }
 
-        /// Result, setup, caveat, contradiction and source, one line for each.
         pub fn lines(&self) -> Vec<String> {
             let mut lines = vec![
                 self.text.clone(),
@@ -97,7 +95,6 @@ mod rule_file {
             }
         }
 
-        /// Name in the fingerprint: `user/` and the last part of the path.
         pub(super) fn fingerprint_name(&self) -> String {
             format!(
                 "user/{}",
@@ -125,11 +122,11 @@ pub mod model;
 mod template;
 mod user_commands;
 mod user_rule_statements {
-    //! Statements about rules of another file: disabled rules and changed levels, with an optional
-    //! last day.
+    //! Statements of users about rules: disabled rules and changed levels, with an optional last
+    //! day.
     //!
     //! Only the levels critical, warning and advice can be given or changed. Rules whose advice can
-    //! lose data are optional; with another level, that advice would get into plans.
+    //! lose data have the level *optional*; another level would put that advice into plans.
 
     use jiff::civil::Date;
     use serde::Serialize;
@@ -137,23 +134,24 @@ mod user_rule_statements {
     use super::Level;
     use crate::facts::note::RulesNote;
 
-    /// Levels that a file can assign, and that a rule must have to get another level.
+    /// The levels that a user's rule file can assign. Only a rule that has one of these levels can
+    /// get another.
     pub const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
 
     /// A rule that a user's rule file disables.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct DisabledRule {
-        /// The rule's id.
+        /// Id of the disabled rule: `area.name`.
         pub rule: String,
         /// The reason given in the file.
         pub because: String,
-        /// The last day of the statement, in UTC; `null` if the statement has no last day.
+        /// The last day on which the rule is disabled, in UTC; `null` if there is none.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
-        /// The rule file with the statement.
+        /// The rule file that disables the rule, as the user named it.
         pub file: String,
-        /// The line of the statement, counted from one.
+        /// The line that disables the rule, counted from one.
         pub line: usize,
     }
 
@@ -161,20 +159,20 @@ mod user_rule_statements {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct LevelOverride {
-        /// The rule's id.
+        /// Id of the rule: `area.name`.
         pub rule: String,
-        /// The new level of the rule.
+        /// The level that the user's file assigns.
         pub level: Level,
         /// The level in the rule's own file.
         pub was: Level,
         /// The reason given in the file.
         pub because: String,
-        /// The last day of the statement, in UTC; `null` if the statement has no last day.
+        /// The last day on which the change holds, in UTC; `null` if there is none.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
-        /// The rule file with the statement.
+        /// The rule file that changes the level, as the user named it.
         pub file: String,
-        /// The line of the statement, counted from one.
+        /// The line that changes the level, counted from one.
         pub line: usize,
     }
 
@@ -198,7 +196,7 @@ mod user_rule_statements {
     }
 
     impl LevelOverride {
-        /// `idle` means that the host has no subject for the rule.
+        /// The note about this change; `idle` means that the host has no subject for the rule.
         pub fn to_note(&self, idle: bool) -> RulesNote {
             let Self {
                 rule,
@@ -225,25 +223,26 @@ mod user_rule_statements {
         }
     }
 
-    /// A statement whose last day has passed, so that the rule counts as written again.
+    /// A disabled rule or a changed level whose last day has passed, so that the rule counts as
+    /// written again.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ExpiredStatement {
-        /// The rule's id.
+        /// Id of the rule: `area.name`.
         pub rule: String,
-        /// The statement's last day, in UTC.
+        /// The last day of the statement about the rule, in UTC.
         #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         pub until: Date,
         /// The reason given in the file.
         pub because: String,
-        /// The rule file with the statement.
+        /// The rule file with the statement, as the user named it.
         pub file: String,
         /// The line of the statement, counted from one.
         pub line: usize,
     }
 
     impl ExpiredStatement {
-        /// `None` unless the last day is before `today`.
+        /// The statement of a disabled rule, if its last day is before `today`; otherwise `None`.
         pub(super) fn from_disabled_rule(off: &DisabledRule, today: Date) -> Option<Self> {
             let DisabledRule {
                 rule,
@@ -261,7 +260,6 @@ mod user_rule_statements {
             })
         }
 
-        /// `None` unless the last day is before `today`.
         pub(super) fn from_override(given: &LevelOverride, today: Date) -> Option<Self> {
             let LevelOverride {
                 rule,
@@ -319,7 +317,7 @@ pub use finding::{
     Advice, Basis, BlockedAdvice, Change, Confidence, EffectScope, Finding, Fix, Level,
     Observation, Outcome, Risk, Trace,
 };
-pub use model::{ExampleLoading, Rule};
+pub use model::{ChangeEffect, ExampleLoading, Rule};
 pub use rule_file::RuleFile;
 pub use rule_pack::Pack;
 pub use rule_set::RuleSet;

@@ -24,8 +24,8 @@ mod forecast {
             }
         }
 
-        /// A range of seconds: `5 min`, `20 s to 3 min`. Two digits at most, because predictions
-        /// are not more precise.
+        /// A range of seconds: `5 min`, `20 s to 3 min`. Figures are rounded, because predictions
+        /// are not precise.
         pub fn seconds_text(self) -> String {
             let (least, most) = (duration_text(self.least), duration_text(self.most));
             match (least.split_once(' '), most.split_once(' ')) {
@@ -37,7 +37,6 @@ mod forecast {
             }
         }
 
-        /// A range of ratios: `1 to 6`.
         pub fn ratio_text(self) -> String {
             let (least, most) = (two_digits(self.least), two_digits(self.most));
             if least == most {
@@ -92,7 +91,7 @@ mod redo {
     //! hour, and what that size costs.
     //!
     //! The server counts bytes since its start, so only an average is known; peaks write more.
-    //! Replay speed is a wide range, measured elsewhere.
+    //! Replay speed was measured on other hosts, so its range is wide.
 
     use super::ceil_power_of_two;
     use super::forecast::Forecast;
@@ -100,42 +99,44 @@ mod redo {
 
     #[derive(Clone, Copy, Debug)]
     pub struct RedoCounts {
-        /// In bytes.
+        /// Capacity of the redo log in bytes.
         pub capacity: u64,
-        /// Bytes written per second, on average.
+        /// Redo written on average, in bytes per second.
         pub rate: f64,
         /// Seconds over which the bytes were counted.
         pub seconds: f64,
-        /// Bytes that crash recovery would replay now, if the server reports them.
+        /// Amount of redo, in bytes, that crash recovery would replay now, if the server reports
+        /// it.
         pub age: Option<u64>,
     }
 
     /// By custom the redo log should last an hour at peak rate; the MySQL manual (*Configuring Redo
     /// Log Capacity*) gives no figure.
     const WANTED_SECONDS: f64 = 3600.0;
-    /// An average over less time is not representative.
+    /// The shortest counting time, in seconds, whose average is representative.
     pub const MIN_COUNTED_SECONDS: f64 = 3600.0;
-    /// Above this share of the capacity, InnoDB writes pages only to make room in the log.
+    /// From this share of the capacity on, the log counts as full: InnoDB then writes pages only to
+    /// make room in the log.
     const FULL_SHARE: f64 = 0.75;
-    /// In bytes; every release with the setting accepts this capacity.
+    /// The largest `innodb_redo_log_capacity`, in bytes, that every release with this variable
+    /// accepts.
     const MAX_CAPACITY: u64 = 128 << 30;
-    /// Replay speed, from random pages on slow media to pages in memory.
+    /// Replay speed in bytes per second, from random pages on slow media to pages in memory.
     const REPLAY_BYTES_PER_SECOND: Forecast = Forecast {
         least: 5.0 * 1_048_576.0,
         most: 500.0 * 1_048_576.0,
     };
-    /// Upper limit of the startup time besides replay.
+    /// Upper limit of the startup time without replay, in seconds.
     const STARTUP_SECONDS: f64 = 5.0;
 
     impl RedoCounts {
-        /// Time until the capacity is written once, on average.
         pub fn seconds_until_full(&self) -> f64 {
             self.capacity as f64 / self.rate.max(1.0)
         }
 
         /// Whether the capacity suffices, and a better size if not; `None` if too little is known.
-        /// `free` are the free bytes on the log's file system; the larger log takes at most half of
-        /// them.
+        /// `free` is the free space on the log's file system in bytes; the log may grow by at most
+        /// half of it.
         pub fn capacity_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
             let is_full = self
                 .age
@@ -160,7 +161,6 @@ mod redo {
             })
         }
 
-        /// Seconds of crash recovery with `bytes` to replay.
         pub fn recovery_forecast(bytes: u64) -> Forecast {
             Forecast {
                 least: bytes as f64 / REPLAY_BYTES_PER_SECOND.most,
@@ -188,7 +188,7 @@ mod redo {
         fn an_hour_at_the_average_rate_fits() {
             let room = Some(1 << 40);
             for (counts, fit) in [
-                // 1 MiB/s is 3.5 GiB in an hour.
+                // The rate of 1 MiB/s makes 3.5 GiB in an hour, rounded up to 4 GiB.
                 (
                     redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None),
                     Some((LogSizeFit::TooSmall, Some(4096 * MIB))),
@@ -201,7 +201,7 @@ mod redo {
                     redo_counts(100 * MIB, 10.0, 86_400.0, Some(MIB)),
                     Some((LogSizeFit::Enough, None)),
                 ),
-                // The log is full now, so the average does not matter.
+                // The log is 80 % full now, which decides; the average of one minute does not.
                 (
                     redo_counts(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
                     Some((LogSizeFit::TooSmall, Some(256 * MIB))),
@@ -239,7 +239,7 @@ mod derive;
 
 pub use derive::derive_sizing_facts;
 
-/// The next power of two, at least 1 MiB.
+/// Rounds up to a power of two, from 1 MiB to 16 TiB.
 fn ceil_power_of_two(bytes: f64) -> u64 {
     let mut size = 1 << 20;
     while (size as f64) < bytes && size < 1 << 44 {

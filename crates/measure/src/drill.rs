@@ -5,13 +5,13 @@
 //! its own log.
 
 mod wal_page {
-    //! A page of the drill's WAL: run id, number, and noise derived from both, so that a partly
+    //! A WAL page of the drill: a run id, a number, and noise derived from both, by which a partly
     //! written page is recognised.
 
     /// PostgreSQL's default for XLOG_BLCKSZ.
     pub const PAGE_BYTES: usize = 8192;
 
-    const MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
+    const PAGE_MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
 
     pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
         for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
@@ -19,7 +19,8 @@ mod wal_page {
         }
     }
 
-    /// Number of a page; `None` unless the whole page belongs to this run and to one number.
+    /// Returns the number of an intact page of the drill `run`; `None` if any word of the page is
+    /// wrong.
     pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
         let word = |at: usize| {
             page.get(at..at + 8)?
@@ -34,11 +35,11 @@ mod wal_page {
         (page.len() == PAGE_BYTES && whole).then_some(number)
     }
 
-    /// The 64-bit word at index `place` of a page. After three words of header comes noise that
-    /// depends on place, run and number (SplitMix64's finaliser).
+    /// Returns the 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words
+    /// are noise, made by the finaliser of SplitMix64.
     fn expected_word(place: u64, run: u64, number: u64) -> u64 {
         match place {
-            0 => MAGIC,
+            0 => PAGE_MAGIC,
             1 => run,
             2 => number,
             _ => {
@@ -69,7 +70,6 @@ mod wal_page {
             assert_eq!(page_number(&new, 8), None, "of another run");
             assert_eq!(page_number(&new[..PAGE_BYTES - 512], 7), None);
             assert_eq!(page_number(&vec![0; PAGE_BYTES], 7), None);
-            // In a torn page, one sector still belongs to the page written there before.
             let old = filled_page(7, 3000 - 2048);
             for sector in 0..PAGE_BYTES / 512 {
                 let mut torn = new.clone();
@@ -81,12 +81,11 @@ mod wal_page {
     }
 }
 mod stack_fingerprint {
-    //! The stack of a drill: the host, its kernel and everything below the directory, as facts at
-    //! the time of the power cut. A drill counts only for an identical stack.
+    //! The stack of a drill: the host, its kernel and everything below the directory, as facts. A
+    //! drill counts only for an identical stack.
     //!
-    //! The stack includes the facts that the catalogue marks as identifying an object or as
-    //! affecting commit latency. Disks are numbered from the top, not named, because a disk may
-    //! have another kernel name after the power cut.
+    //! Disks are numbered from the top, because a disk may have another kernel name after the power
+    //! cut.
 
     use std::collections::BTreeMap;
     use std::fmt;
@@ -96,7 +95,7 @@ mod stack_fingerprint {
 
     const LINE_PREFIX: &str = "stack ";
 
-    /// Values by place and fact name, such as `device 2 device.firmware`.
+    /// Maps a place and a fact name, such as `device 2 device.firmware`, to the value of the fact.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub struct StackFingerprint(BTreeMap<String, String>);
 
@@ -186,8 +185,6 @@ mod stack_fingerprint {
         }
     }
 
-    /// True for facts that identify an object, and for facts that affect commit latency and do not
-    /// vary by themselves.
     fn identifies_stack(info: &KeyInfo) -> bool {
         let steady = !matches!(
             info.nature,
@@ -215,4 +212,4 @@ pub use stack_fingerprint::StackFingerprint;
 pub use wal_page::{PAGE_BYTES, fill_page, page_number};
 
 /// Pages in a WAL segment of 16 MiB, PostgreSQL's default.
-pub const PAGES: u64 = 2048;
+pub const PAGES_PER_SEGMENT: u64 = 2048;

@@ -1,7 +1,7 @@
 //! Probes of commits and workloads, the power-cut drill, and trials of file systems side by side.
 //!
-//! [`measure`], [`drill`] and [`trial`] are statistics and records, without I/O. [`probes`] and the
-//! runner of trials write to scratch files, and to the loop file or disk of a trial.
+//! [`measure`], [`drill`] and [`trial`] are statistics and records, without I/O. [`probes`] and
+//! [`trial_runner`] write to scratch files, and to the loop file or disk of a trial.
 
 use walwise_model::{escape, facts, servers, settings, text, version};
 use walwise_sys::{host, safe_path, subprocess};

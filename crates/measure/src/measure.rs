@@ -1,7 +1,8 @@
 //! Statistics of probes: rounds, quantiles, intervals, comparisons and caveats. The module has no
 //! I/O and no clock, so tests can simulate disks.
 //!
-//! The unit of the statistics is the round. "No meaningful difference" is a result, not a failure.
+//! The statistics treat the figure of a round, not of a commit, as one observation. "No meaningful
+//! difference" is a result, not a failure.
 
 mod estimate {
     use serde::{Deserialize, Serialize};
@@ -22,11 +23,12 @@ mod estimate {
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Conclusion {
-        /// One method is faster by more than 5 %, beyond noise.
+        /// One method is faster by more than 5 %, beyond noise. A probe is also settled if every
+        /// other method is slower than the default.
         Settled,
         /// The whole interval of the difference lies within 5 %.
         NoMeaningfulDifference,
-        /// The probe reached its time or write limit before the interval was narrow enough.
+        /// The probe ended before the interval was narrow enough, or has no comparison.
         NotSettled,
     }
 
@@ -56,7 +58,7 @@ mod estimate {
     pub const MEANINGFUL_PERCENT: f64 = 5.0;
 
     /// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
-    pub(super) const SAMPLES_FOR_P99: usize = 1_000;
+    pub(super) const MIN_SAMPLES_FOR_P99: usize = 1_000;
 }
 mod pg_test_section {
     use serde::Serialize;
@@ -97,7 +99,8 @@ mod method;
 mod order_statistics;
 mod pg_tests {
     //! Tests of `pg_test_fsync` in the tool's order and with the tool's labels
-    //! (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_layout`] prints the text around them.
+    //! (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_test_fsync_layout`] prints the text
+    //! around them.
 
     use super::Method;
     use super::pg_test_section::SourceSection;
@@ -162,12 +165,12 @@ mod pg_tests {
             }
         }
 
-        /// Name of the workload row, such as `one 8 kB write: fdatasync`.
         pub fn row_name(self) -> String {
             format!("{}: {}", self.section().label(), self.label().trim_start())
         }
 
-        /// `None` for the two tests that reopen the file in every operation.
+        /// Returns the method under test; `None` for the two tests that reopen the file in every
+        /// operation.
         pub fn method(self) -> Option<Method> {
             match self {
                 Pages(_, method) => Some(method),
@@ -211,12 +214,12 @@ mod samples {
     //! Every sample of a probe, by method, write size and round. Nothing is aggregated, because
     //! caveats are found in the raw times.
     //!
-    //! All cells without an error have the same number of rounds: comparisons pair rounds by index.
+    //! A cell is one method with one write size. All cells without an error have the same number of
+    //! rounds, because comparisons pair rounds by index.
 
     use super::Method;
     use super::order_statistics::median_of;
 
-    /// All commits with one method and one write size.
     #[derive(Clone, Debug, PartialEq)]
     pub struct MethodCell {
         pub method: Method,
@@ -232,7 +235,6 @@ mod samples {
         pub error: Option<String>,
     }
 
-    /// Flushes that the disks counted, and the commits made meanwhile, warm-up included.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct FlushCount {
         pub flushes: u64,
@@ -270,8 +272,8 @@ mod samples {
     }
 
     impl ProbeSamples {
-        /// Back-to-back commits; `None` if the probe lacks this combination or could not measure
-        /// it.
+        /// The cell of back-to-back commits; `None` if no commit with `method` and `pages` was
+        /// measured.
         pub fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
             self.cells
                 .iter()
@@ -284,8 +286,8 @@ mod samples {
                 .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
         }
 
-        /// The reference of comparisons: the server's first method that was measured. For
-        /// PostgreSQL this is fdatasync, the Linux default; for InnoDB the method in force.
+        /// The reference of comparisons: the first measured method that a server can use, or else
+        /// the first such method. Without such methods, fdatasync is the reference.
         pub fn reference_method(&self) -> Method {
             let of_server = || self.cells.iter().filter(|cell| cell.as_server);
             let measured = of_server().find(|cell| cell.error.is_none());
@@ -307,8 +309,8 @@ mod samples {
 mod latency_shift;
 mod workload;
 mod measured_log {
-    //! The log that a measurement writes (PostgreSQL's WAL or InnoDB's redo log) and the settings
-    //! that choose a method. Each measurement includes both, so no server is needed to read it.
+    //! The log that a probe measures, with the settings that choose a method. Both are part of a
+    //! measurement, so that a saved measurement can be shown without facts about the server.
 
     use serde::{Deserialize, Serialize};
 
@@ -325,7 +327,7 @@ mod measured_log {
         Redo,
     }
 
-    /// The log that was written, and the settings that choose a method.
+    /// The log that a probe writes: PostgreSQL's WAL or InnoDB's redo log.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MeasuredLog {
@@ -335,12 +337,12 @@ mod measured_log {
         /// The method that the redo log uses now, if known; always absent for the WAL.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub in_force: Option<Method>,
-        /// Settings that choose a method of the redo log.
+        /// One setting per method of the redo log; absent for the WAL.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         pub settings: Vec<MethodSetting>,
     }
 
-    /// A method of the redo log, and the setting that chooses it.
+    /// A server setting that makes the redo log use `method`.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MethodSetting {
@@ -364,7 +366,6 @@ mod measured_log {
     }
 
     impl MeasuredLog {
-        /// True for the WAL of PostgreSQL with 8 kB pages.
         pub fn is_default(&self) -> bool {
             *self == Self::default()
         }
@@ -373,7 +374,6 @@ mod measured_log {
             matches!(self.kind, LogKind::Redo)
         }
 
-        /// Display text of the page size, such as `8 kB` or `512 B`.
         pub fn page_size_text(&self) -> String {
             match self.page_bytes {
                 bytes if bytes.is_multiple_of(1024) => format!("{} kB", bytes / 1024),
@@ -381,15 +381,14 @@ mod measured_log {
             }
         }
 
-        /// Display text, such as `8 kB pages` or `redo log, blocks of 512 B`.
-        pub fn write_unit(&self) -> String {
+        pub fn write_unit_text(&self) -> String {
             match self.kind {
                 LogKind::Wal => format!("{} pages", self.page_size_text()),
-                LogKind::Redo => format!("redo log, blocks of {}", self.page_size_text()),
+                LogKind::Redo => format!("redo log, {} blocks", self.page_size_text()),
             }
         }
 
-        /// `None` if no setting is needed to choose the method.
+        /// Returns the setting that chooses the method; `None` if no setting is needed.
         pub fn setting_for_method(&self, method: Method) -> Option<&str> {
             self.settings
                 .iter()
@@ -397,8 +396,6 @@ mod measured_log {
                 .map(|one| one.setting.as_str())
         }
 
-        /// Display text of the method, followed by the setting that chooses the method, if a
-        /// setting is needed.
         pub fn method_with_setting(&self, method: Method) -> String {
             match self.setting_for_method(method) {
                 Some(setting) => format!("{} by {setting}", method.name()),
@@ -418,9 +415,9 @@ mod measured_log {
                 page_bytes,
                 ..MeasuredLog::default()
             };
-            assert_eq!(MeasuredLog::default().write_unit(), "8 kB pages");
-            assert_eq!(redo(512).write_unit(), "redo log, blocks of 512 B");
-            assert_eq!(redo(4096).write_unit(), "redo log, blocks of 4 kB");
+            assert_eq!(MeasuredLog::default().write_unit_text(), "8 kB pages");
+            assert_eq!(redo(512).write_unit_text(), "redo log, 512 B blocks");
+            assert_eq!(redo(4096).write_unit_text(), "redo log, 4 kB blocks");
         }
     }
 }
@@ -441,7 +438,7 @@ pub use by_commit_size::commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub use estimate::{Conclusion, Estimate};
 pub use facts::{WalFlushMethod, insert_probe_facts};
-pub use import::{ImportedRun, import, run_lines as imported_table};
+pub use import::{ImportedRun, import, imported_run_lines as imported_table};
 pub use latency_shift::{Shift, ShiftDirection, shift_between};
 pub use measured_log::{LogKind, MeasuredLog, MethodSetting};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};

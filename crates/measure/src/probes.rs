@@ -1,10 +1,10 @@
-//! Probes are measurements that write nothing but one scratch directory, which is removed however a
-//! probe ends. Only the [`drill`] leaves a directory.
+//! Probes: short write benchmarks that measure the latency of commits. A probe writes only to one
+//! scratch directory and removes it at the end; only the [`drill`] leaves a directory.
 //!
 //! A [`ProbePlan`] states where and how much a probe writes; [`run`] carries out the plan.
 //!
-//! The scratch directory never lies in a database's directory, but next to it, where the file
-//! system and the inode flags are the same.
+//! The scratch directory for a database lies next to the database's directory, never inside. File
+//! system and inode flags are the same there.
 
 mod error;
 mod scratch_directory;
@@ -14,7 +14,7 @@ mod cancellation {
 
     use super::error::ProbeError;
 
-    /// Handle to cancel a probe; clones share one flag.
+    /// Handle to cancel a probe; all clones share one cancel flag.
     #[derive(Clone, Debug, Default)]
     pub struct CancelHandle {
         cancel: Arc<AtomicBool>,
@@ -32,7 +32,6 @@ mod cancellation {
     }
 
     impl From<Arc<AtomicBool>> for CancelHandle {
-        /// Shares a flag that other code sets, such as a signal handler.
         fn from(cancel: Arc<AtomicBool>) -> Self {
             Self { cancel }
         }
@@ -40,7 +39,6 @@ mod cancellation {
 
     pub(super) enum StopReason {
         Cancelled,
-        /// The time or write limit is reached.
         BudgetExhausted,
         Failed(ProbeError),
     }
@@ -71,8 +69,8 @@ mod wal_methods {
         pub debug_io_direct: Option<String>,
     }
 
-    /// The methods as this server executes them, the default first; without a server, those of
-    /// PostgreSQL's defaults.
+    /// Returns the methods with which this server can make its WAL durable, the default first.
+    /// Unknown settings count as PostgreSQL's defaults.
     ///
     /// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
     /// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
@@ -84,8 +82,8 @@ mod wal_methods {
             && server.wal_level.is_some_and(WalLevel::is_minimal)
             && server.max_wal_senders == Some(0);
         if debug_direct {
-            // fsync with O_DIRECT has no row: the cost is that of fdatasync with O_DIRECT plus a
-            // journal commit.
+            // The list lacks fsync with O_DIRECT, because its cost is known: that of fdatasync with
+            // O_DIRECT plus a commit of the file system's journal.
             vec![
                 Method::FdatasyncDirect,
                 Method::OpenDatasyncDirect,
@@ -108,7 +106,7 @@ mod wal_methods {
         }
     }
 
-    /// The kernel's O_DSYNC: in rustix 1.1.6 the flag of this name is O_SYNC
+    /// The kernel's value of O_DSYNC. In rustix 1.1.6, `OFlags::DSYNC` has the value of O_SYNC
     /// (src/backend/linux_raw/fs/types.rs).
     const O_DSYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
@@ -179,7 +177,7 @@ mod wal_methods {
                 .unwrap();
                 rustix::fs::fcntl_getfl(&file).unwrap().bits() & OFlags::SYNC.bits()
             };
-            // O_SYNC is O_DSYNC and one more bit (linux/fcntl.h).
+            // O_SYNC is O_DSYNC and one more bit (include/uapi/asm-generic/fcntl.h).
             let [plain, data, all] =
                 [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
             assert_eq!(plain, 0);
@@ -192,21 +190,22 @@ mod wal_methods {
 }
 mod redo_log_config;
 mod pace {
-    //! Commits are paced because fsync writes the journal only if the modification time changed,
-    //! once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
+    //! The pause that precedes each paced commit. On ext4, fsync commits the journal only if the
+    //! modification time changed, at most once per timer tick (fs/ext4/fsync.c,
+    //! `inode_set_ctime_current`).
     //!
-    //! Back to back, many commits share a tick and fsync looks as cheap as fdatasync. On a server
-    //! with 100 commits/s every fsync writes the journal.
+    //! Without pauses, many commits share a tick and fsync looks as cheap as fdatasync. On a server
+    //! with 100 commits/s, every fsync commits the journal.
 
     use std::time::Duration;
 
     /// Pause before each commit: at least one tick of the slowest timer (100 Hz).
-    pub const PAUSE: Duration = Duration::from_millis(10);
+    pub const PAUSE_BEFORE_COMMIT: Duration = Duration::from_millis(10);
 }
 mod scratch_place;
 pub mod wear {
-    //! Wear by writing, as a share of an SSD's endurance. No fact has the rated endurance, so the
-    //! lowest rating on the market is assumed.
+    //! Estimates the share of an SSD's endurance that a probe uses up. No fact has the rated
+    //! endurance, so the estimate assumes the lowest rating on the market.
 
     use crate::facts::catalog::device::{self, Medium};
     use crate::facts::{FactSet, Subject};
@@ -217,8 +216,9 @@ pub mod wear {
     const MIN_WRITES_PER_DAY: f64 = 0.3;
     const WARRANTY_DAYS: f64 = 365.0 * 5.0;
 
-    /// Size of the smallest disk that wears by writing, unlike platters and memory; `None` if a
-    /// size is unknown or no disk wears.
+    /// Returns the size in bytes of the smallest disk among `leaves` that wears out by writing.
+    /// Hard disks and memory do not wear out; an unknown medium counts as wearing out. `None` if a
+    /// size is unknown or no disk wears out.
     pub fn smallest_flash_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
         let wears = |leaf: &&Subject| {
             facts
@@ -236,8 +236,8 @@ pub mod wear {
             .min()
     }
 
-    /// Wear if every byte reaches the disk once: `uses 0.023 % of the endurance of an SSD of 8
-    /// GiB`.
+    /// Formats the wear as `uses 0.023 % of the endurance of an SSD of 8 GiB`. The calculation
+    /// assumes that every byte reaches the disk once.
     pub fn wear_text(bytes: u64, disk_bytes: u64) -> String {
         let percent =
             100.0 * bytes as f64 / (disk_bytes as f64 * MIN_WRITES_PER_DAY * WARRANTY_DAYS);
@@ -271,8 +271,9 @@ pub mod wear {
 }
 mod request;
 mod schedule {
-    //! Order and number of commits. Methods have a new random order in every round, so that none
-    //! always follows the same other. The order is seeded, so that a run can be repeated.
+    //! Chooses the order of the methods in a round and the number of commits. Every round has a new
+    //! random order, so that no method always follows the same one. The order is seeded, so that a
+    //! run can be repeated.
 
     /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
     #[derive(Clone, Debug)]
@@ -290,7 +291,6 @@ mod schedule {
             z ^ (z >> 31)
         }
 
-        /// The numbers below `n` in random order (Fisher-Yates).
         pub fn permutation(&mut self, n: usize) -> Vec<usize> {
             let mut order: Vec<usize> = (0..n).collect();
             for i in (1..n).rev() {

@@ -1,4 +1,4 @@
-//! Records and statistics of trials, which measure candidate file systems side by side; no I/O.
+//! Records and statistics of trials, which measure candidate file systems on the same disk; no I/O.
 //!
 //! A *cell* is one candidate in one *block*. A block runs all candidates in random order on the
 //! same extent, each with a new file system.
@@ -7,17 +7,18 @@
 //! extent is measured too.
 
 mod interim_analysis {
-    //! A trial declares its interim analyses before the first block, so that repeated looks at the
-    //! figures do not raise the error probability.
+    //! The interim analyses of a trial. They are declared before the first block, so that repeated
+    //! looks at the figures do not raise the error probability.
 
-    /// Error probability of a whole trial.
+    /// Error probability of a trial, over all its analyses.
     pub const ALPHA: f64 = 0.05;
 
     /// Numbers of complete blocks at which a trial is analysed, each about a quarter larger than
-    /// the one before. The first is the smallest that gives an interval of this level.
+    /// the one before. The first is the smallest with which [`ALPHA_PER_ANALYSIS`] gives an
+    /// interval.
     ///
-    /// The numbers are fixed in advance: a trial that stops at the first difference finds one by
-    /// chance sooner or later.
+    /// The numbers are fixed in advance, because a trial that stops at the first difference finds
+    /// one by chance sooner or later.
     pub const INTERIM_BLOCKS: [usize; 13] = [10, 12, 15, 18, 22, 27, 33, 40, 50, 62, 78, 98, 124];
 
     /// Error probability of one analysis, the final one included: equal shares of [`ALPHA`]
@@ -25,33 +26,32 @@ mod interim_analysis {
     /// trial together hold with 95 % confidence.
     pub const ALPHA_PER_ANALYSIS: f64 = ALPHA / (INTERIM_BLOCKS.len() + 1) as f64;
 
-    /// Most blocks of a trial.
-    pub const LAST_BLOCK: usize = 124;
+    pub const MAX_TRIAL_BLOCKS: usize = 124;
 
-    /// The ending decides whether blocks after the last interim analysis count.
+    /// State of a trial: running, or the reason for its end. The reason decides whether blocks
+    /// after the last interim analysis count.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Ending {
+    pub enum TrialEnding {
         Running,
         Settled,
-        /// The time limit was reached. The limit is declared in advance, so the end is a further
-        /// analysis.
+        /// The time limit was reached. The limit is declared in advance, so all blocks until then
+        /// are analysed once more.
         Budget,
         /// The user may have stopped the trial because of the figures, so only interim analyses
         /// count.
         Stopped,
     }
 
-    /// Numbers of blocks to analyse, in ascending order, when `blocks` are complete.
-    pub fn interim_blocks(blocks: usize, ending: Ending) -> Vec<usize> {
+    pub fn analysed_block_counts(blocks: usize, ending: TrialEnding) -> Vec<usize> {
         let mut looks: Vec<usize> = INTERIM_BLOCKS
             .into_iter()
             .filter(|look| *look <= blocks)
             .collect();
         match ending {
-            Ending::Running | Ending::Settled | Ending::Stopped => {}
-            Ending::Budget => {
-                let end = blocks.min(LAST_BLOCK);
+            TrialEnding::Running | TrialEnding::Settled | TrialEnding::Stopped => {}
+            TrialEnding::Budget => {
+                let end = blocks.min(MAX_TRIAL_BLOCKS);
                 if looks.last() != Some(&end) {
                     looks.push(end);
                 }
@@ -65,14 +65,17 @@ mod interim_analysis {
         use super::*;
 
         #[test]
-        fn only_a_declared_end_is_a_look_of_its_own() {
-            assert_eq!(interim_blocks(13, Ending::Running), [10, 12]);
-            assert_eq!(interim_blocks(13, Ending::Stopped), [10, 12]);
-            assert_eq!(interim_blocks(13, Ending::Budget), [10, 12, 13]);
-            assert_eq!(interim_blocks(12, Ending::Budget), [10, 12]);
-            assert_eq!(interim_blocks(4, Ending::Budget), [4]);
-            assert_eq!(interim_blocks(1_000_000, Ending::Budget), INTERIM_BLOCKS);
-            assert_eq!(INTERIM_BLOCKS.last(), Some(&LAST_BLOCK));
+        fn blocks_after_the_last_interim_analysis_count_only_at_the_time_limit() {
+            assert_eq!(analysed_block_counts(13, TrialEnding::Running), [10, 12]);
+            assert_eq!(analysed_block_counts(13, TrialEnding::Stopped), [10, 12]);
+            assert_eq!(analysed_block_counts(13, TrialEnding::Budget), [10, 12, 13]);
+            assert_eq!(analysed_block_counts(12, TrialEnding::Budget), [10, 12]);
+            assert_eq!(analysed_block_counts(4, TrialEnding::Budget), [4]);
+            assert_eq!(
+                analysed_block_counts(1_000_000, TrialEnding::Budget),
+                INTERIM_BLOCKS
+            );
+            assert_eq!(INTERIM_BLOCKS.last(), Some(&MAX_TRIAL_BLOCKS));
             assert!(INTERIM_BLOCKS.is_sorted());
         }
     }
@@ -84,33 +87,34 @@ mod load;
 mod record;
 mod signed_ranks;
 mod loop_fidelity {
-    //! Estimates how far figures on a loop file apply to the disk, from the host's file system
-    //! measured in every block.
+    //! Estimates how far figures on a loop file apply to the disk, by a comparison of the loop
+    //! device with its file in every block.
     //!
     //! A flush of a loop device is an fsync of its file. The host's journal is therefore part of
-    //! every sample and draws all ratios towards 1.
+    //! every sample and draws the ratios between candidates towards 1.
 
     use super::comparison::log_ratio_interval;
-    use super::interim_analysis::LAST_BLOCK;
+    use super::interim_analysis::MAX_TRIAL_BLOCKS;
     use super::record::{CellTarget, ExtentKind, TrialRecord};
 
     /// Ratio of the loop device's latency to that of the host's file, above which figures are only
     /// an indication.
     const MAX_LATENCY_RATIO: f64 = 1.3;
 
-    /// Reliability of figures on a loop file. Each number is the latency of the loop device as a
-    /// multiple of the latency of the file.
+    /// Reliability of figures on a loop file. Each number is the ratio of the loop device's latency
+    /// to that of the file.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum LoopFidelity {
-        /// Nothing lies between the file systems and the disk.
+        /// The trial ran on a disk, without a loop device.
         NotNeeded,
         Unknown,
-        /// The loop device is as fast as the file: the whole interval is within a factor of 1.3.
+        /// The loop device is as fast as the file: the interval contains 1 and stays within a
+        /// factor of 1.3.
         Faithful,
-        /// The figures scatter too much; the numbers are the ends of the interval.
+        /// The figures scatter too much to decide; the numbers are the ends of the interval.
         Unsettled(f64, f64),
-        /// The loop device is slower or faster than the file: the order holds, but ratios are
-        /// nearer to 1 than on the disk.
+        /// The loop device is slower or faster than the file: the order of the candidates holds,
+        /// but their ratios are nearer to 1 than on the disk.
         OrderOnly(f64),
         /// The loop device is slower or faster by a factor above 1.3: figures are only an
         /// indication.
@@ -137,7 +141,7 @@ mod loop_fidelity {
             let ratios: Vec<f64> = pairs
                 .map(|(floor, host)| (host.commits_per_second() / floor.commits_per_second()).ln())
                 .filter(|ratio| ratio.is_finite())
-                .take(LAST_BLOCK)
+                .take(MAX_TRIAL_BLOCKS)
                 .collect();
             let most = MAX_LATENCY_RATIO.ln();
             match log_ratio_interval(&ratios) {
@@ -153,8 +157,9 @@ mod loop_fidelity {
             }
         }
 
-        /// Rate on the bare extent in the best tenth of blocks, divided by the rate in the worst
-        /// tenth; `None` without blocks.
+        /// Measures how steady the disk is: the ratio of the 90th to the 10th percentile of the
+        /// commit rate on the bare extent, over all blocks. `None` without blocks, or if the 10th
+        /// percentile is 0.
         pub fn bare_extent_spread(&self) -> Option<f64> {
             let mut rates: Vec<f64> = self
                 .samples_by_block(CellTarget::Floor, 0)
@@ -173,10 +178,10 @@ mod loop_fidelity {
     mod tests {
         use super::*;
         use crate::trial::Candidate;
-        use crate::trial::fixtures::{sample_record, with_floor_rate};
+        use crate::trial::fixtures::{sample_record, with_bare_extent_rate};
 
-        fn record_with_floor(times: impl Fn(usize) -> f64) -> TrialRecord {
-            with_floor_rate(
+        fn record_with_bare_extent_rate(times: impl Fn(usize) -> f64) -> TrialRecord {
+            with_bare_extent_rate(
                 sample_record(
                     &[
                         (Candidate::Ext4, 4_000.0, None),
@@ -191,16 +196,17 @@ mod loop_fidelity {
         #[test]
         fn figures_are_certified_only_where_the_blocks_show_it() {
             assert_eq!(
-                record_with_floor(|_| 1.0).loop_fidelity(),
+                record_with_bare_extent_rate(|_| 1.0).loop_fidelity(),
                 LoopFidelity::Faithful
             );
             assert!(
-                matches!(record_with_floor(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
+                matches!(record_with_bare_extent_rate(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
             );
             assert!(
-                matches!(record_with_floor(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
+                matches!(record_with_bare_extent_rate(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
             );
-            let scattered = record_with_floor(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
+            let scattered =
+                record_with_bare_extent_rate(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
             assert!(
                 matches!(scattered.loop_fidelity(), LoopFidelity::Unsettled(low, high) if low < 0.8 && high > 1.3)
             );
@@ -210,25 +216,25 @@ mod loop_fidelity {
 mod method_comparison;
 mod load_result {
     use super::comparison::{PairwiseComparison, TrialOutcome};
-    use super::interim_analysis::{Ending, LAST_BLOCK};
+    use super::interim_analysis::{MAX_TRIAL_BLOCKS, TrialEnding};
     use super::load::TrialLoad;
     use super::record::TrialRecord;
 
-    /// Longest remaining time that is announced, in seconds; a disk that needs longer is too
-    /// unsteady for a trial.
+    /// Longest estimate of the remaining time, in seconds, that is shown to the user. A longer
+    /// estimate means that the disk is too unsteady for a trial.
     pub const MAX_WAIT_SECONDS: f64 = 86_400.0;
 
     #[derive(Clone, Debug)]
     pub struct LoadResult {
         pub index: usize,
         pub load: TrialLoad,
-        /// Numbers of the ranked candidates in the record, in the order that `comparison` uses.
+        /// Indices of the ranked candidates in the record; `comparison` numbers candidates by their
+        /// position in this list.
         pub ranked: Vec<usize>,
         pub comparison: PairwiseComparison,
     }
 
     impl LoadResult {
-        /// Converts places in `ranked` to numbers in the record.
         pub fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
             places
                 .iter()
@@ -238,7 +244,8 @@ mod load_result {
     }
 
     impl TrialRecord {
-        /// Empty unless the reference and at least one other candidate are ranked.
+        /// Compares the ranked candidates under each load. Empty unless the reference and at least
+        /// one other candidate are ranked.
         pub fn load_results(&self) -> Vec<LoadResult> {
             let ranked = self.ranked_candidates();
             if ranked.first() != Some(&0) || ranked.len() < 2 {
@@ -259,8 +266,8 @@ mod load_result {
             self.loads.iter().enumerate().map(of).collect()
         }
 
-        /// True if further blocks cannot change the result of a deciding load, or if the trial has
-        /// its last block.
+        /// True after the largest number of blocks, or if no deciding load and no comparison of
+        /// methods needs more blocks. False before the first block.
         pub fn is_settled(&self) -> bool {
             let results = self.load_results();
             let open = |result: &LoadResult| {
@@ -275,7 +282,7 @@ mod load_result {
             };
             // A trial with too few ranked candidates is settled too, because a candidate that
             // failed once stays unranked.
-            self.blocks.len() >= LAST_BLOCK
+            self.blocks.len() >= MAX_TRIAL_BLOCKS
                 || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
         }
 
@@ -294,7 +301,8 @@ mod load_result {
             Some(blocks.saturating_sub(done) as f64 * each)
         }
 
-        /// The candidate that alone may be best under every deciding load, if there is one.
+        /// Returns the index of the candidate that is best under every deciding load, if there is
+        /// one.
         pub fn winner(&self) -> Option<usize> {
             let deciding = self
                 .load_results()
@@ -318,8 +326,7 @@ mod load_result {
                 .then_some(first)
         }
 
-        /// `seconds` is the duration of the trial.
-        pub fn set_ending(&mut self, ending: Ending, seconds: f64) {
+        pub fn set_ending(&mut self, ending: TrialEnding, seconds: f64) {
             self.ending = ending;
             self.seconds = seconds;
         }
@@ -336,7 +343,8 @@ mod render {
     const INDENT: usize = 2;
 
     impl TrialView {
-        /// Renders text for a terminal; a load that does not decide has a sentence but no table.
+        /// Formats the trial for a terminal. A load that does not decide gets a sentence but no
+        /// table.
         pub fn text(&self) -> String {
             let mut lines = self.header.clone();
             for part in self.loads.iter().filter(|part| part.is_deciding) {
@@ -397,8 +405,6 @@ mod render {
         }
     }
 
-    /// Loads that do not decide have one line per sentence; loads with equal sentences share a
-    /// line.
     fn nondeciding_load_lines(loads: &[LoadTable]) -> Vec<String> {
         let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
         for part in loads.iter().filter(|part| !part.is_deciding) {
@@ -477,7 +483,7 @@ pub use comparison::{
     EQUIVALENCE_MARGIN, PairedFigures, PairwiseComparison, RankCuts, TrialOutcome,
 };
 pub use forest_plot::{CandidateStanding, ForestPlotRow};
-pub use interim_analysis::{Ending, INTERIM_BLOCKS};
+pub use interim_analysis::{INTERIM_BLOCKS, TrialEnding};
 pub(crate) use load::SEGMENT_BYTES;
 pub use load::{CommitShape, LoadPreset, TrialLoad};
 pub use load_result::{LoadResult, MAX_WAIT_SECONDS};
@@ -491,12 +497,10 @@ pub use view::{LoadTable, NOT_RANKED, TableCell, percent_interval, summary_text,
 
 #[cfg(any(test, feature = "testing"))]
 pub mod fixtures {
-    //! Records of trials for tests.
-
     #![allow(clippy::indexing_slicing, reason = "for tests")]
 
     use super::candidate::Candidate;
-    use super::interim_analysis::Ending;
+    use super::interim_analysis::TrialEnding;
     use super::load::{LoadPreset, TrialLoad};
     use super::record::{
         CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
@@ -516,8 +520,8 @@ pub mod fixtures {
         }
     }
 
-    /// Each candidate comes with its rate and flushes; rates deviate by up to 2 % in a fixed
-    /// pattern.
+    /// Makes a record from the commit rate and the flush count of each candidate. Rates deviate by
+    /// up to 2 % in a fixed pattern.
     pub fn sample_record(
         candidates: &[(Candidate, f64, Option<u64>)],
         blocks: usize,
@@ -568,7 +572,7 @@ pub mod fixtures {
             trial: FORMAT_VERSION,
             walwise: "0.1.0".to_owned(),
             started: "2026-11-25T08:00:00Z".to_owned(),
-            ending: Ending::Budget,
+            ending: TrialEnding::Budget,
             seconds: 600.0,
             budget: 600.0,
             seed: 7,
@@ -585,8 +589,11 @@ pub mod fixtures {
         }
     }
 
-    /// Multiplies the rate of the bare extent in block `n` by `times(n)`.
-    pub fn with_floor_rate(mut record: TrialRecord, times: impl Fn(usize) -> f64) -> TrialRecord {
+    /// Multiplies the commit rate on the bare extent in block `n` by `times(n)`.
+    pub fn with_bare_extent_rate(
+        mut record: TrialRecord,
+        times: impl Fn(usize) -> f64,
+    ) -> TrialRecord {
         for (nth, block) in record.blocks.iter_mut().enumerate() {
             for cell in block
                 .cells

@@ -1,16 +1,16 @@
 //! The runner of a trial makes, mounts and measures file systems on its own loop file, or on a disk
-//! that the user named by serial number. [`crate::trial`] plans the measurements and judges the
+//! that the user named by serial number. [`crate::trial`] defines the loads and compares the
 //! results.
 //!
-//! Two children do the work. The first makes a mount and a process namespace. The second is the
-//! first process in the namespace; everything in the namespace ends with it.
+//! Two child processes do the work. The first creates a mount namespace and a PID namespace. The
+//! second is process 1 of the PID namespace; everything in the namespace ends with it.
 //!
-//! A loop file has no name, and at the end the kernel removes the file's mounts and device. A disk
-//! is cleared before that, within a time limit.
+//! A loop file has no name, and at the end the kernel removes the file with its mounts and device.
+//! A disk is cleared before the children end, within a time limit.
 
 mod free_space {
-    //! Space of a trial: a fifth of the host's file system and 5 GiB stay free, whatever is
-    //! requested.
+    //! The space that a loop file leaves on the host's file system: a fifth of it, and at least 5
+    //! GiB, stay free, whatever size the user requests.
 
     use rustix::fs::StatVfs;
 
@@ -23,7 +23,6 @@ mod free_space {
     pub struct FreeSpace {
         /// Bytes available to unprivileged users.
         pub free: u64,
-        /// Size of the file system.
         pub total: u64,
     }
 
@@ -36,8 +35,8 @@ mod free_space {
             }
         }
 
-        /// True if a loop file with an extent of `bytes` bytes, and with its tail, leaves enough
-        /// free space.
+        /// True if a loop file leaves enough space free. `bytes` is the size of the extent, without
+        /// the tail of the loop file.
         pub fn leaves_enough_space(self, bytes: u64) -> bool {
             let left = self.free.checked_sub(bytes + TAIL_BYTES);
             left.is_some_and(|left| {
@@ -49,7 +48,6 @@ mod free_space {
             })
         }
 
-        /// True if less than a fifth of the file system, or less than 5 GiB, is free.
         pub fn is_below_reserve(self) -> bool {
             self.free < MIN_FREE_BYTES || self.free < self.total / 5
         }
@@ -95,7 +93,7 @@ mod zeros {
 
     const WRITE_BYTES: usize = 1 << 20;
 
-    /// The caller has to flush.
+    /// Writes zeros to a part of a file or device. The caller must flush them.
     pub fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
         let piece = vec![0u8; WRITE_BYTES];
         let mut at = part.start;
@@ -122,11 +120,9 @@ mod messages {
     use crate::subprocess::Bytes;
     use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
 
-    /// Parameters for the preparation of the extent.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct TrialJob {
         pub place: TrialPlace,
-        /// Bytes of the extent.
         pub bytes: u64,
         pub seed: u64,
         /// Kernel names of the disks below the extent.
@@ -140,18 +136,16 @@ mod messages {
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct MeasureRequest {
-        /// The reference is first.
+        /// Candidates of the trial; the reference is first.
         pub candidates: Vec<CandidateRecord>,
         pub loads: Vec<TrialLoad>,
-        /// Seconds of each load in a cell.
+        /// Duration of each load for one candidate in one block, in seconds.
         pub load_seconds: f64,
     }
 
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum TrialPlace {
-        /// A loop file in this directory.
         Directory(Bytes),
-        /// The beginning of this disk.
         Disk(EraseTarget),
     }
 
@@ -163,30 +157,28 @@ mod messages {
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub enum TrialEvent {
-        /// Bytes of the loop file written, or of the disk read.
+        /// Bytes of the loop file written so far, or bytes of the disk read so far.
         Prepared(u64),
         /// The extent exists, on the device with this path; the parent may send candidates.
         Ready(String),
         Cell {
-            /// Number in the block, from 1.
+            /// Position of the cell in its block, from 1.
             nth: usize,
-            /// Bytes written in the block before this cell.
+            /// Bytes written by earlier cells of the block.
             written: u64,
         },
         Block(TrialBlock),
-        /// The trial cannot go on; the text is a sentence.
+        /// The trial cannot continue; the text is the reason.
         Failed(String),
-        /// Bytes of the disk that are zero again.
+        /// Bytes of the disk cleared so far.
         Clearing(u64),
-        /// The disk is as free as before the trial.
+        /// The disk is cleared of all data of the trial.
         Cleared,
     }
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub enum TrialRequest {
-        /// Make the loop file, or lock the disk.
         Prepare(TrialJob),
-        /// Clear what an earlier trial left on this disk.
         Clear(EraseTarget),
         /// Measure block after block until the channel closes.
         Measure(MeasureRequest),
@@ -198,8 +190,8 @@ mod loop_file;
 mod mounted_candidate;
 mod timing;
 mod file_load {
-    //! Files created, written and flushed one after the other, as by fs_mark: the load shows the
-    //! cost of new names in a journal.
+    //! Creates, writes and flushes files one after the other, as fs_mark does, to measure the cost
+    //! of journalling new names.
 
     use std::fs;
     use std::path::Path;
@@ -208,15 +200,13 @@ mod file_load {
     use rustix::fs::{Mode, OFlags};
     use rustix::io::Errno;
 
-    use super::timing::{LoadContext, run_sessions};
+    use super::timing::{LoadContext, run_clients};
     use crate::trial::Sample;
 
     const FILE_BYTES: usize = 16 << 10;
 
-    /// Directories per client.
-    const DIRECTORIES: u64 = 16;
+    const DIRECTORIES_PER_CLIENT: u64 = 16;
 
-    /// Creates files from all clients for the time of the load, then removes them.
     pub fn run_file_load(
         clients: u32,
         log: &Path,
@@ -225,15 +215,15 @@ mod file_load {
         let top = log.join("files");
         let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
         for client in 0..clients {
-            for directory in 0..DIRECTORIES {
+            for directory in 0..DIRECTORIES_PER_CLIENT {
                 fs::create_dir_all(place(client, directory))
                     .map_err(|e| format!("creating a directory failed: {e}"))?;
             }
         }
         let failed = Mutex::new(None);
         let bytes = means.pages.bytes(FILE_BYTES);
-        let sample = run_sessions(clients, means, &|| None, &|client, nth| {
-            let path = place(client, nth % DIRECTORIES).join(nth.to_string());
+        let sample = run_clients(clients, means, &|| None, &|client, nth| {
+            let path = place(client, nth % DIRECTORIES_PER_CLIENT).join(nth.to_string());
             let made = create_flushed_file(&path, bytes);
             if let Err(errno) = made {
                 failed
@@ -261,23 +251,23 @@ mod file_load {
 }
 mod load;
 mod quiesce {
-    //! Waits until a new file system is quiet, because writes that follow mkfs and mount do not
-    //! belong to the load.
+    //! Waits until a new file system causes no more I/O, because writes that follow mkfs and mount
+    //! do not belong to the load.
 
     use std::time::{Duration, Instant};
 
     use crate::probes::DiskCounterReader;
 
-    /// Time without a write that counts as quiet.
-    const QUIET: Duration = Duration::from_millis(150);
+    const QUIET_TIME: Duration = Duration::from_millis(150);
 
     const MAX_WAIT: Duration = Duration::from_secs(3);
 
-    /// The wait ends after [`MAX_WAIT`] at the latest.
+    /// Returns once the counters of `device` have not changed for [`QUIET_TIME`], after
+    /// [`MAX_WAIT`] at the latest.
     pub fn wait_until_quiet(device: &DiskCounterReader) {
         let begun = Instant::now();
         let (mut since, mut before) = (begun, device.read());
-        while since.elapsed() < QUIET && begun.elapsed() < MAX_WAIT {
+        while since.elapsed() < QUIET_TIME && begun.elapsed() < MAX_WAIT {
             std::thread::sleep(Duration::from_millis(25));
             let now = device.read();
             if now != before {
@@ -287,15 +277,15 @@ mod quiesce {
     }
 }
 mod shutdown {
-    //! The end of the child when its parents are gone or the time is up: immediately, or after
-    //! clearing a disk, within a time limit.
+    //! Ends the child when its parents are gone or the time is up. A disk is cleared first, within
+    //! a time limit.
 
     use std::process::exit;
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::Duration;
 
     /// Longest time that the current step may take, such as an mkfs or an unmount.
-    const MAX_STEP: Duration = Duration::from_secs(90);
+    const MAX_STEP_TIME: Duration = Duration::from_secs(90);
 
     /// Rate in bytes per second below which clearing gives up, as on a failing disk.
     const MIN_CLEAR_RATE: u64 = 16 << 20;
@@ -307,20 +297,19 @@ mod shutdown {
         clearing: Option<Duration>,
     }
 
-    /// The end of a trial, shared by the threads that may start it.
     #[derive(Clone, Default)]
     pub struct Shutdown(Arc<Mutex<ShutdownState>>);
 
     impl Shutdown {
-        /// Requires that `bytes` bytes of a disk are cleared at the end, which may have to wait
-        /// `load_seconds` for running loads. Returns false if the trial is over: then nothing may
-        /// be written.
+        /// Requires that `bytes` bytes of a disk are cleared at the end. Running loads may delay
+        /// the clearing by `load_seconds`. Returns false if the trial is over: then nothing may be
+        /// written.
         pub fn require_clear_at_end(&self, bytes: u64, load_seconds: f64) -> bool {
             let mut duties = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let loads = Duration::from_secs_f64(load_seconds.clamp(0.0, 86_400.0));
             // The factor is 2 because zeros are written and read back.
             duties.clearing =
-                Some(MAX_STEP + loads + Duration::from_secs(2 * bytes / MIN_CLEAR_RATE));
+                Some(MAX_STEP_TIME + loads + Duration::from_secs(2 * bytes / MIN_CLEAR_RATE));
             !duties.is_over
         }
 
@@ -331,14 +320,13 @@ mod shutdown {
                 .is_over
         }
 
-        /// Ends the process at once, or after the time for clearing a disk.
         pub fn exit_process(&self) {
             let longest = {
                 let mut duties = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 duties.is_over = true;
                 match duties.clearing {
-                    // Exiting is safe: every write begins under this lock, so none can start any
-                    // more.
+                    // Exiting is safe: a disk is written only after `require_clear_at_end`, under
+                    // the same lock.
                     None => exit(0),
                     Some(longest) => longest,
                 }
@@ -353,7 +341,7 @@ mod shutdown {
         use super::*;
 
         #[test]
-        fn what_is_over_begins_nothing_and_what_must_clear_has_time_for_it() {
+        fn a_finished_trial_starts_nothing_and_clearing_gets_time() {
             let end = Shutdown::default();
             assert!(!end.is_over() && end.require_clear_at_end(2 << 30, 1.0));
             let longest = end.0.lock().unwrap().clearing.unwrap();
@@ -368,9 +356,6 @@ mod shutdown {
 }
 mod child;
 mod parent {
-    //! The parent side of a trial: the intermediate child, which makes the namespaces, and the
-    //! handle of a running trial.
-
     use std::io;
     use std::time::Duration;
 
@@ -381,14 +366,12 @@ mod parent {
     use super::messages::{MeasureRequest, TrialEvent, TrialJob, TrialRequest};
     use crate::subprocess::{Channel, RecvError, Role, Subprocess};
 
-    /// Time that the kernel may take to end all processes.
     const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// Longest silence of a trial on a disk at its end; an mkfs may take a minute.
+    /// Longest time without a message from the children while they clear a disk at the end. They
+    /// may first have to wait a minute for an mkfs.
     const DISK_EXIT_TIMEOUT: Duration = Duration::from_secs(120);
 
-    /// Runs as the intermediate child: makes the namespaces, starts the first process in them, and
-    /// ends after it.
     pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<()> {
         enter_namespaces()
             .and_then(|()| inside.run_nested())
@@ -404,14 +387,15 @@ mod parent {
 
     fn enter_namespaces() -> io::Result<()> {
         unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
-        // Mounts made here stay invisible outside. Unmounts outside must take effect here too, or
-        // the file system would stay in use for the whole trial (mount_namespaces(7)).
+        // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect
+        // here, so that no unmounted file system stays in use until the trial ends
+        // (mount_namespaces(7)).
         let none: Option<&str> = None;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)?;
         std::env::set_current_dir("/")
     }
 
-    /// Dropping the handle removes everything that the trial made.
+    /// Dropping the handle ends the children; a disk is cleared first.
     pub struct TrialHandle {
         child: Option<Subprocess>,
         clears: bool,
@@ -419,12 +403,10 @@ mod parent {
     }
 
     impl TrialHandle {
-        /// Starts the children, which make the loop file or lock the disk.
         pub fn start_preparation(job: &TrialJob) -> io::Result<Self> {
             Self::spawn(&TrialRequest::Prepare(job.clone()), job.place.is_disk())
         }
 
-        /// Starts the children to clear what an earlier trial left on a disk.
         pub fn start_disk_clear(disk: &EraseTarget) -> io::Result<Self> {
             Self::spawn(&TrialRequest::Clear(disk.clone()), true)
         }
@@ -449,8 +431,8 @@ mod parent {
 
         /// Next event; `Ok(None)` on timeout, an error if the children are gone.
         pub fn recv(&mut self, timeout: Duration) -> Result<Option<TrialEvent>, &'static str> {
-            const GONE: &str = "the measuring process ended unexpectedly";
-            let child = self.child.as_mut().ok_or(GONE)?;
+            const GONE_ERROR: &str = "the measuring process ended unexpectedly";
+            let child = self.child.as_mut().ok_or(GONE_ERROR)?;
             match child.channel.recv(Some(timeout)) {
                 Ok(news) => {
                     self.cleared |= news == TrialEvent::Cleared;
@@ -458,9 +440,9 @@ mod parent {
                 }
                 // If the first child is killed early, the second may live on and keep the channel
                 // open.
-                Err(RecvError::Timeout) if child.has_exited() => Err(GONE),
+                Err(RecvError::Timeout) if child.has_exited() => Err(GONE_ERROR),
                 Err(RecvError::Timeout) => Ok(None),
-                Err(RecvError::Closed) => Err(GONE),
+                Err(RecvError::Closed) => Err(GONE_ERROR),
             }
         }
 
@@ -500,5 +482,6 @@ pub use messages::{MeasureRequest, TrialEvent, TrialJob, TrialPlace};
 pub use mounted_candidate::{mkfs_program, program_version};
 pub use parent::{TrialHandle, run_intermediate_child};
 
-/// Size of the part after the extent in the loop file, which measures the host's own file system.
+/// Size of the tail of the loop file, after the extent. Commits to the tail measure the host's file
+/// system.
 pub const TAIL_BYTES: u64 = crate::trial::SEGMENT_BYTES;

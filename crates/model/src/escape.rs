@@ -1,9 +1,10 @@
 //! Names and values of a machine, quoted or escaped for a shell, udev, fstab, a MySQL option file
 //! or a comment.
 //!
-//! Input is display-safe text of facts; output stands for the original name. A name that cannot be
-//! displayed is refused, because nobody could see what they paste. Command lines for people are of
-//! type [`Command`], in which only literal text of the source code stays unquoted.
+//! The input is display-safe text of facts, and the output denotes the original name. A name that
+//! cannot be displayed is refused, because nobody could see what they paste. Command lines for
+//! people are of type [`ShellCommand`], in which only text of the source code or of a rule stays
+//! unquoted.
 
 pub mod comment {
     //! Comments from a `#` to the end of the line, in shell scripts, configuration files and rules.
@@ -13,8 +14,8 @@ pub mod comment {
 
     use crate::text::is_display_unsafe;
 
-    /// Makes text safe after a `#`: line ends, and characters that change a terminal's display,
-    /// become `?`.
+    /// Replaces line ends, and characters that change a terminal's display, by `?`. The result is
+    /// safe after a `#`.
     pub fn escape_comment_line(text: &str) -> String {
         text.chars()
             .map(|c| if is_display_unsafe(c) { '?' } else { c })
@@ -42,7 +43,6 @@ pub mod comment {
             #[test]
             fn a_comment_stays_one(told in prop::collection::vec(prop_oneof![any::<String>(), "[\n\r\u{85}\u{2028}a #\\\\]{0,6}"], 0..4)) {
                 let text = comment_lines(&told);
-                // Every character that some program reads as the end of a line.
                 let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
                 let shown: Vec<&str> = text.split_terminator(ends).collect();
                 prop_assert_eq!(shown.len(), told.len());
@@ -62,7 +62,7 @@ pub mod fstab {
 
     use crate::text::is_display_unsafe;
 
-    /// Encodes bytes as a field; `None` for empty input, because fstab has no empty fields.
+    /// Encodes bytes as a field; `None` for an empty slice, because fstab has no empty fields.
     pub fn encode_fstab_field(raw: &[u8]) -> Option<String> {
         if raw.is_empty() {
             return None;
@@ -75,7 +75,7 @@ pub mod fstab {
         };
         for chunk in raw.utf8_chunks() {
             for c in chunk.valid().chars() {
-                // A leading # would make the line a comment.
+                // A `#` is escaped at the beginning, where it would make the line a comment.
                 let hash = c == '#' && out.is_empty();
                 if c == '\\' || hash || c.is_whitespace() || is_display_unsafe(c) {
                     octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -88,8 +88,8 @@ pub mod fstab {
         Some(out)
     }
 
-    /// Decodes a field of fstab or of a mount table: a backslash and three octal digits stand for
-    /// one byte. All other bytes stay.
+    /// Decodes a field of fstab or of a mount table: a backslash and three octal digits, at most
+    /// `\377`, stand for one byte. All other bytes stay.
     pub fn decode_fstab_field(mut word: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(word.len());
         while let [first, rest @ ..] = word {
@@ -118,8 +118,6 @@ pub mod fstab {
         use super::*;
 
         proptest! {
-            /// Like [`decode_field`], libmount decodes any three octal digits after a backslash
-            /// (util-linux, lib/mangle.c).
             #[test]
             fn a_field_is_read_back_as_it_was(
                 raw in prop_oneof![any::<Vec<u8>>(), "[ \t\n\\\\#0-7a-é\u{2028}]{1,8}".prop_map(String::into_bytes)],
@@ -143,7 +141,6 @@ pub mod mysql {
 
     use super::comment;
 
-    /// Formats a value that follows `name = ` in an option file.
     pub fn mysql_option_value(value: &str) -> String {
         let value = comment::escape_comment_line(value);
         if !value.is_empty() && value.chars().all(is_plain) {
@@ -152,8 +149,8 @@ pub mod mysql {
         format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
     }
 
-    /// Formats a value for `SET`; `None` for text that is neither a number nor a plain word. The
-    /// suffixes K, M, G and T are multiplied out, because a statement does not accept them.
+    /// Formats a value for `SET`. Statements do not accept the suffixes K, M, G and T, so these are
+    /// multiplied out. `None` unless the value is a 64-bit number or a plain word.
     pub fn mysql_statement_literal(value: &str) -> Option<String> {
         if let Some(number) = parse_mysql_size(value) {
             return Some(number.to_string());
@@ -223,12 +220,12 @@ pub mod shell {
     //! Quoting of words for a POSIX shell.
     //!
     //! Quotes are added only where needed, so that plain names stay readable. A leading dash is not
-    //! checked here, but in [`super::Command`].
+    //! checked here, but in [`super::ShellCommand`].
 
     use super::decode_display_safe_name;
     use crate::text::{display_safe, is_display_unsafe};
 
-    /// Quotes the name behind a display-safe text as one word. `None` for a name that cannot be
+    /// Quotes the name that a display-safe text stands for. `None` for a name that cannot be
     /// displayed, because nobody can paste such a name.
     pub fn quote_shell_name(shown: &str) -> Option<String> {
         quote_shell_word(&decode_display_safe_name(shown)?)
@@ -244,8 +241,8 @@ pub mod shell {
         if !text.is_empty() && text.chars().all(plain) {
             return Some(text.to_owned());
         }
-        // Double quotes keep a name with single quotes readable, but a shell expands `$`,
-        // backquotes, backslashes and `!` inside double quotes.
+        // A name with single quotes is put in double quotes to keep it readable, but only if it has
+        // no character that a shell expands there: `$`, a backquote, a backslash or `!`.
         if text.contains('\'') && !text.contains(['"', '$', '`', '\\', '!']) {
             return Some(format!("\"{text}\""));
         }
@@ -253,7 +250,8 @@ pub mod shell {
     }
 
     /// Formats a program and its arguments, for people to read and to run again. An argument that
-    /// cannot be pasted is replaced by its quoted display form: another name, but harmless.
+    /// cannot be pasted is replaced by its quoted display form, which denotes another, harmless
+    /// name.
     pub fn command_line(program: &str, arguments: &[&str]) -> String {
         let shown = |word: &str| {
             quote_shell_word(word)
@@ -273,7 +271,6 @@ pub mod shell {
         use super::*;
         use crate::deadline::CommandInTime as _;
 
-        /// The words that /bin/sh parses, each terminated by a NUL.
         fn shell_parse(words: &[String]) -> Vec<u8> {
             let script = format!("printf '%s\\0' {}", words.join(" "));
             let shell = Command::new("/bin/sh")
@@ -362,8 +359,6 @@ pub mod udev {
         use super::*;
         use crate::text::display_safe;
 
-        /// Parses a quoted value like udev (udev-rules.c, parse_line); `None` if udev would find a
-        /// pattern, a substitution or an escape.
         fn parse_udev_value(quoted: &str) -> Option<&str> {
             let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
             (!inner.contains(['"', '\\', '*', '?', '[', '|', '$', '%', '{', '}', '\n']))
@@ -403,7 +398,7 @@ pub use command::ShellCommand;
 
 use crate::text::{decode_display_safe, is_display_unsafe};
 
-/// Decodes the name behind a display-safe text; `None` if the name is not UTF-8 or contains
+/// The name that a display-safe text stands for; `None` if the name is not UTF-8 or contains
 /// display-unsafe characters.
 fn decode_display_safe_name(shown: &str) -> Option<String> {
     String::from_utf8(decode_display_safe(shown))

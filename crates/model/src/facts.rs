@@ -21,13 +21,13 @@ mod value {
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(untagged)]
     pub enum Value {
-        /// True or false.
+        /// Serialised as `true` or `false`, displayed as `yes` or `no`.
         Bool(bool),
         /// A whole number: a count, or bytes.
         Whole(u64),
         /// A measured number: microseconds, or a ratio.
         Number(f64),
-        /// A word or a line.
+        /// Text of one line, such as a word or a path.
         Text(String),
         /// A version, including the part that a vendor appends.
         // A version that is read back from JSON stays text.
@@ -39,7 +39,6 @@ mod value {
     }
 
     impl Value {
-        /// The data type in words, for diagnostics.
         pub fn type_description(&self) -> &'static str {
             match self {
                 Self::Bool(_) => "true or false",
@@ -57,7 +56,7 @@ mod value {
             match &mut self {
                 Self::Text(text) => escape_in_place(text),
                 Self::List(words) => words.iter_mut().for_each(escape_in_place),
-                // A parsed version holds printable ASCII only.
+                // Nothing to escape; even a parsed version holds only printable ASCII.
                 Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
             }
             self
@@ -96,8 +95,6 @@ pub mod note;
 mod reading;
 mod subject;
 mod value_kind {
-    //! The kinds and units of fact values, and conversions to and from Rust types.
-
     use super::Value;
     use crate::version::Version;
 
@@ -111,12 +108,9 @@ mod value_kind {
         /// description of the fact gives the unit.
         Number,
         Text,
-        /// One word of a fixed list.
         Choice(&'static [&'static str]),
         Version,
-        /// A list of any words.
         List,
-        /// A list of words of a fixed list.
         Choices(&'static [&'static str]),
     }
 
@@ -125,7 +119,6 @@ mod value_kind {
             matches!(self, Self::List | Self::Choices(_))
         }
 
-        /// The words that a value may consist of; `None` if there is no fixed list.
         pub fn allowed_words(self) -> Option<&'static [&'static str]> {
             match self {
                 Self::Choice(words) | Self::Choices(words) => Some(words),
@@ -156,10 +149,9 @@ mod value_kind {
         }
     }
 
-    /// A Rust type that converts to and from a [`Value`].
     pub trait FactValue: Sized {
         fn into_value(self) -> Value;
-        /// `None` if the value has another data type.
+        /// Converts a value to the Rust type; `None` if the value has another data type.
         fn from_value(value: &Value) -> Option<Self>;
     }
 
@@ -190,22 +182,19 @@ mod choice {
     //! Facts whose value is one word of a fixed list, as enums. Code matches every variant, so the
     //! compiler reports each place that a new word affects.
     //!
-    //! Only [`Choice::from_word`] turns an outside word into a variant; an unlisted word becomes
-    //! `None`. Collectors translate the words of tools.
+    //! Only [`Choice::from_word`] converts text to a variant; an unlisted word becomes `None`.
+    //! Collectors first translate the words of tools.
 
     use super::{FactValue, Reading, Value, ValueKind};
 
     /// A closed set of words, declared by [`choice!`](crate::choice).
     pub trait Choice: Copy + Eq + 'static {
-        /// Every value, in declaration order.
         const ALL: &'static [Self];
-        /// The words of all values, in declaration order.
         const WORDS: &'static [&'static str];
 
-        /// The value's word in facts, rules and outputs.
         fn as_str(self) -> &'static str;
 
-        /// `None` for a word that is not listed.
+        /// The variant that the word stands for; `None` for an unlisted word.
         fn from_word(word: &str) -> Option<Self> {
             let mut known = Self::ALL.iter().zip(Self::WORDS);
             known
@@ -213,8 +202,8 @@ mod choice {
                 .map(|(value, _)| *value)
         }
 
-        /// Like [`Choice::from_word`], but the error lists the known words, as
-        /// [`Reading::and_then`] needs.
+        /// The variant that the word stands for. The error lists the known words;
+        /// [`Reading::and_then`] makes it the detail of a malformed reading.
         fn parse_word(word: &str) -> Result<Self, String> {
             Self::from_word(word).ok_or_else(|| unknown_word_error(word, Self::WORDS))
         }
@@ -224,7 +213,8 @@ mod choice {
         format!("`{word}` is not one of: {}", words.join(", "))
     }
 
-    /// Makes a reading malformed if its value contains a word that the choice does not list.
+    /// Makes a reading malformed if its value contains a word that the choice of `kind` does not
+    /// list.
     pub(super) fn validate_choice(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
         let Some(words) = kind.allowed_words() else {
             return reading;
@@ -298,7 +288,6 @@ mod choice {
         }
 
         impl $name {
-            /// The value's word in facts, rules and outputs.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$value => $word),+ }
             }
@@ -331,7 +320,7 @@ mod area {
     }
 
     impl ServerKind {
-        /// The product name, such as `PostgreSQL`.
+        /// The product's own spelling, such as `PostgreSQL`.
         pub fn name(self) -> &'static str {
             match self {
                 Self::Postgres => "PostgreSQL",
@@ -349,8 +338,8 @@ mod area {
             }
         }
 
-        /// The oldest release in the table of settings, as (major, minor). Earlier releases are
-        /// taken to have the same settings.
+        /// The oldest release in `rules/tables/servers.toml`, as major and minor number. Earlier
+        /// releases are assumed to have the settings of this one.
         pub fn oldest_listed_release(self) -> (u64, u64) {
             match self {
                 Self::Postgres => (9, 4),
@@ -368,8 +357,8 @@ mod area {
         }
     }
 
-    /// The area of a fact or setting, by its name; `None` for facts and settings outside database
-    /// servers.
+    /// Returns the server area of a fact or setting, by the word before the dot; `None` if that
+    /// word is not an area.
     pub fn area_of_name(name: &str) -> Option<ServerArea> {
         ServerArea::from_word(name.split_once('.')?.0)
     }
@@ -381,25 +370,25 @@ mod missing_fact {
 
     use super::{Reading, Remedy, Subject, UnknownReason, Value};
 
-    /// A missing fact that would settle a question.
+    /// A missing fact that would decide a rule or a verdict.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MissingFact {
-        /// The subject of the missing fact.
+        /// The host, device, mount or server that the fact is about.
         pub subject: Subject,
-        /// The fact's name.
+        /// The fact's name, such as `mount.fstype`.
         pub fact: String,
-        /// Why the fact is unknown.
+        /// The kind of reason why the fact is unknown.
         pub why: UnknownReason,
-        /// What happened when the fact was read; can be empty.
+        /// The failed attempt to read the fact, such as `reading /dev/sda`; can be empty.
         pub detail: String,
-        /// What would make the fact known.
+        /// A step that would make the fact known.
         #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
         pub remedy: Option<Remedy>,
     }
 
     impl MissingFact {
-        /// `None` for a known reading.
+        /// The missing fact for an unknown reading; `None` for a known one.
         pub fn from_reading(
             subject: &Subject,
             fact: &str,
@@ -448,7 +437,6 @@ mod fact_list {
             self.0.get(at).map(|fact| &fact.reading)
         }
 
-        /// Inserts a reading, replacing an earlier one.
         pub fn insert(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
             self.insert_fact(Fact {
                 id: key.id,
@@ -457,7 +445,7 @@ mod fact_list {
             });
         }
 
-        /// Inserts all facts of another list, replacing earlier readings.
+        /// Adds facts, which replace earlier readings of those facts.
         pub fn insert_all(&mut self, others: &Self) {
             others
                 .iter()
@@ -472,7 +460,8 @@ mod fact_list {
                     }
                 }
                 Err(at) => {
-                    // A large host has ten thousand lists, so each list grows in small steps.
+                    // A list grows in small steps: a large host has ten thousand lists, and
+                    // doubling each would waste memory.
                     if self.0.len() == self.0.capacity() {
                         self.0.reserve_exact(8);
                     }
@@ -486,12 +475,12 @@ mod fact_list {
         }
     }
 
-    /// The facts of one subject; empty for a subject that is not in the set.
+    /// The facts of one subject, looked up once for several reads. With `None`, for a subject that
+    /// is not in the set, every fact is *not collected*.
     #[derive(Clone, Copy, Debug)]
     pub struct SubjectFacts<'f>(pub(super) Option<&'f FactList>);
 
     impl<'f> SubjectFacts<'f> {
-        /// The reading of a fact; *not collected* if the fact has none.
         pub fn shared_reading(self, id: FactId) -> &'f Arc<Reading<Value>> {
             self.0
                 .and_then(|row| row.get(id))
@@ -499,7 +488,6 @@ mod fact_list {
         }
     }
 
-    /// One shared reading for all facts without an entry.
     pub(super) fn not_collected_reading<'f>() -> &'f Arc<Reading<Value>> {
         static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
             LazyLock::new(|| Arc::new(Reading::not_collected()));
@@ -512,8 +500,8 @@ mod fact_list {
         use crate::facts::Source;
         use crate::facts::catalog;
 
-        /// The facts are inserted in the order of the catalogue, which differs from the order of
-        /// names.
+        /// The names are inserted in the order of the catalogue, which differs from the
+        /// alphabetical order of the list.
         #[test]
         fn each_is_found_and_stands_in_the_order_of_the_names() {
             let reading = |value: usize| {

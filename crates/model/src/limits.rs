@@ -1,7 +1,7 @@
 //! Limits on what walwise reads and judges, on a live machine and in a capture.
 //!
-//! Items beyond a limit are counted and named in a note, and facts about such items are unknown.
-//! Captures come from strangers, so the size of a capture bounds the memory spent on it.
+//! Captures come from strangers. The limits for a capture grow with its size, which bounds the
+//! memory that it can occupy.
 
 /// The largest capture that is read, in bytes.
 pub const CAPTURE: usize = 64 << 20;
@@ -9,27 +9,27 @@ pub const CAPTURE: usize = 64 << 20;
 /// The largest part of a mount table that is read, in bytes.
 pub const MOUNT_TABLE: usize = 16 << 20;
 
-/// Maximum number of server processes examined per user: a user who starts thousands of processes
-/// cannot hide the servers of other users.
+/// Maximum number of server processes examined for each user, so that a user who starts thousands
+/// of them cannot hide the servers of other users.
 pub const SERVERS_OF_A_USER: usize = 64;
 
 /// Maximum number of paths from a target to its disks that are judged one by one. If there are
 /// more, all paths are judged together.
 pub const ROUTES: usize = 1_000;
 
-/// Maximum number of hops of a path to a disk; a longer path counts as unreadable.
+/// Maximum number of layers on a path to a disk. Judgement treats a longer path as unreadable.
 pub const HOPS: usize = 64;
 
-/// Maximum number of users of one device that are listed by name.
+/// Maximum number of uses of one device, such as mounts and arrays, that are listed.
 pub const USERS: usize = 64;
 
-/// Maximum numbers of subjects that get facts, for one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Mounts are counted in the order of the kernel's mount table.
+    /// Maximum number of mounts that are read from the kernel's mount table, from its first line
+    /// on.
     pub mounts: usize,
     pub devices: usize,
-    /// Processes named like a database server, of all users together.
+    /// Maximum number of processes, over all users, that are named like a database server.
     pub servers: usize,
 }
 
@@ -42,8 +42,6 @@ impl Limits {
         servers: 4_096,
     };
 
-    /// Limits for a capture, by its size in bytes. A disk with its mount takes about 4 KiB of a
-    /// capture.
     pub const fn for_capture(bytes: usize) -> Self {
         let subjects = 1_024 + bytes / 4_096;
         Self {

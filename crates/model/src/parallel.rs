@@ -13,18 +13,17 @@ use std::thread::{self, Builder, ScopedJoinHandle};
 /// files.
 const MIN_ITEMS_PER_THREAD: usize = 64;
 
-/// Average number of chunks per thread, so that one slow chunk does not leave the other threads
-/// idle.
+/// Average number of chunks per thread. There are several, so that one slow chunk does not leave
+/// the other threads idle.
 const CHUNKS_PER_THREAD: usize = 8;
 
-/// Runs `work` on chunks of the items in several threads; returns the results in the order of the
-/// chunks.
 pub fn map_chunks<'t, T: Sync, R: Send>(
     things: &'t [T],
     work: impl Fn(&'t [T]) -> R + Sync,
 ) -> Vec<R> {
     let worth = things.len() / MIN_ITEMS_PER_THREAD;
-    // Counting processors reads a dozen cgroup files, so a short list is not worth the count.
+    // Processors are not counted for a short list, because counting them reads a dozen cgroup
+    // files.
     let threads = if worth > 1 {
         worth.min(processor_count())
     } else {
@@ -48,7 +47,7 @@ pub fn map_chunks<'t, T: Sync, R: Send>(
         }
     };
     let mut done = thread::scope(|scope| {
-        // If a thread cannot be started, the other threads take over its chunks.
+        // Threads that cannot be started are left out; the started ones take over their chunks.
         let others: Vec<_> = (1..threads)
             .filter_map(|_| Builder::new().spawn_scoped(scope, take).ok())
             .collect();
@@ -62,8 +61,8 @@ pub fn map_chunks<'t, T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Runs two independent functions: the second in another thread, or after the first if no thread
-/// can be started.
+/// Runs two functions at once and returns both results. `there` runs in another thread, or after
+/// `here` if no thread can be started.
 pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, &there);
@@ -76,8 +75,8 @@ pub fn join<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) 
     })
 }
 
-/// Like [`join`], but the other thread yields first. Meant for a `here` that starts a program: the
-/// program then runs as early as possible, even if all processors are busy.
+/// Like [`join`], but the thread of `there` yields first. Meant for a `here` that starts a program:
+/// the program then runs as early as possible, even if all processors are busy.
 pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     join(here, || {
         thread::yield_now();
@@ -120,7 +119,6 @@ fn processor_count() -> usize {
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// Runs `work` on each item, on all processors; returns the results in the order of the items.
 pub fn map<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let pieces = map_chunks(things, |piece| piece.iter().map(&work).collect::<Vec<R>>());
     pieces.into_iter().flatten().collect()

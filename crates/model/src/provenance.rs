@@ -1,52 +1,46 @@
 //! Stamps that record when a rule or a table row was last compared with its source, and with which
-//! source.
-//!
-//! Only somebody who opened the source on that day may write a stamp. Every other entry is marked
-//! `unverified`.
+//! source. Only somebody who opened the source on that day may write one.
 
 use std::fmt;
 
 use jiff::civil::Date;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verification {
-    /// No one recorded opening the source.
-    Unverified,
-    Verified {
-        day: Date,
-        /// The product and its release or document.
-        source: String,
-    },
+pub struct Verification {
+    pub day: Date,
+    /// The product and its release or document.
+    pub source: String,
+    /// The compared fields, and remarks such as `documented, not reproduced`.
+    pub fields: Option<String>,
 }
 
-const UNVERIFIED: &str = "unverified";
+/// Separates the source from the compared fields.
+const COVERS: &str = "; covers ";
 
 impl Verification {
-    /// Parses `2026-11-23 against SOURCE` or `unverified`; the error gives the expected form.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        if text == UNVERIFIED {
-            return Ok(Self::Unverified);
-        }
-        let parts = text.split_once(" against ");
-        let stamp = parts.and_then(|(date, source)| Some((parse_day(date)?, source.trim())));
-        match stamp {
-            Some((day, source)) if !source.is_empty() => Ok(Self::Verified {
-                day,
-                source: source.to_owned(),
-            }),
-            _ => Err(
-                "write \"2026-11-23 against SOURCE\", or \"unverified\" if no source was opened",
-            ),
-        }
+        text.split_once(" against ")
+            .and_then(|(date, source)| {
+                let day = parse_day(date)?;
+                let (source, fields) = match source.split_once(COVERS) {
+                    Some((source, fields)) => (source, Some(fields.to_owned())),
+                    None => (source, None),
+                };
+                let source = source.trim().to_owned();
+                (!source.is_empty()).then_some(Self {
+                    day,
+                    source,
+                    fields,
+                })
+            })
+            .ok_or("write \"2026-11-23 against SOURCE\"; without an opened source, omit the key")
     }
 }
 
 impl fmt::Display for Verification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unverified => f.write_str(UNVERIFIED),
-            Self::Verified { day, source } => write!(f, "{day} against {source}"),
-        }
+        let Self { day, source, .. } = self;
+        write!(f, "{day} against {source}")
     }
 }
 
@@ -63,14 +57,17 @@ mod tests {
 
     #[test]
     fn a_stamp_is_read_as_it_is_written() {
-        for text in [
-            "unverified",
-            "2026-11-23 against guc_parameters.dat of PostgreSQL 19",
+        let text = "2026-11-23 against guc_parameters.dat of PostgreSQL 19";
+        for (given, fields) in [
+            (text.to_owned(), None),
+            (
+                format!("{text}; covers range, default"),
+                Some("range, default"),
+            ),
         ] {
-            assert_eq!(
-                Verification::parse(text).map(|checked| checked.to_string()),
-                Ok(text.to_owned())
-            );
+            let read = Verification::parse(&given).unwrap();
+            assert_eq!(read.to_string(), text);
+            assert_eq!(read.fields.as_deref(), fields);
         }
     }
 
@@ -78,7 +75,7 @@ mod tests {
     fn nothing_else_is_a_stamp() {
         for text in [
             "",
-            "Unverified",
+            "unverified",
             "2026-11-23",
             "2026-11-23 against ",
             "2026-11-23 against",

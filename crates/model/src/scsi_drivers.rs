@@ -1,9 +1,9 @@
-//! A table of Linux SCSI host drivers: the transport of the disks behind each driver, and the
-//! caches that may be in between.
+//! A table of Linux SCSI host drivers: the transport of the disks behind each driver, and whether
+//! the driver serves RAID controllers, which may have caches.
 //!
-//! Names are those of `proc_name` in sysfs (drivers/scsi). Some drivers (smartpqi, mpi3mr, aacraid)
-//! serve both plain adapters and RAID controllers. The table then names the RAID controller; only
-//! the controller's tool reports whether a disk is a RAID volume.
+//! Drivers have the names in `proc_name` of sysfs (drivers/scsi). Some drivers (smartpqi, mpi3mr,
+//! aacraid) serve both plain adapters and RAID controllers. The table lists them as RAID
+//! controllers; only the controller's tool reports whether a disk is a RAID volume.
 
 use crate::facts::catalog::device::Transport;
 
@@ -13,12 +13,12 @@ pub struct ScsiDriver {
     /// Transport of the disks; `None` if the transport follows from a disk's place in the device
     /// tree.
     pub transport: Option<Transport>,
-    pub hba: Hba,
+    pub hba: HostAdapter,
 }
 
-/// Hardware or software between a disk and the host.
+/// The hardware or software between a disk and the host.
 #[derive(Clone, Copy, Debug)]
-pub enum Hba {
+pub enum HostAdapter {
     /// A RAID controller, which may keep acknowledged writes in its own cache.
     Controller(RaidController),
     /// An adapter without a cache.
@@ -30,7 +30,8 @@ pub enum Hba {
 #[derive(Clone, Copy, Debug)]
 pub struct RaidController {
     pub family: ControllerFamily,
-    /// Instruction to an admin, printed if the controller's facts are unknown.
+    /// Instruction that tells an administrator how to query the controller, shown if its facts are
+    /// unknown.
     pub query_hint: &'static str,
 }
 
@@ -74,18 +75,18 @@ pub const ALL: &[ScsiDriver] = &[
     raid_driver(
         "aacraid",
         ControllerFamily::Adaptec,
-        "query the controller as root with arcconf: write-cache setting, backup unit, disk caches",
+        "query the controller as root with arcconf for its write-cache setting, backup unit and disk caches",
     ),
     raid_driver(
         "arcmsr",
         ControllerFamily::Unsupported,
-        "query the controller as root with areca-cli (walwise cannot parse its output): battery, write policy, disk caches",
+        "query the controller as root with areca-cli for battery, write policy and disk caches; walwise cannot parse its output",
     ),
     raid_driver("3w-9xxx", ControllerFamily::Unsupported, TW_CLI),
     raid_driver("3w-sas", ControllerFamily::Unsupported, TW_CLI),
-    raid_driver("hptiop", ControllerFamily::Unsupported, ANY_TOOL),
-    raid_driver("esas2r", ControllerFamily::Unsupported, ANY_TOOL),
-    raid_driver("ips", ControllerFamily::Unsupported, ANY_TOOL),
+    raid_driver("hptiop", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
+    raid_driver("esas2r", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
+    raid_driver("ips", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
     plain_driver("mpt2sas", Some(Transport::Sas)),
     plain_driver("mpt3sas", Some(Transport::Sas)),
     plain_driver("mptsas", Some(Transport::Sas)),
@@ -118,12 +119,11 @@ pub const ALL: &[ScsiDriver] = &[
     other_driver("iscsi_tcp", Transport::Network),
 ];
 
-const MEGARAID: &str = "query the controller as root with storcli, perccli (Dell) or MegaCli: configured and current cache policy, battery, disk caches";
-const SMART_ARRAY: &str = "query the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache";
-const TW_CLI: &str = "query the controller as root with tw_cli (walwise cannot parse its output): battery, write policy, disk caches";
+const MEGARAID: &str = "query the controller as root with storcli, perccli (Dell) or MegaCli for its cache policies (configured and current), battery and disk caches";
+const SMART_ARRAY: &str = "query the controller as root with ssacli (older: hpssacli, hpacucli) for its cache, battery and drive write cache";
+const TW_CLI: &str = "query the controller as root with tw_cli for battery, write policy and disk caches; walwise cannot parse its output";
 
-/// Instruction to an admin for a controller of an unknown family.
-pub const ANY_TOOL: &str =
+pub const ANY_CONTROLLER_HINT: &str =
     "query the controller as root with its own tool (storcli, perccli, MegaCli, ssacli or arcconf)";
 
 const fn raid_driver(
@@ -131,7 +131,7 @@ const fn raid_driver(
     family: ControllerFamily,
     ask: &'static str,
 ) -> ScsiDriver {
-    let hba = Hba::Controller(RaidController {
+    let hba = HostAdapter::Controller(RaidController {
         family,
         query_hint: ask,
     });
@@ -146,7 +146,7 @@ const fn plain_driver(name: &'static str, transport: Option<Transport>) -> ScsiD
     ScsiDriver {
         name,
         transport,
-        hba: Hba::Plain,
+        hba: HostAdapter::Plain,
     }
 }
 
@@ -154,28 +154,30 @@ const fn other_driver(name: &'static str, transport: Transport) -> ScsiDriver {
     ScsiDriver {
         name,
         transport: Some(transport),
-        hba: Hba::Other,
+        hba: HostAdapter::Other,
     }
 }
 
 impl ScsiDriver {
-    pub fn controller(&self) -> Option<RaidController> {
+    pub fn raid_controller(&self) -> Option<RaidController> {
         match self.hba {
-            Hba::Controller(controller) => Some(controller),
-            Hba::Plain | Hba::Other => None,
+            HostAdapter::Controller(controller) => Some(controller),
+            HostAdapter::Plain | HostAdapter::Other => None,
         }
     }
 
-    /// Whether the driver serves adapters without a write cache.
     pub fn is_plain_adapter(&self) -> bool {
-        matches!(self.hba, Hba::Plain)
+        matches!(self.hba, HostAdapter::Plain)
     }
 }
 
 impl ControllerFamily {
     pub fn driver_names(self) -> impl Iterator<Item = &'static str> {
-        let is_of =
-            move |driver: &&ScsiDriver| driver.controller().is_some_and(|one| one.family == self);
+        let is_of = move |driver: &&ScsiDriver| {
+            driver
+                .raid_controller()
+                .is_some_and(|one| one.family == self)
+        };
         ALL.iter().filter(is_of).map(|driver| driver.name)
     }
 }
@@ -198,7 +200,12 @@ mod tests {
                 driver.name
             );
             let is_raid = driver.transport.is_some_and(Transport::is_raid);
-            assert_eq!(is_raid, driver.controller().is_some(), "{}", driver.name);
+            assert_eq!(
+                is_raid,
+                driver.raid_controller().is_some(),
+                "{}",
+                driver.name
+            );
         }
         assert!(find_driver("fancyraid").is_none());
     }

@@ -1,9 +1,10 @@
 //! Tables of database servers' settings, compiled into walwise. `rules/tables/servers.toml` holds
 //! releases, defaults and values of each setting, and the values that lose data.
-//! `rules/tables/leaving.toml` lists the settings that walwise may read from a configuration file.
+//! `rules/tables/leaving.toml` lists the settings that walwise may read out of configuration files,
+//! command lines and servers.
 //!
-//! Host, collectors and rules use both tables. A user's rules (`--rules`) never extend them,
-//! because a longer list could disclose secrets.
+//! A user's rules (`--rules`) never extend these tables, because a longer list of readable settings
+//! could disclose secrets.
 
 mod redaction_policy;
 mod release;
@@ -12,7 +13,6 @@ mod units {
     //! Sizes and times as PostgreSQL writes them (guc.c): a whole number with the largest unit that
     //! divides the value.
 
-    /// Formats a size: `16GB`, `96MB`, `80kB`, or `512` if no unit divides the size.
     pub fn format_postgres_size(bytes: u64) -> String {
         const UNITS: [(u64, &str); 4] = [
             (1 << 40, "TB"),
@@ -27,15 +27,13 @@ mod units {
         }
     }
 
-    /// Formats a size for an option file of MySQL: `4G`, `100M`, `80K`, or `512` if no unit divides
-    /// the size.
+    /// Formats a size as in option files of MySQL, which have no `B`: `4G`, `100M`, `80K`.
     pub fn format_mysql_size(bytes: u64) -> String {
         let size = format_postgres_size(bytes);
         size.strip_suffix('B')
             .map_or(size.clone(), str::to_uppercase)
     }
 
-    /// Formats a duration: `5min`, `90s`, `1d`.
     pub fn format_postgres_time(micros: f64) -> String {
         const UNITS: [(f64, &str); 5] = [
             (86_400e6, "d"),
@@ -81,7 +79,8 @@ pub use table::{
 pub(crate) use units::format_mysql_size;
 pub use units::{format_postgres_size, format_postgres_time};
 
-/// The table of settings. A table that cannot be parsed counts as empty; a test rules that out.
+/// The table of settings, `servers.toml`. If the compiled-in text does not parse, the table is
+/// empty; a test checks that the text parses.
 pub fn server_table() -> &'static table::ServerTable {
     static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| {
         toml_table::parse_without_verification_stamps(SERVERS_TOML).unwrap_or_default()
@@ -89,15 +88,16 @@ pub fn server_table() -> &'static table::ServerTable {
     &SERVERS
 }
 
-/// Starts to parse the table of settings in the background. The table is needed last, when no other
-/// work is left to hide the delay.
+/// Starts to parse the table of settings in the background. A run first needs the table near its
+/// end, when nothing else can run in parallel.
 pub fn preload_table() {
     static BEGUN: Once = Once::new();
     BEGUN.call_once(|| parallel::spawn_detached(|| _ = server_table()));
 }
 
-/// The policy about settings that may leave a configuration file: a separate table, because every
-/// reading subprocess parses it. If parsing fails, which a test rules out, no setting may leave.
+/// The policy in `leaving.toml`. The file is separate from `servers.toml`, because every subprocess
+/// that reads files parses it. If the compiled-in text does not parse, no setting may be read out;
+/// a test checks that the text parses.
 fn embedded_redaction_policy() -> &'static redaction_policy::RedactionPolicy {
     static LEAVING: LazyLock<redaction_policy::RedactionPolicy> = LazyLock::new(|| {
         redaction_policy::parse_policy(redaction_policy::POLICY_TOML).unwrap_or_default()
@@ -105,8 +105,8 @@ fn embedded_redaction_policy() -> &'static redaction_policy::RedactionPolicy {
     &LEAVING
 }
 
-/// The static name and the area of a server program; `None` if the program is not a database
-/// server.
+/// Looks up a server program by its file name, such as `mysqld`; `None` for a program that the
+/// policy does not list.
 pub fn find_server_program(name: &[u8]) -> Option<(&'static str, ServerArea)> {
     let name = std::str::from_utf8(name).ok()?;
     embedded_redaction_policy()
@@ -115,12 +115,10 @@ pub fn find_server_program(name: &[u8]) -> Option<(&'static str, ServerArea)> {
         .map(|(name, area)| (name.as_str(), *area))
 }
 
-/// The areas that a program of this name may belong to: all of them for an unknown name.
 pub fn program_areas(name: &[u8]) -> Vec<ServerArea> {
     find_server_program(name).map_or_else(|| ServerArea::ALL.to_vec(), |(_, area)| vec![area])
 }
 
-/// The settings of an area that may leave a configuration file, by name.
 pub fn exposed_settings(of: ServerArea) -> &'static BTreeMap<String, Exposure> {
     static NONE: BTreeMap<String, Exposure> = BTreeMap::new();
     embedded_redaction_policy()
@@ -129,7 +127,6 @@ pub fn exposed_settings(of: ServerArea) -> &'static BTreeMap<String, Exposure> {
         .unwrap_or(&NONE)
 }
 
-/// The values of a setting that give up durability, by its name in rules (`pg.fsync`).
 pub fn unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
     server_table()
         .loses

@@ -1,5 +1,5 @@
 //! The settings that walwise can give advice about. Rules use only settings of this list, so that a
-//! plan can join the advice about one setting.
+//! plan can combine the advice of several rules about one setting.
 //!
 //! Each setting names the fact with its current value. The options used to create a file system
 //! have no such fact, because nothing stores them. Code that acts on a setting matches its
@@ -23,22 +23,20 @@ use crate::facts::{Key, KeyInfo, Scope, ServerArea, SettingSyntax, Value, ValueK
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
-pub use kind::{MountTime, SettingKind};
+pub use kind::{PresentOrBootMount, SettingKind};
 use value_words::{OFF, ON, UNSAFE_OPTIONS, normalise_number};
 
 #[derive(Debug)]
 pub struct Setting {
-    /// The name in rules, JSON and on screens.
     pub name: &'static str,
     pub kind: SettingKind,
     pub doc: &'static str,
     pub shape: ValueShape,
-    /// The scope of the subject that the setting changes.
     pub scope: Scope,
     /// The fact with the current value; `None` if no fact holds the value.
     pub current: Option<&'static KeyInfo>,
-    /// Values, or options to add, that give up durability. The values of server settings are in the
-    /// table of servers instead.
+    /// Values that can lose data. Empty for server settings, whose unsafe values are in
+    /// `servers.toml`.
     unsafe_values: &'static [&'static str],
 }
 
@@ -55,8 +53,8 @@ impl Setting {
             .chain(table.iter().map(String::as_str))
     }
 
-    /// Whether setting one of these values can lose data. Case does not matter, nor does the
-    /// notation of a number.
+    /// Whether any of the values can lose data. Words are compared in any case, numbers in any
+    /// notation. For a setting with listed safe values, every other value can lose data.
     pub fn can_lose_data(&self, values: &[String]) -> bool {
         let keeping = servers::unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
@@ -68,7 +66,8 @@ impl Setting {
                 .into_iter()
                 .map(|part| (part.trim(), normalise_number(part.trim())));
             parts.any(|(part, plain)| {
-                // An option that loses data without a value also loses data with any value.
+                // An option is also compared without its value: an option that is listed bare is
+                // unsafe with any value.
                 let bare = part.split('=').next().unwrap_or(part);
                 let loses = |word: &&str| {
                     [part, plain.as_str(), bare]
@@ -82,7 +81,8 @@ impl Setting {
         })
     }
 
-    /// Whether removing one of these options can lose data, such as the feature `has_journal`.
+    /// Whether removing these options can lose data: because `^has_journal` is an unsafe value, the
+    /// removal of `has_journal` can lose data.
     pub fn can_lose_data_without(&self, removed: &[String]) -> bool {
         removed.iter().any(|one| {
             self.unsafe_values()
@@ -90,8 +90,8 @@ impl Setting {
         })
     }
 
-    /// Whether the value fits the kind of the setting's fact, which refuses unlisted words of a
-    /// choice. A setting without a fact accepts any value.
+    /// Whether the value parses as a value of the setting's `current` fact. Always true for text,
+    /// versions and lists, and for a setting without such a fact.
     pub fn accepts(&self, value: &str) -> bool {
         let number = |value: &str| {
             normalise_number(value)
@@ -116,7 +116,6 @@ impl Setting {
         }
     }
 
-    /// Formats a value in the syntax of the server's configuration files.
     pub fn format_config_value(&self, value: &Value) -> String {
         let is_measure = self.kind.area().is_some_and(|area| {
             matches!(area.database_profile().syntax, SettingSyntax::PostgresConf)
@@ -134,8 +133,8 @@ impl Setting {
         }
     }
 
-    /// Formats a value for display: sizes of MySQL as in option files (`4G`), I/O timeouts with
-    /// `ms`.
+    /// The value with its unit: sizes of MySQL as in option files (`4G`), I/O timeouts with `ms`.
+    /// All other values stay as they are.
     pub fn format_with_unit(&self, value: &str) -> String {
         let bytes = value.parse().ok().filter(|_| {
             self.kind.area() == Some(ServerArea::Mysql)
@@ -155,7 +154,7 @@ impl Setting {
         }
     }
 
-    /// The name without the area: the name that the server or the kernel uses.
+    /// The name that the server or the kernel uses: `wal_sync_method` for `pg.wal_sync_method`.
     pub fn name_without_area(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(_, own)| own)
     }
@@ -278,7 +277,7 @@ pub const ALL: &[Setting] = &[
         MountOptions,
         Scope::Mount,
         Some(&mount::SUPER_OPTIONS.info),
-        "Options the file system is mounted with.",
+        "Mount options of the file system.",
     )
     .with_unsafe_values(UNSAFE_OPTIONS),
     options_setting(
@@ -286,7 +285,7 @@ pub const ALL: &[Setting] = &[
         BootOptions,
         Scope::Boot,
         Some(&boot::OPTIONS.info),
-        "Options the next boot will mount with.",
+        "Mount options at the next boot.",
     )
     .with_unsafe_values(UNSAFE_OPTIONS),
     single_setting(
@@ -330,7 +329,7 @@ pub const ALL: &[Setting] = &[
         Queue,
         Scope::Device,
         Some(&device::IO_TIMEOUT_MS.info),
-        "How long a request to the disk may take before the kernel gives up, in milliseconds.",
+        "Time after which the kernel gives up on a request to the disk, in milliseconds.",
     ),
     single_setting(
         "md.array",
@@ -344,7 +343,7 @@ pub const ALL: &[Setting] = &[
         Trim,
         Scope::Mount,
         Some(&mount::TRIMMED.info),
-        "How and when the device learns which blocks are free.",
+        "How and when free blocks are discarded on the device.",
     ),
     single_setting(
         "zfs.sync",
@@ -412,7 +411,7 @@ pub const ALL: &[Setting] = &[
         "pg.full_page_writes",
         Postgres,
         &postgres::FULL_PAGE_WRITES.info,
-        "Whether full pages go into the WAL after a checkpoint, against torn pages.",
+        "Whether full pages are written to the WAL after a checkpoint, to protect against torn pages.",
     ),
     server_setting(
         "pg.wal_init_zero",
@@ -442,13 +441,13 @@ pub const ALL: &[Setting] = &[
         "pg.debug_io_direct",
         Postgres,
         &postgres::DEBUG_IO_DIRECT.info,
-        "Which files PostgreSQL opens for direct I/O; a developer's option.",
+        "Which files PostgreSQL opens for direct I/O; a developer option.",
     ),
     server_setting(
         "pg.max_wal_size",
         Postgres,
         &postgres::MAX_WAL_SIZE.info,
-        "How large the WAL may grow before its amount forces a checkpoint; a soft limit.",
+        "How large the WAL may grow before it forces a checkpoint; a soft limit.",
     ),
     server_setting(
         "pg.min_wal_size",
@@ -499,12 +498,6 @@ pub const ALL: &[Setting] = &[
         "How many reads a session issues in advance.",
     ),
     server_setting(
-        "pg.random_page_cost",
-        Postgres,
-        &postgres::RANDOM_PAGE_COST.info,
-        "The planner's cost of a random page read, relative to a sequential one.",
-    ),
-    server_setting(
         "pg.file_extend_method",
         Postgres,
         &postgres::FILE_EXTEND_METHOD.info,
@@ -520,7 +513,7 @@ pub const ALL: &[Setting] = &[
         "mysql.sync_binlog",
         Mysql,
         &mysql::SYNC_BINLOG.info,
-        "The number of commits per flush of the binary log; 0 is never.",
+        "The number of commits per flush of the binary log; 0 disables these flushes.",
     ),
     server_setting(
         "mysql.innodb_flush_method",
@@ -532,7 +525,7 @@ pub const ALL: &[Setting] = &[
         "mysql.innodb_doublewrite",
         Mysql,
         &mysql::DOUBLEWRITE.info,
-        "Whether InnoDB writes pages twice, against torn pages.",
+        "Whether InnoDB writes each page twice, to protect against torn pages.",
     ),
     server_setting(
         "mysql.innodb_io_capacity",
@@ -614,7 +607,6 @@ pub const ALL: &[Setting] = &[
     ),
 ];
 
-/// The setting whose value a fact holds.
 pub fn find_by_fact<T>(fact: &Key<T>) -> Option<&'static Setting> {
     ALL.iter().find(|setting| {
         setting

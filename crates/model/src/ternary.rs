@@ -13,11 +13,11 @@ use serde::Serialize;
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Ternary {
-    /// Known not to hold.
+    /// The condition certainly does not hold.
     False,
-    /// Not known.
+    /// A fact that would decide the condition is unknown.
     Unknown,
-    /// Known to hold.
+    /// The condition certainly holds.
     True,
 }
 
@@ -32,17 +32,19 @@ impl Ternary {
         self.max(other)
     }
 
-    /// Unknown for an empty list. Evaluation stops at the first [`Self::False`].
+    /// Whether all of the conditions hold; unknown for an empty list. Evaluation stops at the first
+    /// [`Self::False`].
     pub fn all(of: impl IntoIterator<Item = Self>) -> Self {
-        Self::fold(of, Self::and, Self::False)
+        Self::fold_until_settled(of, Self::and, Self::False)
     }
 
-    /// Unknown for an empty list. Evaluation stops at the first [`Self::True`].
+    /// Whether any of the conditions holds; unknown for an empty list. Evaluation stops at the
+    /// first [`Self::True`].
     pub fn any(of: impl IntoIterator<Item = Self>) -> Self {
-        Self::fold(of, Self::or, Self::True)
+        Self::fold_until_settled(of, Self::or, Self::True)
     }
 
-    fn fold(
+    fn fold_until_settled(
         of: impl IntoIterator<Item = Self>,
         join: fn(Self, Self) -> Self,
         settles: Self,
@@ -74,7 +76,7 @@ impl From<bool> for Ternary {
     }
 }
 
-/// Unknown stays unknown.
+/// Swaps true and false; *unknown* stays *unknown*.
 impl Not for Ternary {
     type Output = Self;
 
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn learning_more_never_turns_a_known_answer() {
-        // Replacing an unknown operand by either value must keep an answer that was already known.
+        // What is known despite an unknown operand must still hold once that operand is known.
         for a in ALL {
             for known in [True, False] {
                 for (before, after) in

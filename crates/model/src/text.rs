@@ -2,15 +2,16 @@
 //!
 //! Mount points, file names and device models can contain any bytes. [`display_safe`] escapes
 //! control characters and bidirectional overrides where bytes become facts. [`decode_display_safe`]
-//! reverses the escapes, so different names stay different. [`escape`] is a second safeguard where
-//! facts are stored and documents are written.
+//! reverses the escapes, so different names stay different. [`escape_display_unsafe`] is a second
+//! safeguard where facts are stored and documents are written.
 
 pub mod json {
     //! Finds the JSON document in a tool's output; warnings may precede or follow the document.
 
     use serde_json::{Deserializer, Value};
 
-    /// The first JSON object, and the text after the object; `None` without any object.
+    /// The JSON object at the first `{`, and the text after the object; `None` if no valid object
+    /// starts there.
     pub fn first_json_object(answer: &[u8]) -> Option<(Value, &[u8])> {
         let start = answer.iter().position(|b| *b == b'{')?;
         let answer = answer.get(start..)?;
@@ -45,9 +46,7 @@ pub mod json {
     }
 }
 pub mod line_index {
-    //! Line numbers of byte positions, for messages about a file.
-
-    /// Byte offsets of the line ends.
+    /// Finds the line of a byte position, by the byte offsets of all line feeds.
     #[derive(Debug, Default)]
     pub struct LineIndex(Vec<usize>);
 
@@ -62,7 +61,8 @@ pub mod line_index {
         }
     }
 
-    /// Like [`LineIndex::line_number`], but without an index, for a single lookup.
+    /// The line of a byte position, counted from one. For a single lookup, for which a
+    /// [`LineIndex`] is not worth building.
     pub fn line_number_at(text: &str, at: usize) -> usize {
         1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
     }
@@ -82,12 +82,11 @@ pub mod line_index {
     }
 }
 pub mod suggest {
-    //! Suggests the known word that is nearest to a misspelt one.
-
-    /// Only this many letters of a word are compared.
+    /// Maximum number of letters of a word that are compared.
     const MOST_LETTERS: usize = 64;
 
-    /// `did you mean …?` if a known word is near enough, otherwise the list of known words.
+    /// Help for an unknown word: the nearest known word or, if no word is near, the list of all
+    /// known words. Always `Some`.
     pub fn suggestion_or_list<'a>(
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
@@ -97,8 +96,8 @@ pub mod suggest {
             .or_else(|| Some(format!("one of: {}", known.join(", "))))
     }
 
-    /// `None` unless a known word is near: at most a third of the letters, but at least one, may
-    /// differ.
+    /// Help for an unknown word: the nearest known word, if it differs in at most one letter, or in
+    /// at most a third of the letters of the longer word.
     pub fn did_you_mean<'a>(
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
@@ -117,7 +116,8 @@ pub mod suggest {
         strsim::osa_distance(comparable_prefix(a), comparable_prefix(b))
     }
 
-    /// Limits the cost of a comparison, because a word from outside may have any length.
+    /// The first `MOST_LETTERS` letters, which limits the cost of comparing words of any length
+    /// from a user's file.
     fn comparable_prefix(word: &str) -> &str {
         word.char_indices()
             .nth(MOST_LETTERS)
@@ -157,13 +157,10 @@ pub mod suggest {
 }
 pub mod wrap;
 pub mod bars {
-    //! Bars and intervals drawn as characters.
-
-    /// Bars by height, the lowest first.
     pub const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-    /// Maps a share from 0 to 1 to an index from 0 to `last`. A share outside this range maps to
-    /// the nearer end, NaN to 0.
+    /// Maps a share from 0 to 1 to an index from 0 to `last`. Finite shares outside this range map
+    /// to the nearer end; NaN and infinity map to 0.
     pub fn cell_index(share: f64, last: usize) -> usize {
         let share = if share.is_finite() {
             share.clamp(0.0, 1.0)
@@ -179,7 +176,6 @@ pub mod bars {
         place.min(last)
     }
 
-    /// The bar for a share from 0 to 1.
     pub fn bar_char(share: f64) -> char {
         HEIGHTS
             .get(cell_index(share, HEIGHTS.len() - 1))
@@ -216,7 +212,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 
-/// The first of several names, and how many more there are: `sda, sdb and 3 more`.
+/// Names at most `most` items and counts the others: `sda, sdb and 3 more`.
 pub fn names_and_count<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let first: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(most) {
@@ -228,7 +224,7 @@ pub fn names_and_count<S: AsRef<str>>(names: &[S], most: usize) -> String {
 /// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or
 /// `\u{NNNN}`. A backslash is doubled, so that [`decode_display_safe`] can reverse the escapes.
 pub fn display_safe(bytes: &[u8]) -> String {
-    // Fast path: nearly all text is plain ASCII, and a large host has a million strings.
+    // Fast path for plain ASCII, which nearly all text is: a large host has a million strings.
     if let Ok(text) = str::from_utf8(bytes)
         && text
             .bytes()
@@ -261,9 +257,9 @@ fn push_display_safe(out: &mut String, c: char) {
     }
 }
 
-/// Whether a character is invisible or changes how a terminal displays others, so that two names
-/// could look alike. These are controls, separators, blanks other than the space, and the `Cf` and
-/// `Default_Ignorable_Code_Point` characters of Unicode 16.
+/// Whether a character is invisible or changes how a terminal displays other characters, so that
+/// two names could look alike. These are controls, separators, blanks other than the space, and the
+/// `Cf` and `Default_Ignorable_Code_Point` characters of Unicode 16.
 pub fn is_display_unsafe(c: char) -> bool {
     c.is_control()
         || (c != ' ' && c.is_whitespace())
@@ -291,7 +287,6 @@ pub fn decode_display_safe(text: &str) -> Vec<u8> {
     out
 }
 
-/// Decodes the escape at the start of the text; returns the bytes and the length of the escape.
 fn decode_escape(text: &str) -> (Vec<u8>, usize) {
     let body = text.get(1..).unwrap_or_default();
     if body.starts_with('\\') {
@@ -313,7 +308,6 @@ fn decode_escape(text: &str) -> (Vec<u8>, usize) {
     (vec![b'\\'], 1)
 }
 
-/// Formats a rate such as `5 490/s`; a dash for `None`.
 pub fn format_rate(rate: Option<f64>) -> String {
     rate.map_or_else(
         || "–".to_owned(),
@@ -321,7 +315,6 @@ pub fn format_rate(rate: Option<f64>) -> String {
     )
 }
 
-/// Formats a size in binary units: `16 MiB`, `1.8 TiB`, `512 B`.
 pub fn format_bytes(count: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if count < 1024 {
@@ -343,8 +336,6 @@ pub fn format_bytes(count: u64) -> String {
     }
 }
 
-/// Formats a duration given in microseconds: `182 µs`, `2.13 ms`, `1.40 s`, `5 min`, `2.5 h`, `4.2
-/// days`.
 pub fn format_micros(us: f64) -> String {
     match us {
         us if us < 10.0 => format!("{us:.1} µs"),
@@ -357,12 +348,12 @@ pub fn format_micros(us: f64) -> String {
     }
 }
 
-/// Like [`format_micros`]; a dash for `None`.
 pub fn format_micros_or_dash(us: Option<f64>) -> String {
     us.map_or_else(|| "–".to_owned(), format_micros)
 }
 
-/// Formats a latency with the 95 % interval of the median: `390 µs median (370–420), p99 1.90 ms`.
+/// The median with `low_us` and `high_us`, its 95 % interval:
+/// `390 µs median (370–420), p99 1.90 ms`.
 pub fn format_latency(median_us: f64, low_us: f64, high_us: f64, p99_us: Option<f64>) -> String {
     let (median, low, high) = (
         format_micros(median_us),
@@ -381,12 +372,11 @@ pub fn format_latency(median_us: f64, low_us: f64, high_us: f64, p99_us: Option<
     format!("{median} median ({interval}){tail}")
 }
 
-/// Formats a number with one decimal, or with none if that decimal is 0.
 fn format_one_decimal(figure: f64) -> String {
     format!("{figure:.1}").trim_end_matches(".0").to_owned()
 }
 
-/// An interval of durations in microseconds, with a common unit printed once: `178 – 187 µs`.
+/// An interval, with the unit only once if both ends have it: `178 – 187 µs`.
 pub fn format_micros_interval(low_us: f64, high_us: f64) -> String {
     let (low, high) = (format_micros(low_us), format_micros(high_us));
     match (low.split_once(' '), high.split_once(' ')) {
@@ -395,7 +385,6 @@ pub fn format_micros_interval(low_us: f64, high_us: f64) -> String {
     }
 }
 
-/// A whole number in groups of three digits: `5 490`.
 pub fn group_digits(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -408,7 +397,7 @@ pub fn group_digits(count: u64) -> String {
     out
 }
 
-/// Rounds to a whole number in groups of three digits; negative values and NaN become 0.
+/// Rounds to a whole number and groups its digits by three; negative values and NaN become 0.
 pub fn round_grouped(figure: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
@@ -433,8 +422,7 @@ pub fn escape_display_unsafe(text: &str) -> Cow<'_, str> {
     escape_except(text, |_| false)
 }
 
-/// Like [`escape`] for documents of several lines: line feeds stay, and tabs, which captures
-/// contain.
+/// Like [`escape_display_unsafe`], for documents of several lines: line feeds and tabs stay.
 pub fn escape_lines(document: &str) -> Cow<'_, str> {
     escape_except(document, |c| matches!(c, '\n' | '\t'))
 }
@@ -462,8 +450,8 @@ fn escape_except(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Cuts an encoded ASCII name after `longest` bytes. To a cut name, `mark` and the FNV-1a hash of
-/// the original bytes `of` are appended, so that names stay distinct.
+/// Cuts an ASCII name after `longest` bytes, and appends `mark` and an FNV-1a hash. The hash is
+/// that of the unencoded name `of`, which keeps cut names distinct. A shorter name stays as it is.
 pub fn truncate_with_hash(encoded: String, longest: usize, mark: &str, of: &[u8]) -> String {
     match encoded.get(..longest) {
         Some(beginning) if encoded.len() > longest => {

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn stamps_stay_out_and_everything_else_has_to_be_known() {
         let rows: TestedRows = parse_without_verification_stamps(
-            "[[row]]\nsince = \"6.1\"\nchecked = \"unverified\"\n",
+            "[[row]]\nsince = \"6.1\"\nchecked = \"2026-11-23 against x\"\n",
         )
         .unwrap();
         assert_eq!(

@@ -2,8 +2,9 @@
 //!
 //! Numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a
 //! *vendor tail*, which only [`Version::build_at_least`] compares. Crates for semantic versions do
-//! not fit: some vendor tails would count as pre-releases. Enterprise kernels backport features
-//! without a new number; [`Version::with_backports`] then turns "below" into unknown.
+//! not fit: they would parse some vendor tails as pre-releases. Enterprise kernels backport
+//! features without a new number; for versions marked with [`Version::with_backports`],
+//! [`Version::at_least`] is therefore unknown instead of false.
 
 mod affected_releases;
 
@@ -32,8 +33,8 @@ struct VersionComponents {
     built: Option<Date>,
 }
 
-/// A stage before a release, ordered like [`STAGES`]: PostgreSQL's `devel`, then betas, then
-/// release candidates.
+/// A stage before a release. Stages are ordered as in [`STAGES`]: first PostgreSQL's `devel`, then
+/// betas, then release candidates.
 #[derive(Clone, Debug)]
 struct PreRelease {
     stage: usize,
@@ -44,7 +45,6 @@ struct PreRelease {
 const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
 
 impl PreRelease {
-    /// Splits a pre-release off the start of the text; returns the pre-release and the rest.
     fn split_prefix(text: &str) -> Option<(Self, &str)> {
         let marks = STAGES
             .iter()
@@ -71,15 +71,14 @@ impl PreRelease {
     }
 }
 
-/// Whether a text is a release as uname(1) and tools print it: at least two numbers, and perhaps a
-/// tail. A tail is printable ASCII without blanks that begins with `-`, `+`, `~`, or a dot and a
-/// letter (`.el9`).
+/// Whether a text is a release as uname(1) and tools print it: at least two numbers of at most nine
+/// digits, and perhaps a printable tail, such as `-28-amd64`, `.el9` or `+`.
 pub fn is_release(text: &str) -> bool {
     let digits = text
         .bytes()
         .take_while(|b| b.is_ascii_digit() || *b == b'.')
         .count();
-    // The dot of `.el9` belongs to the tail.
+    // A dot at the end of the digits belongs to the tail, as in `.el9`.
     let end = text
         .get(..digits)
         .map(|start| start.strip_suffix('.').unwrap_or(start).len());
@@ -91,7 +90,7 @@ pub fn is_release(text: &str) -> bool {
         tail.strip_prefix(mark)
             .is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
     };
-    // The release of a kernel built from a modified source tree ends in a plus.
+    // The tail is `+` alone for a kernel built from a modified source tree.
     let is_tail = tail.is_empty()
         || tail == "+"
         || ['-', '+', '~'].into_iter().any(begins)
@@ -113,9 +112,8 @@ impl TryFrom<String> for Version {
 }
 
 impl Version {
-    /// Parses a version such as `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`, `16.4 (Debian)` or
-    /// `v6.2`. `None` if the text does not start with a number, or contains anything but printable
-    /// ASCII.
+    /// Parses a version. Blanks at the ends and one leading `v` are ignored. `None` unless a number
+    /// follows, every number fits in 64 bits, and the rest is printable ASCII.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let mut rest = text.strip_prefix('v').unwrap_or(text);
@@ -150,8 +148,8 @@ impl Version {
         })))
     }
 
-    /// Marks a kernel whose vendor backports features and fixes: a lower number then does not prove
-    /// that a feature is missing.
+    /// Sets whether the vendor backports features. If so, a lower number does not prove that a
+    /// feature is missing.
     #[must_use]
     pub fn with_backports(mut self, backports: bool) -> Self {
         self.0.backports = backports;
@@ -162,7 +160,7 @@ impl Version {
         self.0.backports
     }
 
-    /// Adds the build date: a build older than a fix lacks that fix.
+    /// Sets the day of the build. A build from before the day of a fix lacks that fix.
     #[must_use]
     pub fn with_build_date(mut self, built: Option<Date>) -> Self {
         self.0.built = built;
@@ -173,20 +171,20 @@ impl Version {
         self.0.built.is_some()
     }
 
-    /// Whether the build may have fixes that the numbers do not show: the vendor backports, or the
-    /// stable level is 0 before a tail (`6.1.0-28-amd64`). A tail in brackets, as in `6.1.100
-    /// (6.1.0-28-amd64)`, means that the real stable level is known.
+    /// Whether the build may have fixes that the numbers do not show: if the vendor backports, or
+    /// if the stable level before a tail is 0 (`6.1.0-28-amd64`). A tail in brackets, as in
+    /// `6.1.100 (6.1.0-28-amd64)`, means that the real stable level is known.
     fn hides_stable_level(&self) -> bool {
         let tail = self.vendor_tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
 
-    /// The text after the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or empty.
+    /// The text after the numbers and the pre-release part: `-28-amd64`, `-553.el8_10.x86_64`, or
+    /// empty.
     pub fn vendor_tail(&self) -> &str {
         self.0.tail.trim_start()
     }
 
-    /// The numbers alone, such as `6.1.0`.
     pub fn numeric_part(&self) -> String {
         self.0
             .numbers
@@ -196,7 +194,7 @@ impl Version {
             .join(".")
     }
 
-    /// The number at `index`, counted from 0; 0 if the version has fewer numbers.
+    /// The number at `index`; 0 if the version has fewer numbers.
     pub fn number(&self, index: usize) -> u64 {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
@@ -205,8 +203,8 @@ impl Version {
         self.0.numbers.len()
     }
 
-    /// Whether the version is at or above another. A lower number is unknown, not false, if the
-    /// vendor backports.
+    /// Whether the version is `other` or later. If the vendor backports, a lower number gives
+    /// unknown, not false.
     pub fn at_least(&self, other: &Self) -> Ternary {
         match (self.cmp(other) != Ordering::Less, self.0.backports) {
             (true, _) => Ternary::True,
@@ -238,8 +236,9 @@ impl Version {
         None
     }
 
-    /// Whether the build is at or above another build of the same vendor, by version, then by build
-    /// number. Unknown for different vendors, because vendors number builds differently.
+    /// Whether this version with its build is `other` or later, by version, then by build number.
+    /// Unknown unless both tails have a build of the same vendor, because vendors number builds
+    /// differently.
     pub fn build_at_least(&self, other: &Self) -> Ternary {
         match (self.vendor_build(), other.vendor_build()) {
             (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {
@@ -250,9 +249,9 @@ impl Version {
     }
 
     /// Whether the version has a fix that landed in several releases, such as `["6.12", "6.6.54",
-    /// "6.1.112"]`. From the highest one, the mainline release, on, every version has the fix. A
-    /// stable line has the fix from the listed release of that line on. For unlisted lines, and for
-    /// vendor kernels below mainline, the answer is unknown.
+    /// "6.1.112"]`. The highest one is the mainline release: it and all later versions have the
+    /// fix. A version of a listed stable line has the fix from the listed release on; an earlier
+    /// version with a hidden stable level is unknown. Versions of all other lines are unknown.
     pub fn has_fix(&self, fixed_in: &[Self]) -> Ternary {
         let Some(mainline) = fixed_in.iter().max() else {
             return Ternary::Unknown;
@@ -455,7 +454,6 @@ mod tests {
         }
     }
 
-    /// Versions as kernels, tools and servers write them.
     fn version_text() -> impl Strategy<Value = String> {
         let numbers = prop::collection::vec(0u64..30, 1..5);
         let before = prop::sample::select(vec!["", "-rc1", "-rc10", "rc2", "beta3", "devel"]);

@@ -1,9 +1,3 @@
-//! The answers: what to use for each setting that an admin asks about, now and recommended. Every
-//! target has an answer to every topic.
-//!
-//! A step of the plan gives *change* or *keep*; without a step there is no advice. An answer is
-//! undecided where a rule lacks a fact or a measurement.
-
 use std::collections::BTreeMap;
 
 use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
@@ -29,7 +23,8 @@ pub fn target_answers(
 }
 
 impl Topic {
-    /// `None` for settings without an answer.
+    /// The topic whose answer shows the setting; `None` for settings that no answer shows, such as
+    /// the I/O scheduler.
     pub fn from_setting(setting: &Setting) -> Option<Self> {
         match setting.kind {
             SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
@@ -55,8 +50,8 @@ impl Topic {
         }
     }
 
-    /// The facts that hold the setting's value, one for each server version that names the setting
-    /// differently.
+    /// Returns the facts with the setting's value: several if server versions name the setting
+    /// differently, none for a topic that is not a server setting.
     fn setting_facts(self) -> &'static [&'static KeyInfo] {
         match self {
             Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],
@@ -72,10 +67,10 @@ impl Topic {
 struct TargetContext<'r> {
     report: &'r Report,
     target: &'r TargetSummary,
-    /// The kind of the server, or the assumed kind if the target has no server.
+    /// Area of the target's server; for a target without a server, the area that the run assumes.
     area: ServerArea,
     mount: Option<Subject>,
-    /// Optional findings are left out.
+    /// Undecided findings about the target, without those of level `optional`.
     undecided: Vec<&'r Finding>,
 }
 
@@ -84,7 +79,7 @@ impl<'r> TargetContext<'r> {
         let area = target
             .cluster
             .as_ref()
-            .and_then(|cluster| report.facts.area_of(cluster));
+            .and_then(|cluster| report.facts.server_area_of(cluster));
         let is_open = |finding: &&Finding| {
             finding.level != Level::Optional && matches!(finding.outcome, Outcome::Undecided { .. })
         };
@@ -119,14 +114,14 @@ impl<'r> TargetContext<'r> {
             .is_some_and(super::DeviceContent::is_available)
     }
 
-    /// Steps that change something come first.
     fn topic_steps(&self, topic: Topic) -> Vec<&'r Step> {
         let steps = self
             .report
             .plan(&self.target.target)
             .into_iter()
             .flat_map(|plan| &plan.steps);
-        // A mount below this one in the stack has its own options.
+        // A plan can have steps about other mounts, such as the mount below a loop device. They do
+        // not answer for the target's mount.
         let elsewhere = |step: &Step| {
             step.subject.scope() == Scope::Mount
                 && self.mount.as_ref().is_some_and(|own| step.subject != *own)
@@ -138,7 +133,6 @@ impl<'r> TargetContext<'r> {
         steps
     }
 
-    /// The answer comes from the first step, or else from an undecided finding.
     fn plan_answer(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
         let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
         match steps.first() {
@@ -236,7 +230,8 @@ impl<'r> TargetContext<'r> {
             let mut shown = stack::collapse_overlay_layers(
                 mount_and_mkfs_options::explicit_mount_options(&words),
             );
-            // `explicit_options` leaves out the default `relatime`, which the mount table shows.
+            // `explicit_mount_options` leaves out the default `relatime`, which the mount table
+            // shows.
             if words.iter().any(|word| word == "relatime") {
                 shown.insert(shown.len().min(1), "relatime".to_owned());
             }
@@ -269,7 +264,8 @@ impl<'r> TargetContext<'r> {
             };
             return match steps.first() {
                 Some(step) if step.keeps_setting() => {
-                    // Without a server, the only value that a rule keeps is the default.
+                    // Without a server, `wal_sync_method` is the only server setting that rules
+                    // keep, at its Linux default.
                     let default = WalSyncMethod::Fdatasync.as_str().to_owned();
                     Answer {
                         value: to_text_value(Some(default)),
@@ -322,7 +318,7 @@ impl<'r> TargetContext<'r> {
     }
 
     fn measure_command(&self) -> Vec<ShellCommand> {
-        // A capture cannot be measured.
+        // A capture holds the facts of another host, on which this run cannot measure.
         let check = ShellCommand::walwise_check(self.target.target.name(), "")
             .filter(|_| self.report.host.live);
         check.into_iter().collect()

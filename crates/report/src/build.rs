@@ -1,7 +1,6 @@
-//! Builds the report from facts, verdicts, findings and measurements.
-//!
-//! All lists get a fixed order here. Advice that the guard refuses is removed from the findings
-//! too, so that no output names a value that kernel, tool or server would refuse.
+//! Builds the report from facts, findings and verdicts, with every list in a fixed order. Advice
+//! that the kernel, a tool or the server would not accept moves from the findings to the withheld
+//! advice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +22,9 @@ use walwise_model::facts::catalog::{host, kernel};
 use walwise_model::facts::{Choice, FactSet, Scope, ServerArea, Subject};
 use walwise_model::parallel;
 
-/// Checks whether kernel, tool or server would accept advice on a subject. `RelatedAdvice` is the
-/// finding's other advice about the file system to create. The error names the component that
-/// refuses.
-pub type Guard<'a> =
+/// Checks whether kernel, tool or server would accept advice on a subject. The error is the reason
+/// for the refusal.
+pub type AdviceGuard<'a> =
     dyn Fn(&Subject, &Advice, &RelatedAdvice<'_>) -> Result<(), String> + Sync + 'a;
 
 pub struct ReportInput<'a> {
@@ -34,23 +32,20 @@ pub struct ReportInput<'a> {
     pub verdicts: Vec<Verdict>,
     pub evaluation: Evaluation,
     pub measurements: BTreeMap<Subject, Measurement>,
-    /// For each rule id, the rules it overrides.
     pub overrides: plan::Overrides,
     /// The file system that the user chose for a free disk, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    /// Returns why a given file system cannot be created on a free disk.
     pub refusal_reason: &'a FilesystemRefusal<'a>,
     pub context: RunContext,
-    pub guard: &'a Guard<'a>,
+    pub guard: &'a AdviceGuard<'a>,
 }
 
-/// Properties of the run, not of the host.
 #[derive(Clone, Debug)]
 pub struct RunContext {
     pub when: String,
     /// False for a capture.
     pub live: bool,
-    /// The options of this run that printed commands repeat.
+    /// Options of this run that are repeated in printed commands.
     pub options: Vec<RunOption>,
     pub version: String,
     /// The number of rules evaluated.
@@ -190,9 +185,9 @@ pub fn build(input: ReportInput<'_>) -> Report {
     report
 }
 
-/// Removes refused advice from the findings. Returns this advice, and the advice that the rules
-/// themselves held back.
-fn withhold_refused_advice(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
+/// Removes the advice that `guard` refuses from the findings. Returns that advice, and the advice
+/// that the rules have already held back.
+fn withhold_refused_advice(findings: &mut [Finding], guard: &AdviceGuard<'_>) -> Vec<Withheld> {
     let refusals = parallel::map(findings, |finding| refusal_reasons(finding, guard));
     let mut withheld = Vec::new();
     for (
@@ -232,8 +227,8 @@ fn withhold_refused_advice(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<W
     withheld
 }
 
-/// One entry for each piece of advice: the reason for the refusal, or `None`.
-fn refusal_reasons(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
+/// One entry for each piece of the finding's advice: the reason for the refusal, or `None`.
+fn refusal_reasons(finding: &Finding, guard: &AdviceGuard<'_>) -> Vec<Option<String>> {
     let Finding {
         subject, advice, ..
     } = finding;
@@ -303,7 +298,6 @@ fn target_summary(
     let directories = facts
         .value(subject, &target::DIRECTORIES)
         .unwrap_or_default();
-    // A target that cannot be examined counts as a directory; the collector has already warned.
     let kind = facts
         .value(subject, &target::KIND)
         .unwrap_or(TargetKind::Directory);
@@ -324,7 +318,6 @@ fn target_summary(
     }
 }
 
-/// The server's name and the path. The path is left out if the name already ends with ` in PATH`.
 fn target_title(cluster: Option<String>, path: &str) -> String {
     match cluster {
         Some(name) if name.ends_with(&format!(" in {path}")) => name,
@@ -333,7 +326,8 @@ fn target_title(cluster: Option<String>, path: &str) -> String {
     }
 }
 
-/// Groups boot lines by mount once for all targets, because a host can have thousands.
+/// Collects the subjects of each target. The boot lines (fstab, mount units) are indexed by mount
+/// once, because a host can have thousands of targets.
 pub struct SubjectsByTarget<'a> {
     facts: &'a FactSet,
     boot_lines: BTreeMap<Subject, Vec<Subject>>,

@@ -1,7 +1,5 @@
-//! The contents of a device for every output: in use, unreadable, free or blank.
-//!
-//! A device is *blank* only if all of it was read; an unreadable device counts neither as free nor
-//! as in use.
+//! The contents of a device. A device is *blank* only if all of it was read. An unreadable device
+//! is neither *free* nor in use.
 
 use serde::Serialize;
 
@@ -20,21 +18,22 @@ pub enum DeviceContent {
         /// data`.
         holds: Vec<String>,
     },
-    /// The contents could not be read.
+    /// The contents are unknown, for example because walwise lacks the permission to read the
+    /// device.
     Unreadable {
-        /// The reason why the contents could not be read.
+        /// The reason why the contents are unknown.
         because: String,
-        /// How to make the contents readable.
+        /// The instruction that makes the contents readable; absent if none is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
     /// The device is not in use, and the parts read hold no data.
     Free {
-        /// The size of the device, in bytes.
+        /// Capacity of the device in bytes; `null` if unknown.
         size: Option<u64>,
-        /// The part of the device that was read, in bytes.
+        /// Bytes of the device that were searched for data; `null` if unknown.
         bytes_read: Option<u64>,
-        /// The longest unread range, in bytes.
+        /// Length of the longest range that was not searched, in bytes; `null` if unknown.
         unread_run: Option<u64>,
     },
     /// The device is not in use, and all of it was read: only zeros or ones.
@@ -92,7 +91,8 @@ impl DeviceContent {
         matches!(self, Self::Free { .. } | Self::Blank)
     }
 
-    /// For example `holds xfs, LVM2`, `unreadable`, `free` or `blank`.
+    /// Formats the contents as a heading, such as `holds xfs, LVM2`, `unreadable`, `free` or
+    /// `blank`.
     pub fn heading(&self) -> String {
         match self {
             Self::Holds { holds } => format!("holds {}", text::names_and_count(holds, MAX_NAMED)),
@@ -123,9 +123,9 @@ impl DeviceContent {
                 unread_run,
             } => {
                 let of = size
-                    .map(|size| format!(" of {}", text::format_bytes(size)))
+                    .map(|size| format!(" (of {})", text::format_bytes(size)))
                     .unwrap_or_default();
-                let read = bytes_read.map_or_else(|| "the parts".to_owned(), text::format_bytes);
+                let read = bytes_read.map_or_else(|| "parts".to_owned(), text::format_bytes);
                 let missed = match unread_run {
                     Some(run) => format!(
                         "up to {} of contiguous data may have been missed",
@@ -134,11 +134,13 @@ impl DeviceContent {
                     None => "how much may have been missed is unknown".to_owned(),
                 };
                 format!(
-                    "No mount, swap space or device uses it. No data found in {read}{of} sampled; {missed}."
+                    "No mount, swap space or device uses this device. No data was found in the \
+                     {read} sampled{of}; {missed}."
                 )
             }
             Self::Blank => {
-                "No mount, swap space or device uses it. All of it was read: zeros or ones."
+                "No mount, swap space or device uses this device. The device was read completely \
+                 and contains only zeros or only ones."
                     .to_owned()
             }
         }
@@ -216,7 +218,7 @@ mod tests {
     fn a_free_device_says_how_much_could_be_missed() {
         let says = content_of(Reading::known(ContentState::Free, Source::Assumed)).evidence_text();
         assert!(
-            says.contains("in 64 MiB sampled")
+            says.contains("in the 64 MiB sampled")
                 && says.contains("up to 20 MiB of contiguous data may have been"),
             "{says}"
         );

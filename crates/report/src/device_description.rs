@@ -1,9 +1,3 @@
-//! Describes a block device of a stack: `RAID5, 3 of 4, resyncing`, `bcache, writeback, dirty`,
-//! `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
-//!
-//! Only known facts are shown, and normal states are omitted. A mapping of unknown target type
-//! keeps its maker's name (`LVM`), because linear and thin volumes look alike without root.
-
 use walwise_model::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, NetworkTransport, Shingled,
     SyncAction,
@@ -18,7 +12,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     let first = match kind {
         Some(DeviceKind::Md) => describe_array(facts, subject),
         Some(DeviceKind::Lvm) => kind_with_name(
-            &describe_mapping("LVM", facts, subject),
+            &describe_mapping("LVM", "LVM ", facts, subject),
             text(&device::DM_NAME),
         ),
         Some(DeviceKind::Crypt) => kind_with_name("LUKS", text(&device::DM_NAME)),
@@ -26,7 +20,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
         Some(DeviceKind::Dmraid) => kind_with_name("firmware RAID", text(&device::DM_NAME)),
         Some(DeviceKind::Vdo) => kind_with_name("VDO", text(&device::DM_NAME)),
         Some(DeviceKind::Dm) => kind_with_name(
-            &describe_mapping("device mapper", facts, subject),
+            &describe_mapping("device mapper", "dm-", facts, subject),
             text(&device::DM_NAME),
         ),
         Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
@@ -75,7 +69,6 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
         .join(", ")
 }
 
-/// How the device is attached, for example `NVMe over TCP`; `None` if the transport is unknown.
 fn transport_text(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
     let transport = facts.value(subject, &device::TRANSPORT)?;
     let words = match facts.value(subject, &device::FABRIC) {
@@ -103,8 +96,8 @@ fn join_parts<const N: usize>(first: &str, more: [Option<String>; N]) -> String 
         .join(", ")
 }
 
-/// Names a device mapper mapping by its target type, if known: `LVM thin volume`.
-fn describe_mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
+/// `prefix` stands before a target without a name of its own here.
+fn describe_mapping(maker: &str, prefix: &str, facts: &FactSet, subject: &Subject) -> String {
     let mut targets = facts
         .value(subject, &device::DM_TARGETS)
         .unwrap_or_default();
@@ -120,14 +113,14 @@ fn describe_mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
             "cache" => mode.map_or_else(|| "cache".to_owned(), |mode| format!("{mode} cache")),
             "writecache" => "write cache".to_owned(),
             "crypt" => "encrypted".to_owned(),
-            other => other.to_owned(),
+            "raid" => "RAID".to_owned(),
+            other => return format!("{prefix}{other}"),
         },
         _ => return maker.to_owned(),
     };
     format!("{maker} {kind}")
 }
 
-/// The fill level of a thin pool, for example ` (81% data, 12% metadata)`.
 fn thin_pool_fill_level(facts: &FactSet, subject: &Subject) -> String {
     let percent = |key: &Key<f64>, word: &str| {
         facts
@@ -194,7 +187,7 @@ fn describe_array(facts: &FactSet, subject: &Subject) -> String {
             | ArrayState::WritePending
             | ArrayState::ActiveIdle => None,
         });
-    // A container array only holds metadata and never runs.
+    // A container array only holds metadata and never runs, so its state is not described.
     let state = state.filter(|_| {
         !facts
             .value(subject, &device::MD_LEVEL)

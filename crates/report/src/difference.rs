@@ -1,18 +1,12 @@
-//! The difference between two reports of a host: facts, findings, verdicts, commit latency.
-//!
-//! Nothing is judged again: each report's own rules decided what is dangerous. An earlier report
-//! never adds to the conclusions of the present one.
+//! Compares an earlier report with the present one. Findings and verdicts are compared as the
+//! reports state them; no rule is evaluated again.
 
 mod parse;
 mod renames;
 mod snapshot;
 mod latency_shifts {
-    //! Compares commit latency now and before, and finds the changed facts that may explain a
-    //! shift.
-    //!
-    //! Only rows that both reports measured are compared. A cause is *likely* at best: a fact and
-    //! the latency changed between the reports, which does not prove a cause. Without a significant
-    //! shift no cause is sought.
+    //! Compares the commit latencies of two reports and lists changed facts as possible causes. A
+    //! cause is at best *likely*: that a fact and the latency both changed proves nothing.
 
     use std::collections::BTreeSet;
 
@@ -22,7 +16,8 @@ mod latency_shifts {
     use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
     use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};
 
-    /// Covers the targets that both reports measured with the same kind of log and page size.
+    /// Returns the change of latency of each target that both reports measured with the same kind
+    /// of log and page size.
     pub fn probe_shifts(
         before: &ReportSnapshot,
         now: &ReportSnapshot,
@@ -79,7 +74,6 @@ mod latency_shifts {
         }
     }
 
-    /// Reasons why the two measurements may not be comparable.
     fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
         let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
         let before = old.doubts.iter().map(|says| said("before", says));
@@ -88,8 +82,6 @@ mod latency_shifts {
             .collect()
     }
 
-    /// The sync method in force, or else the default method, or else the first one. Only measured
-    /// methods count.
     fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Option<Method> {
         let of_server = || {
             rows.iter()
@@ -114,7 +106,6 @@ mod latency_shifts {
             .map(|row| row.method)
     }
 
-    /// The subjects that concern the target, and the host.
     fn target_and_host_subjects<'k>(
         kept: &'k ReportSnapshot,
         target: &Subject,
@@ -131,8 +122,8 @@ mod latency_shifts {
         .collect()
     }
 
-    /// Changed facts that can affect commit latency. A derived fact is left out, because its inputs
-    /// are among the facts.
+    /// Lists the changed facts of the target's stack and of the host that can affect latency.
+    /// Derived facts are left out, because the facts from which they follow are compared as well.
     fn likely_causes(
         now: &ReportSnapshot,
         target: &Subject,
@@ -191,6 +182,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
         findings: finding_changes(&old, now),
         facts: fact_changes(&old, now),
         probes: Vec::new(),
+        known_changes: Vec::new(),
     };
     if let Some(common) = common_subjects(&old, now) {
         difference
@@ -204,13 +196,14 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     difference
 }
 
-/// A host whose name is unknown counts as the same host.
+/// True if both reports have one host name. An unknown name in either report counts as the same.
 fn is_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
     let known = |name: &str| !name.is_empty() && name != "unknown";
     !known(&before.host) || !known(&now.host) || before.host == now.host
 }
 
-/// Subjects in `from` that `of` lacks. Targets count only if both reports cover the same targets.
+/// Lists the subjects with facts that are in `from` but not in `of`. Targets are left out unless
+/// both reports cover the same targets.
 fn missing_subjects(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> {
     let alike = has_same_targets(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
@@ -220,14 +213,15 @@ fn missing_subjects(from: &ReportSnapshot, of: &ReportSnapshot) -> Vec<Subject> 
     gone.filter(counts).cloned().collect()
 }
 
-/// True if both reports cover the same targets, even if TARGET was written differently.
+/// True if both reports were made for the same TARGET, or for different TARGETs that name the same
+/// directories and devices.
 fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
     let both = a.origin.asked.is_some() && b.origin.asked.is_some();
     a.origin.asked == b.origin.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
 
-/// The subjects of the targets in both reports, and the host. `None` if the reports cover the same
-/// targets, so that nothing needs filtering.
+/// Returns the subjects of the targets that both reports cover, to which the comparison is limited.
+/// `None` if the reports cover the same targets, so that no limit is needed.
 fn common_subjects(before: &ReportSnapshot, now: &ReportSnapshot) -> Option<BTreeSet<Subject>> {
     if has_same_targets(before, now) {
         return None;
@@ -277,8 +271,8 @@ fn finding_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Finding
     all.iter().map(change).collect()
 }
 
-/// `lacked` and `lacks` return whether the earlier and the present report lack the finding's rule
-/// or subject.
+/// Compares the earlier and the present state of a finding. `lacked` and `lacks` return whether the
+/// earlier and the present report lack the finding's rule or subject.
 fn finding_change_kind(
     before: Option<&FindingState>,
     now: Option<&FindingState>,
@@ -296,7 +290,7 @@ fn finding_change_kind(
         (Some(before), Some(now)) if before.applies == now.applies => FindingChangeKind::Same,
         (Some(before), _) if !before.applies => FindingChangeKind::Decided,
         (_, Some(_)) => FindingChangeKind::Undecided,
-        // Unreachable: every key is from one of the two reports.
+        // Unreachable: each key is in one of the reports, and earlier arms cover `(Some, None)`.
         (Some(_) | None, None) => FindingChangeKind::Same,
     }
 }
@@ -343,7 +337,8 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
     changes
 }
 
-/// A fact that is unknown in both reports has not changed, even if the reasons differ.
+/// True if the values differ. A fact that is unknown in both reports has not changed, even if the
+/// reasons differ.
 fn fact_differs(before: Option<&FactState>, now: Option<&FactState>) -> bool {
     match (
         before.and_then(FactState::value),
@@ -355,7 +350,6 @@ fn fact_differs(before: Option<&FactState>, now: Option<&FactState>) -> bool {
     }
 }
 
-/// Differences between the two reports that limit the comparison.
 fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<String> {
     let (was, is) = (&before.origin, &now.origin);
     let mut remarks = Vec::new();
@@ -366,7 +360,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
                 .map_or_else(|| "all targets".to_owned(), Clone::clone)
         };
         remarks.push(format!(
-            "the baseline covers {}, this report {}: only what both checked is compared",
+            "the baseline covers {}, this report covers {}; only targets in both are compared",
             words(&was.asked),
             words(&is.asked)
         ));
@@ -383,12 +377,18 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     }
     match (was.privileged, is.privileged) {
         (Some(true), Some(false)) => {
-            remarks
-                .push("the baseline was made as root, this report was not: fewer facts".to_owned());
+            remarks.push(
+                "the baseline was made as root, but this report was not, so this report has \
+                 fewer facts"
+                    .to_owned(),
+            );
         }
         (Some(false), Some(true)) => {
-            remarks
-                .push("this report was made as root, the baseline was not: more facts".to_owned());
+            remarks.push(
+                "this report was made as root, but the baseline was not, so the baseline has \
+                 fewer facts"
+                    .to_owned(),
+            );
         }
         _ => {}
     }
@@ -405,13 +405,14 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     );
     if !new.is_empty() || !old.is_empty() {
         remarks.push(format!(
-            "the baseline used other rules (new: {}; gone: {}), so findings may differ",
+            "the baseline used other rules (new: {}; removed: {}), so findings may differ",
             ids(new),
             ids(old)
         ));
     } else if was.walwise != is.walwise {
         remarks.push(format!(
-            "the baseline was made by walwise {}, this report by {}: rules and findings may differ",
+            "the baseline was created by walwise {}, this report by {}: rules and findings may \
+             differ",
             was.walwise, is.walwise
         ));
     } else if was.pack != is.pack {
@@ -427,7 +428,8 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     for target in unmeasured.filter(|target| now.targets.contains_key(*target)) {
         let name = target.name();
         remarks.push(format!(
-            "the baseline measured commit latency on {name}, this run did not: {}",
+            "commit latency on {name} was measured for the baseline, but not in this run; to \
+             measure it: {}",
             ShellCommand::or_placeholder(ShellCommand::walwise_check(name, ""))
         ));
     }

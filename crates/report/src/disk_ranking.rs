@@ -1,7 +1,5 @@
-//! Ranks free disks for a database, without writing to a disk.
-//!
-//! Durability counts before speed. An unknown cache, rotational flag or size never counts as the
-//! best. The rotational flag only lowers a disk's rank, because virtual disks set it at random.
+//! Ranks free disks by transport, write cache, rotation and size, in this order. An unknown
+//! property ranks below the best known value.
 
 use std::cmp::Reverse;
 
@@ -10,7 +8,7 @@ use walwise_model::facts::catalog::device::{self, CacheVolatility, Transport};
 use walwise_model::facts::{FactSet, Scope};
 use walwise_model::text;
 
-/// A single free disk gets no rank.
+/// Sets rank and reason on the targets that are free disks. A single free disk gets no rank.
 pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
     let free = |target: &&mut TargetSummary| {
         target
@@ -29,7 +27,7 @@ pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
     }
 }
 
-/// Smaller is better. The parts, in order: attachment, cache, rotation, size.
+/// Returns the sort key of a disk; the best disk has the smallest key.
 fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
     let disk = target
         .subjects

@@ -1,13 +1,12 @@
-//! The exit codes of `check` and `upgrade`, computed from the report alone.
+//! The exit codes of `check`. The first one that applies wins:
 //!
-//! - 0: nothing to report
-//! - 3: a critical finding
-//! - 4: a finding of the requested level
-//! - 5: an undecided rule of that level, an unproven verdict, or a boot mount that could not be
-//!   read; only if undecided rules count
+//! - 3: a critical finding or verdict
+//! - 4: another finding or verdict of the requested level or above
+//! - 5, only with [`FailCondition::undecided`]: an undecided rule of the requested level or above,
+//!   an unproven verdict, or boot mounts that could not be read
+//! - 0: none of these
 //!
-//! The first of 3, 4 and 5 that fits wins. With TARGET, only findings on the target and on the host
-//! count. A verdict counts like a finding.
+//! With TARGET, only findings about the target and the host count.
 
 use std::collections::BTreeSet;
 
@@ -20,9 +19,9 @@ use walwise_model::facts::{Scope, Subject};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailCondition {
-    /// The lowest failing level. A `keep` never fails.
+    /// The lowest level of findings that fail the check. Findings of level `keep` never fail it.
     pub level: Level,
-    /// True if an undecided rule of that level fails, too.
+    /// True if undecided rules fail the check as well.
     pub undecided: bool,
 }
 
@@ -35,7 +34,6 @@ impl Default for FailCondition {
     }
 }
 
-/// The worst result of a report at or above a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WorstResult {
     Finding(Level),
@@ -43,7 +41,6 @@ pub(super) enum WorstResult {
     Nothing,
 }
 
-/// The exit code of `check`: 0, 3, 4 or 5.
 pub fn exit_code(report: &Report, fail_on: FailCondition) -> u8 {
     match worst_result(report, fail_on) {
         WorstResult::Finding(Level::Critical) => 3,
@@ -86,7 +83,8 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
 }
 
 impl Upgrade {
-    /// Uses the exit codes of `check`: 0, 3, 4 or 5.
+    /// Returns 0, 3, 4 or 5 as in the module documentation, for the items of the upgrade instead of
+    /// findings and verdicts.
     pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
         let counted: Vec<&UpgradeItem> = self.problem_items_from_level(fail_on.level).collect();
         let decided = |item: &&UpgradeItem| {
@@ -110,7 +108,6 @@ impl Upgrade {
     }
 }
 
-/// `None` for verdicts that are not a failure.
 pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
     match standing {
         VerdictKind::AtRisk | VerdictKind::Contradictory => Some(Level::Critical),
@@ -119,7 +116,6 @@ pub(super) fn verdict_level(standing: VerdictKind) -> Option<Level> {
     }
 }
 
-/// All findings, or with TARGET only those about the target and the host.
 pub(super) fn findings_in_scope(report: &Report) -> Vec<&Finding> {
     let known: BTreeSet<&Subject> = report
         .targets
@@ -143,8 +139,8 @@ pub(super) fn undecided_count(report: &Report, level: Level) -> usize {
         .count()
 }
 
-/// A finding that lacks only a measurement does not count as undecided: the user chose not to
-/// measure.
+/// True if the finding lacks facts other than those of a measurement. A finding that a measurement
+/// alone would decide does not count as undecided, because the user chose not to measure.
 fn is_undecided_beyond_measurement(outcome: &Outcome) -> bool {
     let Outcome::Undecided { needs } = outcome else {
         return false;
@@ -160,7 +156,6 @@ mod tests {
     use crate::sample_reports;
     use walwise_model::facts::{MissingFact, UnknownReason};
 
-    /// Compares every combination of levels, verdicts and options with the table of exit codes.
     #[test]
     fn the_table_holds_everywhere() {
         let levels: Vec<Option<Level>> = Level::ALL.into_iter().map(Some).chain([None]).collect();
@@ -192,8 +187,6 @@ mod tests {
         }
     }
 
-    /// With TARGET, only findings on the target's subjects and on the host count; without TARGET
-    /// all do.
     #[test]
     fn what_lies_beside_the_asked_target_does_not_count() {
         let empty = report_with(&sample_reports::free_disk(), None, None, None);

@@ -1,8 +1,7 @@
-//! Text to paste: fstab lines and udev rules. This module has the common parts: header, reasons,
-//! and the check whether lines may be pasted.
+//! Text to paste: fstab lines and udev rules.
 //!
-//! Settings without change are omitted. A change that could lose data is a comment. So is all text
-//! from a capture, because a capture masks disk identities.
+//! Settings without change are omitted. Lines are comments if a change could lose data, or if the
+//! report is from a capture, which masks disk identities.
 
 mod boot_mounts;
 pub mod fstab;
@@ -12,16 +11,15 @@ use super::{Report, Step};
 use walwise_judge::rules::Risk;
 use walwise_model::escape::comment;
 
-/// `what` names the kind of document. `how` lists the instructions for the reader.
 fn file_header(report: &Report, what: &str, how: &[&str]) -> String {
     let mut lines = vec![format!(
-        "walwise {} on {}, {}: {what}; for review, nothing was changed.",
+        "walwise {} on {}, {}: {what}, for review; nothing was changed.",
         report.tool.version, report.host.name, report.when
     )];
     lines.extend(how.iter().map(|&line| line.to_owned()));
     if !report.host.live {
         lines.push(
-            "Made from a capture, which masks disk identities: nothing here can be pasted unchanged."
+            "Made from a capture, which masks disk identities: edit each line before you paste it."
                 .to_owned(),
         );
     }
@@ -36,7 +34,6 @@ fn part_heading(title: &str) -> String {
     format!("\n# ==== {} ====\n", comment::escape_comment_line(title))
 }
 
-/// The level, title and rules of each step, as comments.
 fn reason_comments(steps: &[&Step]) -> String {
     let one = |step: &&Step| {
         format!(
@@ -49,7 +46,6 @@ fn reason_comments(steps: &[&Step]) -> String {
     comment_lines(&steps.iter().map(one).collect::<Vec<_>>())
 }
 
-/// The lines are comments if the report is from a capture or a step could lose data.
 fn pasteable_or_commented_lines<S: AsRef<str>>(
     report: &Report,
     steps: &[&Step],
@@ -86,7 +82,6 @@ mod testing {
     use walwise_model::facts::{FactSet, Source, Subject};
     use walwise_model::text::display_safe;
 
-    /// The fields of an fstab line or a mount unit, as written in the file.
     #[derive(Clone, Debug)]
     pub struct BootLineFields {
         pub path: &'static str,
@@ -124,8 +119,6 @@ mod testing {
         Change::Remove(list.iter().map(|&word| word.to_owned()).collect())
     }
 
-    /// A report with one ext4 target and one boot line. `of_line` and `of_mount` are changes
-    /// advised to the line and to the mount.
     pub fn boot_line_report(
         written: &BootLineFields,
         of_line: Option<Change>,
@@ -160,7 +153,6 @@ mod testing {
             origin(),
         );
         facts.insert_known(&line, &boot::POINT, point, origin());
-        // The present mount shows the file system of a line with type `auto`.
         let known = if written.fstype == "auto" {
             "ext4"
         } else {
@@ -210,14 +202,12 @@ mod testing {
         )
     }
 
-    /// Lines that are not comments.
     pub fn active_lines(text: &str) -> Vec<&str> {
         text.lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty())
             .collect()
     }
 
-    /// Hostile and ordinary names.
     pub fn any_name() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
         use proptest::prelude::*;
         let worst = prop::sample::select(

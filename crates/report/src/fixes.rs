@@ -1,5 +1,3 @@
-//! What to fix first: the changes of a plan and other findings, each once, most urgent first.
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +6,18 @@ use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
 use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{Reading, Scope, Subject, Value};
-use walwise_model::settings::{MountTime, Setting, SettingKind};
+use walwise_model::settings::{PresentOrBootMount, Setting, SettingKind};
 
 #[derive(Clone, Debug)]
 pub struct Fix<'r> {
     pub level: Level,
     pub title: String,
     pub subject: &'r Subject,
-    /// `None` for a finding outside the plan.
+    /// The setting that the fix changes; `None` for a finding outside the plan.
     pub setting: Option<&'static Setting>,
     pub risk: Risk,
     pub commands: Vec<ShellCommand>,
-    /// What to do by hand if no command makes the change.
+    /// Instruction for a manual change, if no command makes the change.
     pub remedy: Option<String>,
     /// The source of the value in force, such as a file and line.
     pub source: Option<String>,
@@ -27,7 +25,6 @@ pub struct Fix<'r> {
     basis: Basis,
 }
 
-/// `about` are the findings about the target.
 pub(crate) fn target_fixes<'r>(
     report: &'r Report,
     target: &TargetSummary,
@@ -58,7 +55,7 @@ pub(crate) fn target_fixes<'r>(
             .filter(|finding| finding.level >= Level::Warning)
             .map(|finding| finding_fix(finding)),
     );
-    // The sort is stable, so the order of the plan decides between equals.
+    // The sort is stable, so fixes with equal keys stay in the order of the plan.
     fixes.sort_by_key(|fix| {
         (
             Reverse(fix.level),
@@ -78,8 +75,8 @@ fn commands_to_apply(
     apply
 }
 
-/// Fills in the missing commands of the plans' steps: generated commands, or shell comments with
-/// what to do by hand and what the value was.
+/// Fills in the commands of the plans' steps, or comments that describe a manual change. Steps that
+/// have commands of a user's own rule stay unchanged.
 pub fn fill_in_step_commands(report: &mut Report) {
     let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
         let step = |step: &Step| {
@@ -109,7 +106,6 @@ pub fn fill_in_step_commands(report: &mut Report) {
     }
 }
 
-/// Commands to apply, verify and undo, in this order.
 fn apply_verify_undo_commands(
     report: &Report,
     target: &TargetSummary,
@@ -201,8 +197,8 @@ pub fn restates_verdict(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
-/// A step that several rules advise becomes one entry per rule. A step about mount options stays
-/// one entry, because one command makes all its changes.
+/// Makes the fixes of one step, one per rule that advises it. Each fix about mount options has all
+/// commands of the step, because one remount makes all changes of the step.
 fn step_fixes<'r>(
     report: &Report,
     target: &TargetSummary,
@@ -233,13 +229,14 @@ fn step_fixes<'r>(
         .filter(is_here)
         .filter_map(with_advice)
         .collect();
-    // Entries with equal commands are joined later and keep the first title, so the greatest
-    // interruption comes first.
+    // `merge_fixes` keeps the first title of fixes with equal commands, so the most severe and
+    // riskiest fix comes first.
     own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
     for (finding, advice) in own {
         if seen.insert(&finding.rule) {
             let is_one = step.rules.len() == 1
-                || step.advice.setting.kind.mount_time() == Some(MountTime::Now);
+                || step.advice.setting.kind.present_or_boot_mount()
+                    == Some(PresentOrBootMount::Now);
             let alone = if is_one { &step.advice } else { advice };
             fixes.push(Fix {
                 setting: Some(advice.setting),
@@ -289,8 +286,8 @@ fn value_source(advice: &Advice) -> Option<String> {
     }
 }
 
-/// Merges entries with equal commands, and entries of one rule about one subject. A finding that
-/// restates the verdict joins the first critical entry.
+/// Merges fixes with equal commands, and fixes with equal subject, rules and title. A critical fix
+/// that restates the verdict is merged into another critical fix.
 fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
@@ -342,7 +339,7 @@ fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     out
 }
 
-/// The position of the setting's topic among the answers; settings without an answer come last.
+/// The position of the setting's topic in [`Topic::ALL`]; settings without a topic come last.
 fn answer_position(setting: Option<&'static Setting>) -> usize {
     let topic = setting.and_then(Topic::from_setting);
     Topic::ALL

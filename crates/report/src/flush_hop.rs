@@ -1,6 +1,3 @@
-//! Describes the hops of a flush path, such as mount, layer and disk cache.
-//! [`walwise_judge::durability`] judges the path itself.
-
 use super::device_description::describe_device;
 use super::{mount_and_mkfs_options, stack};
 use walwise_judge::durability::{FlushHop, FlushState, HopKind, Verdict};
@@ -40,7 +37,6 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
     }
 }
 
-/// Equal descriptions appear once, with a count.
 fn join_with_counts(all: impl Iterator<Item = String>) -> String {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for words in all {
@@ -58,12 +54,12 @@ fn join_with_counts(all: impl Iterator<Item = String>) -> String {
     };
     text::names_and_count(
         &counted.into_iter().map(words).collect::<Vec<_>>(),
-        MAX_KINDS,
+        MAX_DESCRIPTIONS,
     )
 }
 
-/// The number of different descriptions shown for one hop.
-const MAX_KINDS: usize = 2;
+/// Maximum number of different descriptions shown for one layer of a flush path.
+const MAX_DESCRIPTIONS: usize = 2;
 
 fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
     parts
@@ -74,7 +70,6 @@ fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
         .join(" · ")
 }
 
-/// For example `fsync on`.
 fn setting_text<T: FactValue>(
     facts: &FactSet,
     of: &Subject,
@@ -142,7 +137,6 @@ fn disk_text(facts: &FactSet, of: &Subject) -> String {
     join_parts([Some(named), cache.map(str::to_owned), battery])
 }
 
-/// The cache as reported by the queue and by the disk; used where the two reports differ.
 fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
     let queue = facts
         .value(of, &device::WRITE_CACHE)

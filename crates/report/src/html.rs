@@ -1,24 +1,21 @@
-//! The report as one HTML document without scripts or external resources: dashboard, the sections
-//! of [`super::view`], findings, facts, and the JSON report as data.
-//!
-//! `markup` escapes text. [`super::embedded_json`] extracts the JSON again.
+//! One HTML document without scripts or external resources. The page embeds the JSON report, which
+//! [`crate::report_reader`] extracts again.
 
 mod markup;
 pub mod anchors {
-    //! Ids for links to rules, findings and the facts of a subject.
-    //!
-    //! An id depends only on rule and subject, so that monitoring can build links without reading
-    //! the page.
+    //! Element ids, the targets of links. An id depends only on rule and subject, so that
+    //! monitoring can build links without reading the page.
 
     use std::fmt::Write as _;
 
     use walwise_model::facts::Subject;
     use walwise_model::text;
 
-    /// The longest encoded name, in bytes.
-    const MAX_LENGTH: usize = 120;
+    /// The length in bytes after which an encoded name is cut and gets a hash.
+    const MAX_ID_BYTES: usize = 120;
 
-    /// Unique in a report, for example `finding-barrier.ext4-off-mount:~2fimages`.
+    /// Returns the element id of a finding, unique in a report:
+    /// `finding-barrier.ext4-off-mount:~2fimages`.
     pub fn finding_anchor(rule: &str, subject: &Subject) -> String {
         // Rule ids have no colon and scope words have no hyphen, so the last hyphen before the
         // first colon separates rule and subject.
@@ -50,7 +47,7 @@ pub mod anchors {
                 byte => drop(write!(out, "~{byte:02x}")),
             }
         }
-        text::truncate_with_hash(out, MAX_LENGTH, "~~", name.as_bytes())
+        text::truncate_with_hash(out, MAX_ID_BYTES, "~~", name.as_bytes())
     }
 
     #[cfg(test)]
@@ -60,7 +57,7 @@ pub mod anchors {
         use super::*;
 
         #[test]
-        fn places_are_plain_and_told_apart() {
+        fn anchors_are_plain_and_unique() {
             let long = "/x".repeat(5000);
             let longer = "/x".repeat(5001);
             let names = [
@@ -101,8 +98,6 @@ mod chart;
 mod findings_and_facts;
 mod section;
 mod dashboard {
-    //! The dashboard: the short report, with the flush path and the commit latency as charts.
-
     use std::collections::BTreeSet;
 
     use super::chart::TargetCharts;
@@ -169,7 +164,6 @@ mod dashboard {
         out.append(take_definition_list(&mut lines))
     }
 
-    /// Takes all items out of `lines`. The result is empty if there were none.
     fn take_definition_list(lines: &mut Vec<Tag>) -> Markup {
         let lines = std::mem::take(lines);
         if lines.is_empty() {
@@ -214,7 +208,8 @@ mod dashboard {
             .append(persist.unwrap_or_default())
     }
 
-    /// A rule without a section on this page is not a link.
+    /// Formats the rule ids of a bullet, each as a link to the rule's section. `told` has the rules
+    /// with a section on this page; others become plain code.
     fn rule_links(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
         let each = line.rule.split(", ").filter(|rule| !rule.is_empty());
         Markup::concat(each.map(|rule| {
@@ -246,8 +241,8 @@ use findings_and_facts::FactAppendix;
 use markup::{Markup, tag};
 use walwise_model::parallel;
 
-/// The content security policy blocks scripts and external resources, in case some text is not
-/// escaped.
+/// Beginning of every page. The content security policy blocks scripts and external resources, in
+/// case some text is not escaped.
 const PAGE_HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
     <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -260,7 +255,8 @@ pub fn render(report: &Report) -> String {
     let groups = view::section_groups(report);
     let numbered: Vec<(usize, &Vec<Section>)> = groups.iter().enumerate().collect();
     let chapters = parallel::map(&numbered, |(at, sections)| {
-        // The first group is about the host, then one group per target; the last is about the rest.
+        // The first group is about the host, the last about subjects of no target. Each group
+        // between is about one target.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
         let of = target.map(|target| TargetCharts {
@@ -325,7 +321,8 @@ pub fn render(report: &Report) -> String {
         " The report is from a capture, where names and numbers may be masked."
     };
     let review = format!(
-        "For review: nothing was changed. Read commands before you run them; those that need root say so.{masked}"
+        "For review: nothing was changed. Read each command before you run it; most commands need \
+         root.{masked}"
     );
     let body = Markup::from(glance)
         .append(contents)
@@ -337,20 +334,24 @@ pub fn render(report: &Report) -> String {
             },
         )));
     let title = format!("Storage under databases on {}", report.host.name);
-    render_page(&title, body, READ_COMMANDS, &json::render(report))
+    render_page(
+        &title,
+        body,
+        COMMANDS_THAT_READ_REPORTS,
+        &json::render(report),
+    )
 }
 
-/// A document of these sections and the JSON data only, for example for a saved report.
 pub fn render_document(title: &str, sections: &[Section], json: &str) -> String {
     render_page(
         title,
         section::render_sections(sections, true),
-        READ_COMMANDS,
+        COMMANDS_THAT_READ_REPORTS,
         json,
     )
 }
 
-const READ_COMMANDS: &str = "walwise show FILE, walwise check --baseline FILE";
+const COMMANDS_THAT_READ_REPORTS: &str = "walwise show FILE, walwise check --baseline FILE";
 
 fn render_page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
     let header = tag("header").add(tag("h1").text(title));
@@ -383,8 +384,6 @@ fn tone_class(tone: Tone) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    //! The page contains the whole report and no markup from the host, and is reproducible.
-
     use std::collections::BTreeSet;
 
     use super::*;
@@ -448,7 +447,6 @@ mod tests {
         }
     }
 
-    /// Every link has a target in the page, and ids are unique.
     #[test]
     fn links_lead_somewhere() {
         for report in sample_reports::all_samples() {
@@ -476,7 +474,6 @@ mod tests {
         }
     }
 
-    /// Users choose names, so they may be hostile or very long.
     #[test]
     fn hostile_names_stay_text() {
         let long = "x".repeat(10_000);
@@ -510,7 +507,6 @@ mod tests {
         }
     }
 
-    /// A page has no option `-v`, so cut text names a heading of the page that has the details.
     #[test]
     fn what_is_cut_is_named_by_its_place() {
         let mut told = 0;
@@ -565,7 +561,6 @@ mod tests {
         );
     }
 
-    /// Disturbed rounds are hatched and named. Latency without flushes is marked as not durable.
     #[test]
     fn charts_say_what_limits_them() {
         let mut report = sample_reports::at_risk();

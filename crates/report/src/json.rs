@@ -1,7 +1,5 @@
-//! The report as JSON, indented and in a fixed order.
-//!
-//! Every document is completed in memory before it is written. Characters that change a terminal's
-//! display are escaped, because people `cat` reports; JSON does not require it.
+//! Writes reports as JSON. Characters that change a terminal's display are escaped, because people
+//! `cat` reports; JSON itself does not require that.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -17,7 +15,7 @@ pub fn render(report: &Report) -> String {
     to_pretty_json(report)
 }
 
-/// Every answer and every fix is on one line.
+/// Renders the short JSON document with answers and fixes, each on one line.
 pub fn render_recommendation(report: &Report) -> String {
     let mut document = Vec::new();
     let mut out = Serializer::with_formatter(
@@ -32,16 +30,16 @@ pub fn render_recommendation(report: &Report) -> String {
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// The value as indented JSON. Characters that change a terminal's display are escaped.
 pub fn to_pretty_json<T: Serialize>(value: &T) -> String {
     let mut document = Vec::new();
-    // Serialising to memory fails only for maps with non-string keys, and our types have none.
+    // Serialising to memory fails only for maps with non-string keys, and the serialised types have
+    // none.
     let _ = write_json(value, &mut document);
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Streams the document of [`to_pretty_json`], because a report about ten thousand disks is larger
-/// than everything else in memory.
+/// Writes a value as in [`to_pretty_json`], but as a stream: the document of a report about ten
+/// thousand disks is larger than all other data in memory.
 pub fn write_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(
         &mut *out,
@@ -67,7 +65,8 @@ pub fn normalize_json_escapes(document: &str) -> String {
                 }
             }
             c if c >= '\x7f' && is_display_unsafe(c) => push_escape(&mut out, c),
-            // JSON strings cannot contain these characters, so they are whitespace between values.
+            // JSON strings contain these characters only escaped, so here they are whitespace
+            // between values.
             '\r' | '\t' => out.push(' '),
             c => out.push(c),
         }
@@ -81,11 +80,10 @@ fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// Escapes more characters than serde_json does.
 struct EscapingFormatter {
     pretty: PrettyFormatter<'static>,
     depth: usize,
-    /// Values nested deeper stay on one line.
+    /// Values nested deeper than this stay on one line.
     max_pretty_depth: usize,
 }
 
@@ -224,7 +222,6 @@ mod tests {
         assert!(document.ends_with("}\n"));
     }
 
-    /// The output of `walwise generate schema`.
     const SCHEMA: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../assets/report.schema.json"
@@ -234,7 +231,7 @@ mod tests {
         std::fs::read_to_string(SCHEMA).unwrap()
     }
 
-    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes the file again.
+    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes assets/report.schema.json again.
     #[test]
     fn the_schema_that_is_kept_is_that_of_the_types() {
         let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";

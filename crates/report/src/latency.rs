@@ -1,9 +1,8 @@
-//! The latest commit latency of each target: measured in this run, or read from an earlier saved
-//! report.
+//! Commit latencies of this run and of earlier reports. A latency belongs to the stack it was
+//! measured on, so an earlier one is used only if all layers below the target are unchanged.
 //!
-//! A latency belongs to the stack it was measured on, so an earlier one is used only if all layers
-//! below the target are unchanged. Latencies without a flush are left out, because such commits are
-//! not durable.
+//! Latencies that were measured while flushes were suppressed are left out, because such commits
+//! are not durable.
 
 use std::io::Read;
 
@@ -17,13 +16,14 @@ use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
 use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
 use walwise_model::facts::{Scope, Subject};
 
-/// The limit for reading an earlier report, in bytes.
+/// Maximum number of bytes that are read of an earlier report.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The limit for targets, and for methods of one target, read from an earlier report.
+/// Maximum number of latencies that are read from an earlier report, and of methods per latency.
 const MAX_ROWS: usize = 256;
 
-/// The measured row of one-page commits with the method in force, or else with the best method.
+/// Returns the row of one-page commits with the method in force, or else with the best method, or
+/// else the first row.
 pub(crate) fn measurement_row_in_force<'a>(
     report: &'a Report,
     target: &TargetSummary,
@@ -39,7 +39,7 @@ pub(crate) fn measurement_row_in_force<'a>(
     ))
 }
 
-/// True if flushes are suppressed, so that measured commits were not durable.
+/// True if flushes are known to be suppressed, so that commits of a measurement are not durable.
 pub fn has_no_flushes(report: &Report, target: &Subject) -> bool {
     report
         .facts
@@ -59,8 +59,8 @@ pub fn latencies_from_probes(report: &Report) -> Vec<CommitLatency> {
         .collect()
 }
 
-/// Adds earlier latencies of targets that this run did not measure, only the latest for each
-/// target.
+/// Adds the latest earlier latency of each target that was not measured in this run, if the stack
+/// below the target is unchanged.
 pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency>) {
     earlier.sort_by(|a, b| b.when.cmp(&a.when));
     for price in earlier {
@@ -77,7 +77,8 @@ pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency
     report.prices.sort_by(|a, b| a.target.cmp(&b.target));
 }
 
-/// The document is untrusted; malformed entries are left out.
+/// Reads the latencies of a saved report. The document is untrusted: malformed entries are left
+/// out, and a malformed document gives no latencies.
 pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
     #[derive(Deserialize)]
     struct Document {
@@ -97,7 +98,6 @@ pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
         .collect()
 }
 
-/// Accepts a latency only for a target, with a valid time and at least one row of positive figures.
 fn validate_latency(mut price: CommitLatency) -> Option<CommitLatency> {
     let when: jiff::Timestamp = price.when.parse().ok()?;
     price.when = when.to_string();
@@ -146,7 +146,6 @@ fn latency_from_probe(report: &Report, probe: &ProbeResult) -> Option<CommitLate
     })
 }
 
-/// Each layer with its description; `None` if the stack is unknown.
 fn stack_layer_descriptions(report: &Report, target: &Subject) -> Option<Vec<String>> {
     let stack = report.stack(target)?;
     Some(
@@ -193,7 +192,7 @@ mod tests {
         };
         add_earlier_latencies(&mut now, parse_latencies(json::render(&before).as_bytes()));
         assert_eq!(now.prices, before.prices);
-        // A measurement of this run is newer than any saved one.
+        // A measurement of this run is newer than any saved one, so the saved one is not added.
         let mut again = before.clone();
         let old = CommitLatency {
             when: "2020-01-01T00:00:00Z".to_owned(),

@@ -1,12 +1,13 @@
-//! The report: one value from which the TUI, the text, the JSON and every export are made. Pure.
+//! The report: one value from which the TUI, the text, the JSON and every export are made.
 //!
-//! The report orders and joins judgements and makes none itself. Advice that kernel, tool or server
-//! would not accept is removed here and listed as withheld.
+//! The report sorts and combines the judgements of `walwise-judge`, and adds none. Advice that the
+//! kernel, a tool or the server would not accept is listed as withheld.
 
 mod device_content;
 pub mod report_reader;
 mod findings_by_subject {
-    //! Findings by subject, so that a report on a host with thousands of disks takes linear time.
+    //! An index of findings by subject. On a host with thousands of disks, a search of all findings
+    //! for each target would take too long.
 
     use std::collections::BTreeMap;
 
@@ -29,7 +30,8 @@ mod findings_by_subject {
             Self { by_subject }
         }
 
-        /// Each finding occurs once, with its position among all findings.
+        /// Returns the findings about any of the subjects, each once, with its position among all
+        /// findings.
         pub fn findings_about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
@@ -48,14 +50,13 @@ mod model;
 mod stack_truncation;
 pub mod time_axis;
 pub mod ratio_axis {
-    //! An axis of log-ratios: the speed of trial candidates relative to the first one, with ticks
-    //! in per cent.
+    //! An axis of log-ratios: the speed of trial candidates relative to the first one.
     //!
     //! Equal ratios take equal space. The first candidate, at 0 %, is always on the axis.
 
     use walwise_measure::trial::LogRatioInterval;
 
-    /// The ends are log-ratios.
+    /// An axis whose ends are log-ratios.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RatioAxis {
         low: f64,
@@ -67,13 +68,14 @@ pub mod ratio_axis {
         0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0,
         -2.0, 400.0, -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
     ];
-    /// The least reach of the axis to each side of the first candidate: 5 %, as a log-ratio.
+    /// The least reach of the axis to each side of the first candidate, as a log-ratio: about 5 %.
     const MIN_REACH: f64 = 0.05;
-    /// ln(100): the axis covers speeds from a hundredth to a hundred times the first candidate's.
+    /// ln(100): the axis covers at most a hundredth to a hundred times the first candidate's speed.
     const MAX_REACH: f64 = 4.605_170_185_988_092;
 
     impl RatioAxis {
-        /// Intervals with an infinite end are ignored.
+        /// Makes an axis that covers the intervals and the first candidate. Intervals with an end
+        /// that is not finite are ignored.
         pub fn from_intervals(intervals: impl Iterator<Item = LogRatioInterval>) -> Self {
             let sane = intervals.filter(|found| found.low.is_finite() && found.high.is_finite());
             let (low, high) = sane.fold((-MIN_REACH, MIN_REACH), |(low, high), found| {
@@ -87,7 +89,8 @@ pub mod ratio_axis {
             }
         }
 
-        /// The position of a log-ratio, 0 at the low end and 1 at the high end; 0 if not finite.
+        /// Returns the position of a log-ratio: 0 is the low end and 1 the high end. A ratio off
+        /// the axis gives a position outside 0–1, a ratio that is not finite gives 0.
         pub fn position_of_ratio(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }
@@ -122,7 +125,7 @@ pub mod ratio_axis {
 
         proptest! {
             #[test]
-            fn the_first_is_always_marked_and_marks_stand_apart(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
+            fn the_first_candidate_has_a_tick_and_ticks_are_apart(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
                 let interval = LogRatioInterval { low, value: low, high: low + wide };
                 let axis = RatioAxis::from_intervals([interval].into_iter());
                 let marks = axis.ticks(apart);
@@ -133,7 +136,7 @@ pub mod ratio_axis {
         }
 
         #[test]
-        fn what_is_no_number_is_on_no_axis() {
+        fn values_that_are_not_finite_are_not_on_the_axis() {
             let axis = RatioAxis::from_intervals(
                 [LogRatioInterval {
                     low: f64::NEG_INFINITY,
@@ -152,10 +155,7 @@ mod disk_ranking;
 pub mod exit;
 mod disk_id {
     //! The unique identity of a disk as a sysfs attribute, which can be read again before mkfs or
-    //! in a udev rule.
-    //!
-    //! Names such as sdb can change at every boot. All namespaces of an NVMe disk share a serial
-    //! number, so that number alone does not identify a disk. Captures mask all identities.
+    //! in a udev rule. Names such as sdb can change at every boot.
 
     use crate::Report;
     use walwise_model::facts::catalog::device;
@@ -165,11 +165,12 @@ mod disk_id {
     pub struct DiskIdentity {
         /// The path below the disk's directory in /sys/class/block, for example `device/wwid`.
         pub file: String,
-        /// The trimmed value, which has only letters, digits, `_-.:` and blanks.
+        /// The value of the attribute: only ASCII letters, digits, `_-.:` and blanks.
         pub value: String,
     }
 
-    /// `None` for captures, and for disks without an identity of plain characters.
+    /// Returns the identity of a disk; `None` for captures, and for disks without an identity of
+    /// plain characters.
     pub fn stable_disk_id(report: &Report, disk: &Subject) -> Option<DiskIdentity> {
         let facts = [&device::UNIT, &device::SERIAL, &device::DM_UUID];
         facts
@@ -184,7 +185,8 @@ mod disk_id {
                     .strip_prefix("/sys/class/block/")?
                     .strip_prefix(disk.name())?
                     .strip_prefix('/')?;
-                // All namespaces of an NVMe disk have one device/serial.
+                // All namespaces of an NVMe disk have one `device/serial`, which therefore
+                // identifies none of them.
                 let shared = fact.name() == device::SERIAL.name() && file == "device/serial";
                 let value = reading.value()?;
                 (!shared && has_only_safe_chars(file, "_/") && has_only_safe_chars(value, "_-.: "))
@@ -208,7 +210,7 @@ mod disk_id {
         use crate::sample_reports;
 
         #[test]
-        fn only_what_tells_one_disk_from_all_others_and_was_read_here_counts() {
+        fn a_disk_id_is_unique_and_was_read_on_this_host() {
             let wwid = ("device/wwid", "naa.5002538e40a1b2c3");
             let cases = [
                 (vec![(&device::UNIT, wwid)], Some(wwid)),
@@ -256,9 +258,7 @@ mod disk_id {
 pub mod missing_facts {
     //! The unknown facts that a target's verdict and undecided rules need.
     //!
-    //! Only facts about the target's own subjects count: its layers, its boot lines, its servers
-    //! with their logs, and the host. Facts about another server do not count, even on a shared
-    //! disk.
+    //! Facts about servers that do not use the target are left out, even if they share its disk.
 
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -268,13 +268,13 @@ pub mod missing_facts {
 
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct MissingRequiredFact {
-        /// The fact, the reason why it is unknown, and the remedy.
         pub need: MissingFact,
         /// The undecided rules that need the fact; empty if only the verdict needs it.
         pub rules: Vec<String>,
     }
 
-    /// The facts that the verdict needs come first. `about` are the findings about the target.
+    /// Lists the unknown facts, those for the verdict first. `about` are the findings about the
+    /// target.
     pub fn target_missing_facts<'a>(
         report: &Report,
         target: &TargetSummary,
@@ -293,7 +293,8 @@ pub mod missing_facts {
             let Outcome::Undecided { needs } = &finding.outcome else {
                 continue;
             };
-            // The report asks for the measurement as a whole, not for each of its facts.
+            // Facts of a measurement are left out, because the report requests one measurement
+            // instead.
             let to_read = |need: &&MissingFact| {
                 !need.fact.starts_with("probe.") && way.contains(&need.subject)
             };
@@ -312,7 +313,8 @@ pub mod missing_facts {
     }
 
     impl<'a> TargetScope<'a> {
-        /// The scope includes the log directories of the servers on the target.
+        /// Collects the subjects of the target, the servers on it, and the stacks below their
+        /// directories.
         pub fn new(facts: &FactSet, target: &'a TargetSummary) -> Self {
             let names = facts
                 .value(
@@ -342,7 +344,7 @@ pub mod missing_facts {
             }
         }
 
-        /// The host belongs to every target.
+        /// True for a subject in the scope; the host is in every scope.
         pub fn contains(&self, subject: &Subject) -> bool {
             subject.scope() == Scope::Host
                 || self.own.contains(subject)
@@ -350,7 +352,6 @@ pub mod missing_facts {
         }
     }
 
-    /// A list of facts, each once, in order of insertion.
     #[derive(Default)]
     struct MissingFacts {
         entries: Vec<MissingRequiredFact>,
@@ -387,15 +388,13 @@ mod urgency {
     use super::{Report, TargetSummary};
     use walwise_judge::durability::VerdictKind;
 
-    /// The most urgent comes first. A durable target with a critical finding is `Critical`, because
-    /// the finding can be about the next boot.
+    /// Urgency of a target, the most urgent first. A critical finding makes even a durable target
+    /// `Critical`, because the finding can be about the next boot.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Urgency {
-        /// Commits may be lost.
         AtRisk,
         Contradictory,
         Critical,
-        /// The verdict lacks evidence.
         Unproven,
         ProvenByDrill,
         Durable,
@@ -405,7 +404,8 @@ mod urgency {
     }
 
     impl Report {
-        /// `critical` returns whether a critical finding about the target applies.
+        /// Returns the urgency of a target. `critical` returns whether a critical finding about the
+        /// target applies.
         pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
             match self.verdict(&target.target).map(|verdict| verdict.standing) {
                 _ if target.kind.is_device() => Urgency::Device,
@@ -421,11 +421,8 @@ mod urgency {
     }
 }
 mod remedies {
-    //! Fills in the remedy of each critical finding: its advice, or else the rule's text, or else
-    //! the reason why the advice was withheld.
-    //!
-    //! The loader of rules ensures that every critical rule has one of the three. A rule that a
-    //! user's file raised to critical can lack all three.
+    //! The remedy of a critical finding is its advice, or else the rule's text, or else the reason
+    //! why the advice was withheld.
 
     use super::Withheld;
     use walwise_judge::rules::{Change, Finding, Fix, Level, Outcome};
@@ -476,10 +473,10 @@ mod remedies {
         })
     }
 
-    /// The text for a critical rule without a remedy. Only a user's file can raise a rule without
-    /// a remedy to critical.
+    /// Returns the remedy of a critical finding without advice and text. Such a finding exists only
+    /// if a user's rule file raises the level of the rule.
     fn unknown_remedy() -> Fix {
-        let says = "No fix is known: a user's rule file raised this rule to critical, but the rule has no fix.";
+        let says = "No fix is known. A user's rule file raised this rule to critical, but the rule has no fix.";
         Fix {
             here: false,
             text: says.to_owned(),
@@ -511,11 +508,9 @@ pub mod text;
 pub mod upgrade;
 pub mod view;
 mod what_if {
-    //! The differences that assumed facts would make, as a part of the report of the real host.
-    //!
-    //! Plans, exports and the exit code stay those of the real host. Advice that can lose data is
-    //! only listed as *would be offered*, without commands, because such advice requires observed
-    //! facts.
+    //! Compares the real host with the host under assumed facts. Plans, exports and the exit code
+    //! stay those of the real host. Advice that can lose data is only listed as *would be offered*,
+    //! because such advice requires observed facts.
 
     use std::collections::BTreeSet;
 
@@ -526,14 +521,15 @@ mod what_if {
     use walwise_judge::rules::{Finding, Risk};
     use walwise_model::facts::{Subject, catalog};
 
-    /// A derived fact cannot be assumed, because it changes only through the facts it follows from.
+    /// False for a fact that judgement concludes, because it changes only with the facts from which
+    /// it follows.
     pub fn can_be_assumed(fact: &str) -> bool {
         !catalog::find_by_name(fact).is_some_and(|key| key.is_judged)
     }
 
     impl WhatIf {
-        /// `supposed` is the report under the assumptions. `pretended` is a report that treats the
-        /// assumptions as observed facts.
+        /// Compares two reports under assumptions with the real one: `supposed` marks the assumed
+        /// facts as assumed, `pretended` treats them as observed.
         pub fn new(
             assumed: Vec<Assumed>,
             real: &Report,
@@ -591,7 +587,6 @@ mod what_if {
         }
     }
 
-    /// Advice that can lose data.
     fn risky_offers(report: &Report) -> Vec<WouldBeOffered> {
         let of = |finding: &Finding| {
             let risky = finding
@@ -618,6 +613,9 @@ pub use build::{ReportInput, RunContext, SubjectsByTarget, build, host_summary};
 pub use device_content::DeviceContent;
 pub use mkfs::{mkfs_command, planned_filesystem};
 pub use model::answer::{AnswerAction, Topic};
+pub use model::difference::{Difference, KnownChange};
+#[cfg(any(test, feature = "testing"))]
+pub use model::difference::{DisplayedValue, FactChange, FactState, ProbeShift, RowShift};
 pub use model::latency::CommitLatency;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
@@ -626,7 +624,7 @@ pub use model::{
     ProbeResult, Report, RunOption, SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary,
     Withheld,
 };
-pub use monitoring::{Health, Protocol};
+pub use monitoring::{MonitoringProtocol, PluginState};
 pub use output_format::Format;
 pub use saved_report::SavedReport;
 

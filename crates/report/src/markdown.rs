@@ -1,7 +1,3 @@
-//! The whole report as a Markdown document, for a ticket or a review.
-//!
-//! The sections of [`super::view`] become lists, tables and code blocks; [`write`] escapes text.
-
 mod markdown_writer;
 
 use super::Report;
@@ -32,7 +28,8 @@ pub fn render(report: &Report) -> String {
         " The report is from a capture, where names and numbers may be masked."
     };
     document.paragraph(&format!(
-        "For review: nothing was changed. Read commands before you run them; those that need root say so.{masked}"
+        "For review: nothing was changed. Read each command before you run it; most commands need \
+         root.{masked}"
     ));
     for group in parallel::map(&view::section_groups(report), |sections| {
         render_sections(sections)
@@ -42,7 +39,6 @@ pub fn render(report: &Report) -> String {
     document.into_string()
 }
 
-/// A document of these sections only, for example for a saved report.
 pub fn render_document(title: &str, sections: &[Section]) -> String {
     let mut document = MarkdownWriter::default();
     document.heading(1, &escaped_text(title));
@@ -125,12 +121,14 @@ fn write_bullets(document: &mut MarkdownWriter, all: &Bullets) {
 
 fn bullet_line(bullet: &Bullet) -> String {
     let mut words: Vec<String> = bullet.badges.iter().map(badge_text).collect();
-    words.extend((!bullet.subject.is_empty()).then(|| escaped_text(&bullet.subject)));
+    let subject = bullet.leading_subject();
+    words.extend((!subject.is_empty()).then(|| escaped_text(subject)));
     words.push(bullet_text(bullet));
     words.join(": ")
 }
 
-/// Appends only details that fit on one line.
+/// Joins the text of a bullet and its details in one line. Details that need several lines are left
+/// out.
 fn bullet_text(bullet: &Bullet) -> String {
     bullet
         .details
@@ -153,7 +151,6 @@ fn badge_text(mark: &Badge) -> String {
     }
 }
 
-/// `None` for a detail that does not fit into a table cell.
 fn inline_text(detail: &Detail) -> Option<String> {
     match detail {
         Detail::Sentence(says) | Detail::Continuation(says) => Some(markdown_from_rich_text(says)),
@@ -174,7 +171,6 @@ fn write_grid(document: &mut MarkdownWriter, grid: &Grid) {
     document.table(&grid.head, &grid.right_aligned, &rows);
 }
 
-/// A summary table of the steps, then each step with its reasons and commands.
 fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
     document.table(
         &Instruction::HEAD,
@@ -200,7 +196,6 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
     }
 }
 
-/// Commands of all details become one code block, other details become list items.
 fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d Detail>) {
     let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) =
         Default::default();

@@ -1,5 +1,5 @@
-//! The command that creates the planned file system. Every word is literal in a shell, and `-f` or
-//! `-F` is refused.
+//! The mkfs command of a plan. Every word of the command is literal in a shell, and the force
+//! options `-f` and `-F` are refused.
 
 use super::{Plan, Report, Step, mount_and_mkfs_options};
 use walwise_judge::compat::mkfs_flag;
@@ -14,16 +14,15 @@ pub fn find_changing_step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
         .find(|step| step.advice.setting.kind == kind && !step.keeps_setting())
 }
 
-/// The file system that a plan creates on a free disk.
 pub struct PlannedFilesystem {
-    /// The type, such as `ext4`.
     pub fstype: &'static str,
     /// The sixth field of the fstab line, the fsck order (fstab(5)).
     pub pass: u8,
     pub mount: String,
 }
 
-/// `None` if the steps create no file system, or a type that walwise cannot create.
+/// Returns the file system that the steps create; `None` if they create none, or one of a type that
+/// walwise cannot create.
 pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
     find_changing_step(steps, SettingKind::Filesystem)?
         .advice
@@ -33,8 +32,8 @@ pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
         .and_then(|word| NewFilesystem::from_word(word))
 }
 
-/// The file system and mount options that the steps for a free disk create. The error is the reason
-/// why none can be created.
+/// Returns type, fsck order and mount options of the file system that the steps create. The error
+/// is the reason why no file system can be created.
 pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
     let advised = find_changing_step(steps, SettingKind::Filesystem);
     let advised = advised.and_then(|step| step.advice.change.values().first());
@@ -61,14 +60,15 @@ pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
     })
 }
 
-/// True if a shell takes the word literally: ASCII letters, digits and `also`, not empty, no
-/// leading `-`.
+/// True if a shell takes the word literally: the word has only ASCII letters, digits and characters
+/// of `also`, is not empty, and does not begin with `-`.
 pub fn is_shell_literal_word(word: &str, also: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
     !word.is_empty() && !word.starts_with('-') && word.chars().all(good)
 }
 
-/// For example `mkfs.ext4 -m 1`, without the device. The error names the invalid option.
+/// Builds the mkfs command without the device, such as `mkfs.ext4 -m 1`. The error names the
+/// invalid option.
 pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String> {
     let values = |kind| {
         find_changing_step(steps, kind)
@@ -97,7 +97,7 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
         None => !is_shell_literal_word(word, "^_,=.:/-"),
     };
     if let Some(word) = line.split_whitespace().find(bad) {
-        return Err(format!("a mkfs option that is not a plain word: {word}"));
+        return Err(format!("an mkfs option that is not a plain word: {word}"));
     }
     let made = ShellCommand::new("mkfs.").append_value(fstype);
     let with = |command: Option<ShellCommand>, word: &str| {
@@ -107,8 +107,8 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
     all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
-/// The walwise command for a free disk, with the requested file system. `format` has further
-/// options and begins with a blank. `None` if a name cannot be quoted.
+/// Builds the `walwise check` command for one free disk. `format` is a suffix of the command and
+/// begins with a blank. `None` if the target's name or an option cannot be quoted for a shell.
 pub fn free_disk_check_command(
     report: &Report,
     target: &Subject,
@@ -131,7 +131,7 @@ pub fn free_disk_check_command(
     report.host.with_run_options(ask.append_literal(format))
 }
 
-/// True if new files in the directory lose copy-on-write (`chattr +C`).
+/// True if the step disables copy-on-write for new files in the directory (`chattr +C`).
 pub fn sets_nocow(step: &Step) -> bool {
     step.advice
         .change

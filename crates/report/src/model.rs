@@ -4,9 +4,6 @@
 pub mod answer;
 pub mod difference;
 pub mod latency {
-    //! Commit latency of a target, small enough for [`crate::latency`] to copy from report to
-    //! report.
-
     use serde::{Deserialize, Serialize};
 
     use walwise_measure::measure::Method;
@@ -31,8 +28,7 @@ pub mod latency {
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MethodLatency {
         pub method: Method,
-        /// True for the method in force, or for the recommended one if the method in force is
-        /// unknown.
+        /// True for one method at most: the method in force, or else the best one.
         pub chosen: bool,
         /// Median of paced commits.
         pub median_us: f64,
@@ -46,9 +42,6 @@ pub mod latency {
 }
 pub mod upgrade;
 pub mod what_if {
-    //! The differences that assumed facts would make, as a part of the report of the real host.
-    //! [`crate::what_if`] creates them.
-
     use serde::Serialize;
 
     use super::difference::Difference;
@@ -58,7 +51,7 @@ pub mod what_if {
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct WhatIf {
-        /// The facts whose values were assumed.
+        /// One entry per assumed fact, with the real reading.
         pub assumed: Vec<Assumed>,
         /// The differences between two reports: `before` is the real host, `now` the host under the
         /// assumptions.
@@ -71,7 +64,8 @@ pub mod what_if {
     }
 
     impl WhatIf {
-        /// Assumed facts themselves do not count as a difference.
+        /// True if the assumptions have no effect. The assumed facts themselves do not count as a
+        /// difference.
         pub fn changes_nothing(&self) -> bool {
             let assumed = |subject: &Subject, fact: &str| {
                 self.assumed
@@ -98,11 +92,11 @@ pub mod what_if {
         }
     }
 
-    /// A fact whose value was assumed.
+    /// A fact with its assumed value and the reading on the real host.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Assumed {
-        /// The host, device, mount or server that has the fact.
+        /// The subject that has the fact, such as a device, a mount or a server.
         pub subject: Subject,
         /// The name of the fact, for example `device.write_cache`.
         pub fact: String,
@@ -134,7 +128,7 @@ pub mod what_if {
         pub comes: bool,
         /// The subject that the step would change.
         pub subject: Subject,
-        /// The setting and its change.
+        /// The setting and its change, such as `mount.options: remove nobarrier`.
         pub advice: String,
     }
 
@@ -146,7 +140,7 @@ pub mod what_if {
         pub rule: String,
         /// The subject that the advice would change.
         pub subject: Subject,
-        /// The setting and the advised value.
+        /// The setting and the advised change, such as `mount.options: remove nobarrier`.
         pub advice: String,
         /// The disadvantage of the advice, in words.
         #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
@@ -175,7 +169,7 @@ use walwise_model::facts::{Choice, FactRow, FactSet, Note, ServerArea, Subject, 
 use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
-/// The `schema` number of every JSON document.
+/// The `schema` number of JSON reports and recommendations.
 pub const SCHEMA_VERSION: u32 = 4;
 
 /// The oldest schema that `--baseline` and `walwise show` read.
@@ -228,7 +222,8 @@ pub struct Report {
     pub plans: Vec<Plan>,
     /// Pairs of findings that require different values of one setting.
     pub conflicts: Vec<Conflict>,
-    /// Advice that was withheld, with the reason.
+    /// Advice that the report does not offer, because a value would be refused or a fact is
+    /// unknown.
     pub withheld: Vec<Withheld>,
     /// The differences from the report given with `--baseline`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -239,7 +234,7 @@ pub struct Report {
     /// The differences under assumed facts. All other parts of the report describe the real host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_if: Option<WhatIf>,
-    /// The changes by the next kernel; only in reports of `walwise upgrade`.
+    /// The changes that the next kernel brings; only in reports of `walwise upgrade`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
     /// Every collected, derived and measured fact.
@@ -268,18 +263,16 @@ fn serialize_in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::O
 }
 
 impl Report {
-    /// `None` if the fact is unknown.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
         self.facts.reading_by_name(subject, fact).value()
     }
 
-    /// Unknown facts that could be read. Facts that do not exist are left out: some disks have no
-    /// model name.
+    /// Returns the unknown facts that might be read on this host. Facts that cannot exist here are
+    /// left out; for example, some disks have no model name.
     pub fn readable_unknown_facts(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.facts.rows().filter(is_readable_unknown)
     }
 
-    /// The published measurements behind the rule; empty if there are none.
     pub fn studies_behind_rule(&self, rule: &str) -> &[Study] {
         self.rules
             .iter()
@@ -301,10 +294,11 @@ impl Report {
 }
 
 pub(super) fn is_readable_unknown(row: &FactRow<'_>) -> bool {
-    row.reading.is_gap()
+    row.reading.is_fillable_gap()
 }
 
-/// The list must be sorted in the order of `place`.
+/// Finds the item for which `place` returns `Equal`. The list must be sorted in the order of
+/// `place`.
 fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
     list.get(list.binary_search_by(place).ok()?)
 }
@@ -337,17 +331,16 @@ pub struct HostSummary {
     pub privileged: Option<bool>,
     /// True if the facts are from the host itself, false for a capture.
     pub live: bool,
-    /// The options of this run that printed commands repeat.
+    /// Options of this run that are repeated in printed commands.
     #[serde(skip)]
     pub options: Vec<RunOption>,
 }
 
-/// A command-line option that selects the source of facts, such as a capture, with its value.
+/// A command-line option with its value, if there is one.
 pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
-    /// Appends the options of this run to a walwise command. `None` if a file name cannot be
-    /// quoted.
+    /// Appends the options of this run to a command; `None` if a value cannot be quoted.
     pub fn with_run_options(&self, command: ShellCommand) -> Option<ShellCommand> {
         self.options
             .iter()
@@ -368,7 +361,7 @@ fn serialize_choice<T: Choice, S: Serializer>(
     serializer.serialize_str(choice.as_str())
 }
 
-/// A directory or a device that advice is about.
+/// A directory or a device that gets advice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct TargetSummary {
@@ -393,7 +386,7 @@ pub struct TargetSummary {
     /// The database server that uses the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,
-    /// All subjects that concern the target: the target itself, its stack, its boot mounts, its
+    /// All subjects related to the target: the target itself, its stack, its boot mounts and its
     /// server.
     pub subjects: Vec<Subject>,
     /// The rank among several free disks, 1 for the best.
@@ -431,7 +424,7 @@ pub struct Stack {
     pub left_out: Option<usize>,
 }
 
-/// One layer of a stack.
+/// A mount or device in a stack, as one row of the display.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct LayerRow {
@@ -446,7 +439,7 @@ pub struct LayerRow {
     pub cache: String,
     /// True if this layer decides the verdict.
     pub weakest: bool,
-    /// The layers directly below.
+    /// Every layer directly below, including layers that are listed under another parent.
     pub below: Vec<Subject>,
 }
 
@@ -525,7 +518,7 @@ pub struct Step {
     pub alternatives: Vec<Alternative>,
 }
 
-/// A choice with a rank behind the recommended one, or equal to it.
+/// A choice that ranks behind the recommended one, or equal to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Alternative {
@@ -559,7 +552,7 @@ pub struct Conflict {
     pub because: String,
 }
 
-/// Advice that is not given.
+/// Advice that would be refused or lacks a fact, and is therefore only listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Withheld {
@@ -567,7 +560,7 @@ pub struct Withheld {
     pub rule: String,
     /// The subject that the advice would have changed.
     pub subject: Subject,
-    /// The setting and the advised value.
+    /// The setting and the advised change, such as `mount.options: remove nobarrier`.
     pub advice: String,
     /// The reason: the kernel, tool or server that refuses the value, or the fact that is unknown.
     pub because: String,

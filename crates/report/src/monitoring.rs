@@ -1,35 +1,34 @@
-//! The report for monitoring systems, one format each.
-//!
-//! Each format follows the contract of its reader, including the exit code. Output depends on the
-//! report alone, not on host or clock.
+//! Output for monitoring systems: a plug-in line for Nagios, and metrics for Prometheus. It depends
+//! on the report alone, not on host or clock.
 
 pub mod nagios {
     //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development
     //! Guidelines).
 
-    use super::{Health, applying_findings, summary_line, unknown_reason};
+    use super::{PluginState, applying_findings, summary_line, unknown_reason};
     use crate::exit;
     use crate::model::Report;
     use walwise_judge::rules::Level;
     use walwise_model::text::escape_lines;
 
-    /// The number of verdicts and of findings named in the line.
     const MAX_NAMED: usize = 3;
     const MAX_LATENCIES: usize = 16;
 
-    /// The longest text before the performance data, in characters. Nagios cuts output at 8 kB.
+    /// Limit on the text before the performance data. Nagios cuts plug-in output at 8 kB.
     const MAX_TEXT_CHARS: usize = 1000;
 
     pub fn render(report: &Report) -> String {
         let count = |level| applying_findings(report, level).len();
-        let health = Health::from_report(report);
+        let health = PluginState::from_report(report);
         let says = match health {
-            Health::Unknown => format!(
+            PluginState::Unknown => format!(
                 "{}; {}",
                 unknown_reason(report),
                 summary_line(report, MAX_NAMED)
             ),
-            Health::Good | Health::Warning | Health::Critical => summary_line(report, MAX_NAMED),
+            PluginState::Good | PluginState::Warning | PluginState::Critical => {
+                summary_line(report, MAX_NAMED)
+            }
         };
         let mut data = vec![
             format!("critical={};;0;0", count(Level::Critical)),
@@ -56,16 +55,15 @@ pub mod nagios {
         )
     }
 
-    /// The line for a run that failed.
     pub fn failure_line(sentence: &str) -> String {
         format!(
             "WALWISE {} - {}\n",
-            Health::Unknown.as_str(),
+            PluginState::Unknown.as_str(),
             nagios_safe_text(&escape_lines(sentence))
         )
     }
 
-    /// Replaces the bar, which would begin the performance data.
+    /// Joins lines and replaces `|`, which begins the performance data, by `/`. Long text is cut.
     fn nagios_safe_text(says: &str) -> String {
         let plain = |c: char| if c == '|' { '/' } else { c };
         says.lines()
@@ -77,7 +75,7 @@ pub mod nagios {
             .collect()
     }
 
-    /// Replaces the characters at which readers split performance data: `=`, quote, bar.
+    /// Replaces `=`, quotes and `|`, which delimit the fields of performance data.
     fn nagios_label(name: &str) -> String {
         name.chars()
             .map(|c| {
@@ -94,9 +92,9 @@ pub mod prometheus {
     //! Metrics for the textfile collector of Prometheus' node exporter, in the Prometheus text
     //! format.
     //!
-    //! No sample has a timestamp, because the collector would skip the whole file (node_exporter,
+    //! No sample has a timestamp, because the collector skips files with timestamps (node_exporter,
     //! collector/textfile.go). A metric without samples is left out, so an unmeasured latency is
-    //! absent and never 0. Surplus findings and targets are counted in `walwise_left_out`.
+    //! absent and never 0. `walwise_left_out` counts the targets and findings beyond the limits.
 
     use std::collections::BTreeSet;
     use std::fmt::Write as _;
@@ -124,10 +122,7 @@ pub mod prometheus {
             1.0,
         );
         if let Some(seconds) = unix_seconds(&report.when) {
-            page.begin_metric(
-                "walwise_last_run_timestamp_seconds",
-                "When this report was made.",
-            );
+            page.begin_metric("walwise_last_run_timestamp_seconds", "Time of this report.");
             page.add_sample(&[], seconds);
         }
         let left_out = [
@@ -137,7 +132,7 @@ pub mod prometheus {
         write_latencies(&mut page, report);
         page.begin_metric(
             "walwise_left_out",
-            "How many targets and findings have no series of their own.",
+            "Number of targets and findings that have no series because of the limit.",
         );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
             page.add_sample(&[("of", of)], count_as_f64(count));
@@ -148,7 +143,7 @@ pub mod prometheus {
     fn write_verdicts(page: &mut Metrics, report: &Report) -> usize {
         page.begin_metric(
             "walwise_verdict",
-            "The durability verdict of a target: 1 for its verdict, 0 for the others.",
+            "Durability verdict of a target: 1 for its current verdict, 0 for all others.",
         );
         for verdict in report.verdicts.iter().take(MAX_TARGETS) {
             for standing in VerdictKind::ALL {
@@ -164,7 +159,10 @@ pub mod prometheus {
     }
 
     fn write_findings(page: &mut Metrics, report: &Report) -> usize {
-        page.begin_metric("walwise_findings", "Findings that apply, by level.");
+        page.begin_metric(
+            "walwise_findings",
+            "Number of findings that apply, by level.",
+        );
         for level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
@@ -173,7 +171,7 @@ pub mod prometheus {
         }
         page.begin_metric(
             "walwise_undecided",
-            "Rules that lack more than a measurement to be decided, by level.",
+            "Number of undecided rules by level, excluding those that only need a measurement.",
         );
         for level in Level::ALL {
             page.add_sample(
@@ -224,7 +222,7 @@ pub mod prometheus {
         }
         page.begin_metric(
             "walwise_commit_measured_timestamp_seconds",
-            "When the commit latency was measured.",
+            "Time of the commit latency measurement.",
         );
         for price in told() {
             if let Some(at) = unix_seconds(&price.when) {
@@ -246,15 +244,16 @@ pub mod prometheus {
     #[derive(Default)]
     struct Metrics {
         text: String,
-        /// The current metric. `pending_head` has its HELP and TYPE lines until the first sample.
+        /// Name of the metric that `begin_metric` began last.
         name: &'static str,
+        /// HELP and TYPE lines, which are written with the first sample of the metric.
         pending_head: String,
-        /// The series written so far: the collector rejects a file with duplicates.
+        /// The series written so far. The collector rejects a file in which a series occurs twice.
         series: BTreeSet<String>,
     }
 
     impl Metrics {
-        /// All metrics are gauges.
+        /// Begins a metric. Every metric of walwise is a gauge.
         fn begin_metric(&mut self, name: &'static str, help: &str) {
             self.name = name;
             self.pending_head = format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
@@ -278,7 +277,7 @@ pub mod prometheus {
         }
     }
 
-    /// Report text is safe for display, so every line break in a value was added by walwise.
+    /// Escapes a label value. Line breaks are the only control characters in the text of a report.
     fn escape_label(value: &str) -> String {
         value
             .replace('\\', "\\\\")
@@ -294,37 +293,36 @@ use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::Note;
 use walwise_model::facts::note::RulesNote;
 
-/// Further findings are only counted.
+/// Critical findings and warnings beyond this number get no series of their own.
 const MAX_FINDINGS: usize = 200;
 
-/// Further targets are only counted.
+/// Verdicts and latencies of targets beyond this number get no series.
 const MAX_TARGETS: usize = 100;
 
-/// Which exit codes are used, and whether latencies of earlier runs are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// walwise's own exit codes, without latencies of earlier runs.
+pub enum MonitoringProtocol {
+    /// Exit codes of walwise. The report has no latencies of earlier runs.
     Walwise,
-    /// walwise's own exit codes, with latencies of earlier runs.
+    /// Exit codes of walwise. The report includes latencies of earlier runs.
     Periodic,
     /// Exit codes 0 to 3 of a Nagios or Icinga plug-in (Monitoring Plugins Development Guidelines).
     Nagios,
 }
 
-/// The state that a plug-in reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// Neither a warning nor a critical finding applies.
+pub enum PluginState {
     Good,
     Warning,
-    /// A critical finding applies, or a verdict counts as critical.
+    /// A critical finding applies, or the verdict of a target has the level critical.
     Critical,
-    /// A critical rule is undecided, or configured rules are missing.
+    /// A critical rule is undecided, a verdict is unproven, boot mounts could not be read, or
+    /// configured rules are not in force.
     Unknown,
 }
 
-impl Health {
-    /// Critical takes precedence over warning, and warning over unknown.
+impl PluginState {
+    /// Returns the state of a report. Critical takes precedence over warning, and warning over
+    /// unknown.
     pub fn from_report(report: &Report) -> Self {
         let of = |level, undecided| exit::worst_result(report, FailCondition { level, undecided });
         match of(Level::Warning, false) {
@@ -344,7 +342,7 @@ impl Health {
         }
     }
 
-    /// The word that the plug-in guidelines require.
+    /// The status word that the Monitoring Plugins Development Guidelines require.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Good => "OK",
@@ -355,21 +353,21 @@ impl Health {
     }
 }
 
-impl Protocol {
-    /// `None` if the protocol uses walwise's own exit codes.
-    pub fn exit_code(self, health: Health) -> Option<u8> {
+impl MonitoringProtocol {
+    /// Returns the exit code of the plug-in; `None` if the protocol uses walwise's own exit codes.
+    pub fn exit_code(self, health: PluginState) -> Option<u8> {
         match self {
             Self::Walwise | Self::Periodic => None,
             Self::Nagios => Some(match health {
-                Health::Good => 0,
-                Health::Warning => 1,
-                Health::Critical => 2,
-                Health::Unknown => 3,
+                PluginState::Good => 0,
+                PluginState::Warning => 1,
+                PluginState::Critical => 2,
+                PluginState::Unknown => 3,
             }),
         }
     }
 
-    /// The line for a run that failed; `None` if walwise reports the error itself.
+    /// Formats the output line of a run that failed; `None` if walwise reports the error itself.
     pub fn failure_line(self, sentence: &str) -> Option<String> {
         match self {
             Self::Walwise | Self::Periodic => None,
@@ -382,7 +380,6 @@ impl Protocol {
     }
 }
 
-/// Findings on targets that were not requested do not count.
 fn applying_findings(report: &Report, level: Level) -> Vec<&Finding> {
     let counted = exit::findings_in_scope(report).into_iter();
     counted
@@ -390,7 +387,6 @@ fn applying_findings(report: &Report, level: Level) -> Vec<&Finding> {
         .collect()
 }
 
-/// Worst first.
 fn bad_verdicts(report: &Report) -> Vec<&Verdict> {
     let mut bad: Vec<&Verdict> = report
         .verdicts
@@ -401,17 +397,15 @@ fn bad_verdicts(report: &Report) -> Vec<&Verdict> {
     bad
 }
 
-/// True if the verdict counts like a finding.
 fn is_bad_verdict(standing: VerdictKind) -> bool {
     exit::verdict_level(standing).is_some()
 }
 
-/// The verdict in labels and JSON, for example `at-risk`.
+/// Formats a verdict as one lower-case word, such as `at-risk`.
 fn standing_word(standing: VerdictKind) -> String {
     standing.as_str().replace(' ', "-")
 }
 
-/// True if a configured rule file could not be used.
 fn lacks_configured_rules(report: &Report) -> bool {
     report
         .warnings
@@ -432,7 +426,8 @@ fn unknown_reason(report: &Report) -> String {
         .join(", ")
 }
 
-/// Verdicts come first, then findings by title; at most `most` of each level are named.
+/// Summarises the report in one line: bad verdicts, then critical findings and warnings. Names at
+/// most `most` verdicts, and `most` findings of each level.
 fn summary_line(report: &Report, most: usize) -> String {
     let says =
         |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.as_str());
@@ -467,9 +462,6 @@ fn describe_first_and_count<T>(all: &[T], most: usize, says: impl Fn(&T) -> Stri
 
 #[cfg(test)]
 mod tests {
-    //! The monitoring formats follow their contracts for every combination of findings, and for
-    //! hostile names.
-
     use std::collections::BTreeSet;
 
     use super::*;
@@ -516,27 +508,27 @@ mod tests {
     #[test]
     fn every_protocol_has_its_own_exit_codes() {
         let cases = [
-            (None, false, Health::Good, 0),
-            (Some(Level::Advice), false, Health::Good, 0),
-            (Some(Level::Warning), false, Health::Warning, 1),
-            (Some(Level::Warning), true, Health::Warning, 1),
-            (Some(Level::Critical), false, Health::Critical, 2),
-            (Some(Level::Critical), true, Health::Critical, 2),
-            (None, true, Health::Unknown, 3),
-            (Some(Level::Advice), true, Health::Unknown, 3),
+            (None, false, PluginState::Good, 0),
+            (Some(Level::Advice), false, PluginState::Good, 0),
+            (Some(Level::Warning), false, PluginState::Warning, 1),
+            (Some(Level::Warning), true, PluginState::Warning, 1),
+            (Some(Level::Critical), false, PluginState::Critical, 2),
+            (Some(Level::Critical), true, PluginState::Critical, 2),
+            (None, true, PluginState::Unknown, 3),
+            (Some(Level::Advice), true, PluginState::Unknown, 3),
         ];
         for (found, undecided, health, nagios) in cases {
             let report = report_with(found, undecided);
             assert_eq!(
-                Health::from_report(&report),
+                PluginState::from_report(&report),
                 health,
                 "{found:?} {undecided}"
             );
-            assert_eq!(Protocol::Nagios.exit_code(health), Some(nagios));
+            assert_eq!(MonitoringProtocol::Nagios.exit_code(health), Some(nagios));
             assert_eq!(
-                Protocol::Walwise
+                MonitoringProtocol::Walwise
                     .exit_code(health)
-                    .or(Protocol::Periodic.exit_code(health)),
+                    .or(MonitoringProtocol::Periodic.exit_code(health)),
                 None
             );
             let line = Format::Nagios.render(&report).unwrap();
@@ -552,10 +544,9 @@ mod tests {
             }
             .into(),
         );
-        assert_eq!(Health::from_report(&report), Health::Unknown);
+        assert_eq!(PluginState::from_report(&report), PluginState::Unknown);
     }
 
-    /// An unproven verdict or missing rules must not be reported as OK.
     #[test]
     fn what_is_not_known_is_not_called_fine() {
         let mut unproven = sample_reports::at_risk();
@@ -564,7 +555,7 @@ mod tests {
             .verdicts
             .iter_mut()
             .for_each(|verdict| verdict.standing = VerdictKind::Unproven);
-        assert_eq!(Health::from_report(&unproven), Health::Warning);
+        assert_eq!(PluginState::from_report(&unproven), PluginState::Warning);
         let mut lost = report_with(None, false);
         lost.warnings.push(
             RulesNote::NotInForce {
@@ -581,8 +572,6 @@ mod tests {
         assert!(line.contains("1 critical rule is undecided"), "{line}");
     }
 
-    /// Every line must be a comment or a sample without a timestamp. No series may occur twice, and
-    /// every metric must have a TYPE line.
     fn assert_metrics(text: &str) {
         let (mut series, mut heads) = (BTreeSet::new(), BTreeSet::new());
         for line in text.lines() {
@@ -636,7 +625,6 @@ mod tests {
         );
     }
 
-    /// An undecided finding on another target does not count.
     #[test]
     fn what_is_undecided_counts_like_what_applies() {
         let undecided = |report: &Report| {
@@ -654,13 +642,13 @@ mod tests {
         assert_eq!(undecided(&report), 1);
         report.findings[0].subject = Subject::mount("/beside");
         assert_eq!(
-            (undecided(&report), Health::from_report(&report)),
-            (0, Health::Good)
+            (undecided(&report), PluginState::from_report(&report)),
+            (0, PluginState::Good)
         );
         report.asked = None;
         assert_eq!(
-            (undecided(&report), Health::from_report(&report)),
-            (1, Health::Unknown)
+            (undecided(&report), PluginState::from_report(&report)),
+            (1, PluginState::Unknown)
         );
     }
 

@@ -1,12 +1,11 @@
-//! Option lists of mount and mkfs: which options exclude each other, and the list after a change.
+//! Combines mount options, and options of mkfs programs.
 //!
-//! Mount options form families with one member in force (`noatime`, `relatime`). With a repeated
-//! flag (`-O a -O b`), mke2fs ignores the first list, so lists are joined. File systems print
-//! options that nobody set; recommendations leave those out.
+//! Mount options form families: of `noatime` and `relatime`, only one is in force. If a flag is
+//! repeated (`-O a -O b`), mke2fs ignores the first list, so walwise joins the lists (`-O a,b`).
 
 use walwise_model::settings::SettingKind;
 
-/// Two different mount options of one family exclude each other.
+/// Returns the family of a mount option. Two different options of one family exclude each other.
 pub fn mount_option_family(word: &str) -> &str {
     let name = word.split('=').next().unwrap_or(word);
     match name {
@@ -23,19 +22,27 @@ pub fn mount_option_family(word: &str) -> &str {
     }
 }
 
-/// True if file systems print the option although nobody set it, or if it is a default.
 fn is_implicit_mount_option(word: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     matches!(
         name,
-        "attr2" | "inode64" | "logbufs" | "logbsize" | "noquota" | "seclabel" | "subvolid"
+        "attr2"
+            | "emergency_ro"
+            | "inode64"
+            | "logbufs"
+            | "logbsize"
+            | "noquota"
+            | "seclabel"
+            | "shutdown"
+            | "subvolid"
     ) || matches!(
         word,
         "relatime" | "defaults" | "subvol=/" | "space_cache=v2" | "space_cache" | "ssd"
     )
 }
 
-/// The options in force as an admin would write them: each once, without implicit ones.
+/// Returns the options without duplicates and without implicit options such as `relatime` and
+/// `seclabel`.
 pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
@@ -46,8 +53,8 @@ pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -
     out
 }
 
-/// Options that another option turns on. In ext4, journalled data disables delayed allocation and
-/// unlocked reads (ext4_fill_super). In btrfs, no copy-on-write means no checksums
+/// Returns the options that `word` turns on. In ext4, journalled data disables delayed allocation
+/// and unlocked reads (ext4_fill_super). In btrfs, no copy-on-write means no checksums
 /// (Documentation/admin-guide/btrfs, `nodatacow`).
 fn options_caused_by(word: &str) -> &'static [&'static str] {
     match word {
@@ -57,8 +64,8 @@ fn options_caused_by(word: &str) -> &'static [&'static str] {
     }
 }
 
-/// The options in force after a change, as an admin would write them; `defaults` if none is left.
-/// Side effects of a removed option are removed too, unless they are in `written`.
+/// Returns the explicit options in force after a change; `defaults` if none is left. Options that a
+/// removed option had turned on are removed too, unless they are in `written`.
 pub fn mount_options_after_change(
     current: &[String],
     written: &[String],
@@ -78,7 +85,8 @@ pub fn mount_options_after_change(
     append_options(explicit_mount_options(kept), add)
 }
 
-/// Unlike [`options_after`], keeps implicit options and the order of the written list.
+/// Applies a change to options from a configuration file. Unlike [`mount_options_after_change`],
+/// this keeps implicit options and the order of the file.
 pub fn rewrite_written_options(written: &[String], add: &[String], remove: &[String]) -> String {
     append_options(
         written
@@ -106,7 +114,8 @@ fn append_options(mut words: Vec<String>, add: &[String]) -> String {
     }
 }
 
-/// Each item of a mkfs option as (flag, item). The flag is empty for an item without one.
+/// Splits mkfs options such as `-O a,b` into pairs of flag and item: `("-O", "a")` and `("-O",
+/// "b")`. The flag is empty for an item without one.
 fn split_mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     let (flag, items) = match word.split_once(char::is_whitespace) {
         Some((flag, items)) if flag.starts_with('-') => (flag, items.trim()),
@@ -116,10 +125,9 @@ fn split_mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     items.split(',').map(move |item| (flag, item))
 }
 
-/// The flag and the name of a mkfs item, without a leading `^` and without the value. Different
-/// items with equal names exclude each other.
+/// The flag and the name of an mkfs item. Different items with equal keys exclude each other.
 fn mkfs_item_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
-    // Most flags take a single value; `-O`, `-E` and `name=value` items take several.
+    // Most flags take one value. `-O`, `-E` and items `name=value` can hold several options.
     let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();
     let name = item
         .trim_start_matches('^')
@@ -129,7 +137,7 @@ fn mkfs_item_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
     (flag, if several { name } else { "" })
 }
 
-/// Each flag occurs once in the result, with all its items.
+/// Joins mkfs options, so that each flag occurs once, with all its items.
 pub fn join_mkfs_options(words: &[String]) -> String {
     let mut flags: Vec<(&str, Vec<&str>)> = Vec::new();
     for (flag, item) in words.iter().flat_map(|word| split_mkfs_items(word)) {
@@ -144,7 +152,7 @@ pub fn join_mkfs_options(words: &[String]) -> String {
     flags.into_iter().map(join).collect::<Vec<_>>().join(" ")
 }
 
-/// True if two different words of a list setting exclude each other.
+/// True if the two options cannot be in force together. Equal options never exclude each other.
 pub fn are_exclusive_options(kind: SettingKind, a: &str, b: &str) -> bool {
     if a == b {
         return false;
@@ -155,7 +163,8 @@ pub fn are_exclusive_options(kind: SettingKind, a: &str, b: &str) -> bool {
         }
         SettingKind::MkfsOptions | SettingKind::MkfsFeatures => split_mkfs_items(a)
             .any(|x| split_mkfs_items(b).any(|y| x != y && mkfs_item_key(x) == mkfs_item_key(y))),
-        // Directory attributes: `+C` excludes `-C`. The other settings are not lists.
+        // Only opposite signs exclude each other, as in the directory attributes `+C` and `-C`. The
+        // other settings hold no list of options.
         SettingKind::DirectoryFlags
         | SettingKind::Filesystem
         | SettingKind::FastCommit

@@ -1,9 +1,8 @@
-//! Commands that change, verify and undo a setting of MySQL or MariaDB. If the release has no
-//! statement for the change, the option file and a restart are used.
+//! Commands that change a setting of MySQL or MariaDB.
 //!
-//! SET PERSIST survives a restart (MySQL 8.0 and later). SET GLOBAL does not, so the option file
-//! needs the line as well. The table of servers lists for each release which settings are dynamic.
-//! A user's own commands are not replaced.
+//! SET PERSIST (MySQL 8.0 and later) survives a restart. SET GLOBAL does not, so the option file
+//! needs the line as well. The table of servers lists the settings that each release can change at
+//! run time.
 
 use super::setting_source::{self, OverriddenBy};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
@@ -13,7 +12,8 @@ use walwise_model::facts::{FactSet, Scope, ServerArea, ServerKind, Source, Subje
 use walwise_model::servers::{self, SettingChangeStatement, client_program, has_set_persist};
 use walwise_model::version::Version;
 
-/// Adds commands to the MySQL advice, and sets whether the advice needs a restart.
+/// Adds commands to advice on MySQL and MariaDB settings, and sets whether the advice needs a
+/// restart. Advice for other servers stays unchanged, and commands that a rule gives are kept.
 pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
         subject, advice, ..
@@ -37,12 +37,10 @@ fn is_mysql_setting(advice: &Advice) -> bool {
     }
 }
 
-/// The properties of a server that decide how to change a setting.
 struct MysqlServer {
     kind: ServerKind,
     version: Option<Version>,
     socket: Option<String>,
-    /// A stopped server accepts no statements.
     is_stopped: bool,
 }
 
@@ -52,14 +50,13 @@ enum SetMethod {
     Persist,
     /// SET PERSIST_ONLY and a restart, because the present value is in mysqld-auto.cnf.
     PersistOnly,
-    /// SET GLOBAL for the running server, and the option file for later starts.
+    /// SET GLOBAL for the running server, and a line in the option file for later starts.
     GlobalAndFile,
-    /// An option file and a restart.
     File,
 }
 
 impl MysqlServer {
-    /// `None` if the kind of the server, MySQL or MariaDB, is unknown.
+    /// Reads the server's facts; `None` if its kind, MySQL or MariaDB, is unknown.
     fn from_facts(facts: &FactSet, of: &Subject) -> Option<Self> {
         Some(Self {
             kind: facts.value(of, &cluster::KIND)?,
@@ -98,7 +95,8 @@ impl MysqlServer {
         }
     }
 
-    /// A method that can set the new value and also restore the present one.
+    /// Chooses the statement that sets the new value. If the present value is known, the same
+    /// statement must be able to restore it.
     fn choose_set_method(&self, advice: &Advice, value: &str, now: Option<&str>) -> SetMethod {
         let name = advice.setting.name_without_area();
         let Some(version) = &self.version else {
@@ -159,8 +157,9 @@ impl MysqlServer {
         }
     }
 
-    /// Restores the earlier value, both in force and in mysqld-auto.cnf, which wins over option
-    /// files. A value that was not persisted before is not persisted afterwards.
+    /// Returns the commands that restore the old value after SET PERSIST. mysqld-auto.cnf overrides
+    /// option files, so both the value in force and the persisted value are restored. If the old
+    /// value may come from an earlier SET PERSIST, the old value is persisted.
     fn undo_persist_commands(&self, advice: &Advice, name: &str, now: &str) -> Vec<ShellCommand> {
         let says = match (
             setting_source::overridden_by(advice),
@@ -169,7 +168,7 @@ impl MysqlServer {
             (Some(OverriddenBy::Persisted), _) => "the old value was set with SET PERSIST",
             // A value reported only by the server may come from mysqld-auto.cnf.
             (_, Some(Source::Server { .. }) | None) => {
-                "an earlier SET PERSIST is not visible; this persists the old value"
+                "an earlier SET PERSIST cannot be detected; this statement persists the old value"
             }
             _ => return self.reset_persist_commands(name, now),
         };
@@ -198,7 +197,8 @@ impl MysqlServer {
         self.client_command(sql).into_iter().collect()
     }
 
-    /// `None` if the socket's name cannot be quoted.
+    /// Builds the command that runs a statement in the client; `None` if the socket's name cannot
+    /// be quoted.
     fn client_command(&self, sql: &str) -> Option<ShellCommand> {
         let client = ShellCommand::new(client_program(self.kind, self.version.as_ref()));
         let client = match &self.socket {
@@ -209,7 +209,6 @@ impl MysqlServer {
     }
 }
 
-/// A remark that names the file or command line to edit.
 fn edit_file_remark(advice: &Advice, value: &str) -> ShellCommand {
     let line = format!(
         "{} = {}",
@@ -218,14 +217,13 @@ fn edit_file_remark(advice: &Advice, value: &str) -> ShellCommand {
     );
     ShellCommand::comment(&match SettingPlace::from_advice(advice) {
         SettingPlace::CommandLine => {
-            format!("on the command line of the server, which wins over files: {line}")
+            format!("on the command line of the server, which overrides files: {line}")
         }
         SettingPlace::Line(place) => format!("in the option file, replace {place} with: {line}"),
         SettingPlace::Unset => format!("in an option file, group [mysqld]: {line}"),
     })
 }
 
-/// A remark that names the file or command line to restore.
 fn undo_file_remark(advice: &Advice, now: &str) -> ShellCommand {
     let name = advice.setting.name_without_area();
     let line = format!("{name} = {}", escape::mysql::mysql_option_value(now));
@@ -236,12 +234,9 @@ fn undo_file_remark(advice: &Advice, now: &str) -> ShellCommand {
     })
 }
 
-/// Where a value is set, apart from SET PERSIST.
 enum SettingPlace {
     CommandLine,
-    /// A line of an option file.
     Line(String),
-    /// No known file sets the value.
     Unset,
 }
 

@@ -1,25 +1,19 @@
-//! The output formats of a report: one row each, for the command line and for saving and copying in
-//! the TUI.
-//!
-//! A report about several targets is one document in every format.
+//! The formats of `--format`. In every format, a report on several targets is a single document.
 
 use super::export::{fstab, udev};
-use super::monitoring::{Protocol, nagios, prometheus};
+use super::monitoring::{MonitoringProtocol, nagios, prometheus};
 use super::{Report, html, json, markdown, script, server_conf, text};
 
 struct FormatProperties {
     name: &'static str,
     says: &'static str,
-    /// Without the dot.
     extension: &'static str,
-    /// True if the file is made executable.
+    /// True if the saved file is made executable.
     runs: bool,
-    /// True if the output includes the difference from a baseline.
     compares: bool,
     render: fn(&Report) -> Result<String, String>,
 }
 
-/// Declares the enum, the list of all formats and their properties. Rows are in display order.
 macro_rules! formats {
     ($($(#[$doc:meta])* $form:ident { $($row:tt)* })*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,7 +22,6 @@ macro_rules! formats {
         }
 
         impl Format {
-            /// In display order.
             pub const ALL: [Self; [$(Self::$form),*].len()] = [$(Self::$form),*];
 
             fn properties(self) -> FormatProperties {
@@ -43,7 +36,7 @@ macro_rules! formats {
 formats! {
     Text {
         name: "text",
-        says: "For people",
+        says: "A text report for reading",
         extension: "txt",
         runs: false,
         compares: true,
@@ -51,7 +44,8 @@ formats! {
     }
     Json {
         name: "json",
-        says: "The recommendation for programs; with -v the whole report (`walwise generate schema`)",
+        says: "The recommendation, for programs; with -v, the full report (schema: `walwise \
+               generate schema`)",
         extension: "json",
         runs: false,
         compares: true,
@@ -83,7 +77,7 @@ formats! {
     }
     Udev {
         name: "udev",
-        says: "udev rules for the settings of block devices",
+        says: "udev rules for block device settings",
         extension: "rules",
         runs: false,
         compares: false,
@@ -91,7 +85,7 @@ formats! {
     }
     Markdown {
         name: "markdown",
-        says: "The whole report as a document for a ticket or a review",
+        says: "The full report as a Markdown document, for a ticket or a review",
         extension: "md",
         runs: false,
         compares: false,
@@ -99,7 +93,8 @@ formats! {
     }
     Html {
         name: "html",
-        says: "The whole report as one HTML page with charts, without scripts or external resources; `walwise show` reads it",
+        says: "The full report as one HTML page with charts, without scripts or external \
+               resources; `walwise show` reads it",
         extension: "html",
         runs: false,
         compares: true,
@@ -107,7 +102,7 @@ formats! {
     }
     Prometheus {
         name: "prometheus",
-        says: "Metrics for node exporter's textfile collector",
+        says: "Metrics for the node exporter's textfile collector",
         extension: "prom",
         runs: false,
         compares: false,
@@ -133,7 +128,7 @@ impl Format {
         self.properties().says
     }
 
-    /// Without the dot.
+    /// The extension of the file name, without the dot.
     pub fn extension(self) -> &'static str {
         self.properties().extension
     }
@@ -142,12 +137,11 @@ impl Format {
         self.properties().runs
     }
 
-    /// True if the output includes the difference from a baseline.
     pub fn shows_difference(self) -> bool {
         self.properties().compares
     }
 
-    pub fn protocol(self) -> Protocol {
+    pub fn protocol(self) -> MonitoringProtocol {
         match self {
             Self::Text
             | Self::Json
@@ -156,14 +150,14 @@ impl Format {
             | Self::Fstab
             | Self::Udev
             | Self::Markdown
-            | Self::Html => Protocol::Walwise,
-            Self::Prometheus => Protocol::Periodic,
-            Self::Nagios => Protocol::Nagios,
+            | Self::Html => MonitoringProtocol::Walwise,
+            Self::Prometheus => MonitoringProtocol::Periodic,
+            Self::Nagios => MonitoringProtocol::Nagios,
         }
     }
 
-    /// Returns the complete document, ending with a newline. The error is a sentence, for example
-    /// if a script would create a file system on a disk in use.
+    /// Returns the complete document, which ends with a newline. The error is a sentence, for
+    /// example if the script would create a file system on a disk in use.
     pub fn render(self, report: &Report) -> Result<String, String> {
         (self.properties().render)(report)
     }

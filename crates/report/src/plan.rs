@@ -1,16 +1,13 @@
-//! Makes one plan per target from the findings: each setting once, in order of application, with
-//! settings to keep last.
+//! Builds the plan of a target from the advice of its findings. Advice belongs to the subject that
+//! owns the setting: a rule about a target may advise an option of its mount.
 //!
-//! Advice is assigned to the subject that owns the setting; a rule about a target may advise its
-//! mount. [`join`] merges the advice of several rules. Optional advice never enters the steps. The
-//! level takes precedence over any preference, so that no preference can cause loss of data.
+//! Optional advice becomes an option of the plan. If its finding also creates the chosen file
+//! system, the advice becomes a step.
 
 mod advice_merging;
 mod free_disk_filesystem {
-    //! The file system of a free disk: the recommended one, the requested one, and the reasons why
-    //! others cannot be created.
-    //!
-    //! A refused request has no effect: the plan then follows the recommendation.
+    //! Chooses the file system of a free disk. If the file system that the user requests cannot be
+    //! created, the plan creates the recommended one.
 
     use std::cmp::Reverse;
 
@@ -24,7 +21,7 @@ mod free_disk_filesystem {
     /// Returns why a file system cannot be created on a free disk; `None` if it can.
     pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
 
-    /// Empty for a target that is not a free disk.
+    /// Lists the file systems that can be requested for a free disk; empty for any other target.
     pub fn filesystem_choices(
         basis: &PlanBasis<'_>,
         target: &TargetSummary,
@@ -55,14 +52,14 @@ mod free_disk_filesystem {
                 refused: refused.or_else(|| {
                     makes
                         .is_none()
-                        .then(|| "No rule offers it here.".to_owned())
+                        .then(|| "No rule recommends this file system here.".to_owned())
                 }),
             }
         };
         NewFilesystem::ALL.into_iter().map(choice).collect()
     }
 
-    /// `None` if the requested file system is refused.
+    /// Returns the choice that the user requested; `None` without a request, or if it is refused.
     pub fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
         choices
             .iter()
@@ -70,13 +67,12 @@ mod free_disk_filesystem {
     }
 
     impl Plan {
-        /// `None` without a request, or if the request is refused.
         pub fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
             find_accepted_request(&self.filesystems)
         }
 
-        /// A sentence about the request, the first choice, and the reason for a refusal. `None`
-        /// without a request.
+        /// A sentence on the file system that the user requested, the first choice, and the reason
+        /// for a refusal. `None` without a request.
         pub fn requested_filesystem_sentence(&self) -> Option<String> {
             let FilesystemChoice {
                 filesystem,
@@ -84,20 +80,22 @@ mod free_disk_filesystem {
                 ..
             } = self.filesystems.iter().find(|one| one.wanted)?;
             let first = match self.filesystems.iter().find(|one| one.first) {
-                Some(first) if first.wanted => "the first choice here too".to_owned(),
+                Some(first) if first.wanted => "also the first choice here".to_owned(),
                 Some(first) => format!("the first choice here is {}", first.filesystem),
                 None => "no file system is the first choice here".to_owned(),
             };
             Some(match refused {
                 None => format!("{filesystem}, as requested; {first}"),
                 Some(why) => format!(
-                    "{filesystem}, as requested, cannot be created: {why} The plan leaves it out; {first}"
+                    "{filesystem}, as requested, cannot be created: {why} The plan omits \
+                     {filesystem}; {first}"
                 ),
             })
         }
     }
 
-    /// The advised file system with the best rank, then level, then confidence.
+    /// Returns the recommended file system: the one with the lowest rank number, then with the
+    /// highest level and confidence.
     pub fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
         let choices = pieces
             .iter()
@@ -112,7 +110,6 @@ mod free_disk_filesystem {
         created_filesystem(choices.min_by_key(place)?.advice)
     }
 
-    /// `None` for other advice.
     fn created_filesystem(advice: &Advice) -> Option<&str> {
         match &advice.change {
             Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
@@ -128,7 +125,6 @@ mod free_disk_filesystem {
         created_filesystem(advice) == Some(filesystem)
     }
 
-    /// True if the finding of this advice also creates the file system.
     pub fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
         piece
             .finding
@@ -137,7 +133,7 @@ mod free_disk_filesystem {
             .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
     }
 
-    /// The file system that the finding or a command of the advice creates.
+    /// Returns the file system that the finding, or a command of the advice, creates.
     pub fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
         let sibling = piece.finding.advice.iter().find_map(created_filesystem);
         let mut words = piece
@@ -149,10 +145,10 @@ mod free_disk_filesystem {
     }
 }
 mod interruptions {
-    //! What a plan interrupts: restarts, remounts, new file systems.
+    //! Subjects that a plan interrupts by restarts, remounts, unmounts or new file systems.
     //!
-    //! A change for the next boot interrupts nothing now. A disk without a file system has nothing
-    //! to remount.
+    //! A change for the next boot interrupts nothing now, nor does a remount if the target is a
+    //! disk without a mount.
 
     use std::collections::BTreeMap;
 
@@ -161,7 +157,8 @@ mod interruptions {
     use walwise_model::facts::{Scope, Subject};
 
     impl Plan {
-        /// Each interruption with its subjects, the greatest first.
+        /// Groups the subjects that the plan interrupts by kind of interruption, the most severe
+        /// first.
         pub fn interruptions(&self) -> Vec<(Risk, Vec<&Subject>)> {
             let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
             for step in self.steps.iter().filter(|step| step_interrupts(step)) {
@@ -191,7 +188,7 @@ mod interruptions {
         use crate::sample_reports;
 
         #[test]
-        fn each_thing_is_said_once_and_the_gravest_first() {
+        fn each_interruption_is_listed_once_and_the_greatest_first() {
             let mut report = sample_reports::at_risk();
             let plan = &mut report.plans[0];
             let step = |report: &mut Plan, setting: &str, subject: Subject, risk, reach| {
@@ -265,15 +262,13 @@ use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
 pub struct PlanBasis<'a> {
     pub facts: &'a FactSet,
-    /// For each rule id, the rules it overrides.
     pub overrides: &'a Overrides,
-    /// The requested file system, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    /// Returns why a given file system cannot be created on a free disk.
     pub refusal_reason: &'a FilesystemRefusal<'a>,
 }
 
-/// New conflicts are appended to `conflicts`.
+/// Merges the advice of `findings` on the target into steps and options. Appends conflicts between
+/// rules to `conflicts`.
 pub fn build_plan(
     basis: &PlanBasis<'_>,
     target: &TargetSummary,
@@ -318,12 +313,11 @@ pub fn build_plan(
                 .is_some_and(|of| free_disk_filesystem::creates_filesystem(piece.advice, of)),
             ..piece
         };
-        // Optional advice that comes with the chosen file system becomes a step.
         let belongs =
             chosen.is_some_and(|of| free_disk_filesystem::finding_creates_filesystem(&piece, of));
         let is_option = piece.finding.level == Level::Optional && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps_setting() {
-            // Options are alternatives to the plan, so their conflicts are not reported.
+            // Each option is merged alone, so the list of conflicts stays empty.
             options.extend(advice_merging::merge_advice(
                 facts,
                 &subject,
@@ -345,8 +339,8 @@ pub fn build_plan(
         })
         .collect();
     let blank = target.kind.is_device();
-    steps.sort_by_cached_key(|step| sort_key(step, blank));
-    options.sort_by_cached_key(|step| sort_key(step, blank));
+    steps.sort_by_cached_key(|step| step_sort_key(step, blank));
+    options.sort_by_cached_key(|step| step_sort_key(step, blank));
     Plan {
         target: target.target.clone(),
         steps,
@@ -356,21 +350,19 @@ pub fn build_plan(
 }
 
 impl Step {
-    /// True if the step leaves the setting unchanged.
     pub fn keeps_setting(&self) -> bool {
         self.advice.change == Change::Keep
     }
 }
 
 impl Plan {
-    /// The settings to keep come first in the pair.
     pub fn kept_and_changing_steps(&self) -> (Vec<&Step>, Vec<&Step>) {
         self.steps.iter().partition(|step| step.keeps_setting())
     }
 }
 
-/// The subject that owns the setting. Mount settings of a free disk belong to the target, because
-/// there is no mount yet.
+/// Returns the subject that owns the setting. A free disk has no mount yet, so the target owns the
+/// mount settings.
 fn setting_owner(
     facts: &FactSet,
     target: &Subject,
@@ -378,7 +370,7 @@ fn setting_owner(
     setting: &Setting,
 ) -> Subject {
     let owner = match setting.scope {
-        // A target can have several devices; only the finding's subject is the right one.
+        // A target can have several devices; the advice concerns only the finding's own device.
         Scope::Device | Scope::Host => return subject.clone(),
         owner => owner,
     };
@@ -391,9 +383,10 @@ fn setting_owner(
         })
 }
 
-/// Changes are sorted from the device upwards and by level; settings to keep come last. A new file
-/// system comes first on a free disk, but last on an existing one, because data must be moved.
-fn sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
+/// Returns the sort key of a step: by stage from the device upwards, then by level; settings to
+/// keep come last. A new file system comes first on a free disk, but late on a target whose data
+/// must be moved.
+fn step_sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     let setting = step.advice.setting;
     (
@@ -406,7 +399,7 @@ fn sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
     )
 }
 
-/// The order of application, counted from the device upwards.
+/// Returns the stage at which a setting is applied, from 0 for devices to 7 for database clusters.
 fn application_stage(setting: &Setting) -> u8 {
     match setting.kind {
         SettingKind::Filesystem => 1,

@@ -1,8 +1,8 @@
 //! Commands that change, verify and undo a setting of PostgreSQL: ALTER SYSTEM, then a reload or
-//! restart. If the command line sets the value, or the server is stopped, remarks name the line to
-//! change.
+//! restart. If the command line sets the value, or the server is stopped, shell comments name the
+//! line to change by hand.
 //!
-//! ALTER SYSTEM writes postgresql.auto.conf, which wins over every other file (PostgreSQL manual,
+//! ALTER SYSTEM writes postgresql.auto.conf, which overrides every other file (PostgreSQL manual,
 //! *Setting Parameters*). The statement exists since PostgreSQL 9.4, the oldest release in the
 //! table of servers.
 
@@ -38,7 +38,6 @@ fn is_set_by_initdb(advice: &Advice) -> bool {
     advice.setting.kind == SettingKind::InitDb
 }
 
-/// Adds the line for a server that does not exist yet.
 fn add_new_server_line(advice: &mut Advice) {
     if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
         let line = format!(
@@ -52,7 +51,6 @@ fn add_new_server_line(advice: &mut Advice) {
     }
 }
 
-/// The properties of a server that decide how to change a setting.
 struct PostgresServer {
     /// The user to switch to if walwise runs as root, because peer authentication rejects root.
     runs_as: Option<String>,
@@ -61,16 +59,15 @@ struct PostgresServer {
     port: Option<u64>,
     config_file: Option<String>,
     data_directory: Option<String>,
-    /// The major version, which names the directory of the server's programs.
+    /// The major version, which is part of the path of the server's programs.
     major: Option<u64>,
-    /// A stopped server accepts no statements.
     is_stopped: bool,
 }
 
 /// The socket directories compiled into the clients of Debian and Red Hat.
 const DEFAULT_SOCKETS: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
 const DEFAULT_PORT: u64 = 5432;
-/// psql connects to the database named after the user; any other user needs `-d postgres`.
+/// psql connects to a database named after the user, so any other user needs `-d postgres`.
 const DEFAULT_OWNER: &str = "postgres";
 
 impl PostgresServer {
@@ -126,7 +123,8 @@ impl PostgresServer {
         }
     }
 
-    /// Uses ALTER SYSTEM SET if the present value was set in that way, else ALTER SYSTEM RESET.
+    /// Returns the commands that restore the old value: ALTER SYSTEM SET if the present value
+    /// comes, or may come, from ALTER SYSTEM, and ALTER SYSTEM RESET otherwise.
     fn commands_to_undo(&self, advice: &Advice, now: Option<&str>) -> Vec<ShellCommand> {
         let (name, reset) = (
             advice.setting.name_without_area(),
@@ -143,7 +141,7 @@ impl PostgresServer {
             // A value reported only by the server may come from ALTER SYSTEM.
             (_, Some(Source::Server { .. }) | None, Some(now)) => {
                 let says = format!(
-                    "an earlier ALTER SYSTEM SET {name} is not visible; if there was none: {reset}"
+                    "an earlier ALTER SYSTEM SET {name} cannot be detected; if there was none, run: {reset}"
                 );
                 let mut commands = vec![ShellCommand::comment(&says)];
                 commands
@@ -154,7 +152,6 @@ impl PostgresServer {
         }
     }
 
-    /// A statement, followed by a reload or by a remark to restart.
     fn statement_commands(&self, advice: &Advice, sql: &str) -> Vec<ShellCommand> {
         if advice.risk >= Risk::NeedsRestart {
             let mut commands: Vec<ShellCommand> = self.psql_command(&[sql]).into_iter().collect();
@@ -166,8 +163,8 @@ impl PostgresServer {
             .collect()
     }
 
-    /// Remarks for a server that no statement can change. `value` is `None` if the earlier value is
-    /// unknown.
+    /// Returns shell comments that name the file and line to change by hand. `value` is `None` if
+    /// the earlier value is unknown.
     fn file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         let Some(value) = value else {
@@ -182,7 +179,8 @@ impl PostgresServer {
         ) {
             (Some(OverriddenBy::CommandLine), _, _) => {
                 format!(
-                    "on the command line of the server, which wins over ALTER SYSTEM: -c {name}={value}"
+                    "on the command line of the server, which overrides ALTER SYSTEM: -c \
+                     {name}={value}"
                 )
             }
             (_, Some(source @ Source::File { .. }), _) => {
@@ -202,8 +200,8 @@ impl PostgresServer {
         vec![ShellCommand::comment(&place), ShellCommand::comment(then)]
     }
 
-    /// Runs pg_checksums as the server's user, because pg_checksums rejects root. The program's
-    /// directory depends on the release and is not in PATH.
+    /// Returns the commands that run pg_checksums as the server's user, because pg_checksums
+    /// rejects root. The program's directory depends on the release and is not in PATH.
     fn pg_checksums_commands(&self, options: &'static str) -> Vec<ShellCommand> {
         let run = || {
             let run = match &self.runs_as {
@@ -226,8 +224,8 @@ impl PostgresServer {
         run().map_or_else(Vec::new, |run| vec![stop, run])
     }
 
-    /// Connects at the server's socket, as the server's user if walwise runs as root. Each
-    /// statement gets its own `-c`. `None` if a name cannot be quoted.
+    /// Builds the psql command that connects at the server's socket, as the server's user if
+    /// walwise runs as root. Each statement gets its own `-c`. `None` if a name cannot be quoted.
     fn psql_command(&self, statements: &[&str]) -> Option<ShellCommand> {
         let psql = match &self.runs_as {
             Some(user) => ShellCommand::new("runuser -u ")
@@ -259,8 +257,8 @@ impl PostgresServer {
     }
 }
 
-/// The value is always quoted, because a bare `default` resets the setting. In an SQL string, a
-/// backslash is literal.
+/// Builds the ALTER SYSTEM SET statement. The value is always quoted, because a bare `default`
+/// resets the setting. In an SQL string, a backslash is literal.
 fn alter_system_statement(advice: &Advice, value: &str) -> String {
     let value = comment::escape_comment_line(value).replace('\'', "''");
     format!(
@@ -284,7 +282,7 @@ mod tests {
         let cluster = Subject::cluster("/data/pg");
         let mut facts = FactSet::default();
         let test = || Source::system_call("test");
-        facts.set_area(&cluster, ServerArea::Pg);
+        facts.set_server_area(&cluster, ServerArea::Pg);
         facts.insert_known(&cluster, &postgres::USER, "postgres".to_owned(), test());
         facts.insert_known(&cluster, &postgres::RUNNING, true, test());
         facts.insert_known(&cluster, &postgres::PORT, 5432, test());

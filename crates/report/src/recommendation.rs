@@ -1,5 +1,3 @@
-//! The recommendation: the parts of a report that programs need, a few kilobytes per target.
-
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -24,12 +22,12 @@ pub struct RecommendationDocument<'r> {
     /// Always `recommendation`; the full report has no such key.
     document: &'static str,
     tool: &'r ToolSummary,
-    /// RFC 3339 in UTC.
+    /// Time of the report, RFC 3339 in UTC.
     when: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<&'r str>,
     host: &'r HostSummary,
-    /// The worst first.
+    /// One entry per target, the worst first.
     targets: Vec<TargetAdvice<'r>>,
     /// Fixes for the host and for subjects outside all targets.
     fixes: Vec<FixEntry<'r>>,
@@ -54,9 +52,9 @@ struct TargetAdvice<'r> {
     candidates: &'r [FilesystemChoice],
     /// Changes of the plan and findings, most urgent first.
     fixes: Vec<FixEntry<'r>>,
-    /// Rules of level `advice` and above that lack a fact.
+    /// Rules of level `advice` and above that are undecided.
     undecided: Vec<UndecidedRule<'r>>,
-    /// Advice that was withheld, with the reason.
+    /// One sentence per piece of withheld advice, with the reason.
     withheld: Vec<String>,
 }
 
@@ -65,7 +63,7 @@ struct TargetAdvice<'r> {
 struct VerdictSummary<'r> {
     standing: VerdictKind,
     sentence: &'r str,
-    /// What is not visible from here; can be empty.
+    /// Properties that cannot be observed on this host, in sentences; can be empty.
     limits: &'r str,
 }
 
@@ -79,7 +77,7 @@ struct FixEntry<'r> {
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
     setting: Option<&'static walwise_model::settings::Setting>,
     commands: Vec<String>,
-    /// What to do if no command does it.
+    /// Instruction for a manual change, if no command makes the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
     /// `none`, `reload`, `restart`, `unmount` or `downtime`.
@@ -95,7 +93,7 @@ struct FixEntry<'r> {
 struct UndecidedRule<'r> {
     level: Level,
     rule: &'r str,
-    /// Facts that would decide the rule.
+    /// Facts that would decide the rule; can be empty.
     needs: Vec<&'r str>,
 }
 

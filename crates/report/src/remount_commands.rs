@@ -1,9 +1,11 @@
-//! Commands that change a mounted file system. One remount suffices if the table of inverses covers
-//! every change. Otherwise the file system is unmounted and mounted with the full list of options.
-//! File system features change while unmounted.
+//! Commands that change a mounted file system.
 //!
-//! The root file system cannot be unmounted, and a container gets its mounts from outside. Both get
-//! a remark with the place to edit.
+//! One remount suffices if every removed option has a known inverse ([`remount_inverse`]).
+//! Otherwise the file system is unmounted, and mounted with the full list of options. A change of
+//! file system features always needs an unmount.
+//!
+//! The root file system cannot be unmounted, and the mounts of a container are configured outside
+//! it. In both cases a shell comment names the place to edit.
 
 use super::{mount_and_mkfs_options, stack};
 use walwise_judge::compat::remount_inverse;
@@ -12,7 +14,7 @@ use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::host as machine;
 use walwise_model::facts::catalog::mount::{self, MountClass};
 use walwise_model::facts::{FactSet, Scope, Subject};
-use walwise_model::settings::{MountTime, SettingKind};
+use walwise_model::settings::{PresentOrBootMount, SettingKind};
 
 pub fn add_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
     for Finding {
@@ -27,7 +29,8 @@ pub fn add_commands_to_findings(findings: &mut [Finding], facts: &FactSet) {
     }
 }
 
-/// Adds commands after those of the rule, and sets what they interrupt.
+/// Adds the commands that change mount options, after the rule's own commands. Raises the risk if
+/// an unmount is needed.
 pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     if advice.change == Change::Keep || !advice.own.is_empty() {
         return;
@@ -47,7 +50,7 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
             *commands = place.wrap_in_unmount(commands, &now);
         }
     }
-    if advice.setting.kind.mount_time() != Some(MountTime::Now) {
+    if advice.setting.kind.present_or_boot_mount() != Some(PresentOrBootMount::Now) {
         return;
     }
     let hidden = hidden_defaults(facts, mounted, advice.change.removed());
@@ -73,8 +76,8 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
     advice.verify.extend(place.verify_command(&change));
 }
 
-/// Options that a mount needs to override a removed option that mountinfo does not show. Such an
-/// option is a default in the superblock (tune2fs -o), which only /proc/fs/ext4 lists.
+/// Returns the options that must be added to override the defaults that the change removes.
+/// Defaults of the superblock (tune2fs -o) and of the driver are not in mountinfo.
 pub fn hidden_default_overrides(
     facts: &FactSet,
     mounted: &Subject,
@@ -99,8 +102,8 @@ fn overriding_options(fstype: &str, hidden: &[String]) -> Vec<String> {
     words
 }
 
-/// The options among `words` that are in force as a default of the file system. If no source lists
-/// any of them, the default is the driver's, such as no barriers in ext3. The result is then the
+/// Returns those of `words` that are in force as a default of the file system. If no source lists
+/// any of them, the driver sets the default, such as no barriers in ext3. The result is then the
 /// first option that a remount can revert.
 fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::mount_options(facts, mounted).unwrap_or_default();
@@ -124,10 +127,10 @@ fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<
 }
 
 struct OptionChange<'a> {
-    /// Options to add. `remove` lists the options in force to remove.
     add: &'a [String],
+    /// The options in force that the change removes.
     remove: Vec<String>,
-    /// Options for a mount after an unmount: `add`, and overrides of defaults.
+    /// Options for a mount after an unmount: `add`, and options that override removed defaults.
     mount_options: Vec<String>,
     /// The options of a remount; `None` if an unmount is needed.
     remount: Option<Vec<String>>,
@@ -196,7 +199,7 @@ impl<'a> OptionChange<'a> {
 struct MountPoint {
     point: String,
     fstype: String,
-    /// The block device, if mount(8) can repeat the mount with a list of options.
+    /// The source, if it is a block device; any other mount is repeated from its line in fstab.
     source: Option<String>,
     is_contained: bool,
 }
@@ -214,7 +217,6 @@ impl MountPoint {
         })
     }
 
-    /// A remount, or else an unmount and a mount with the full list.
     fn option_change_commands(&self, remount: Option<&[String]>, list: &str) -> Vec<ShellCommand> {
         if self.is_contained {
             return vec![ShellCommand::comment(&format!(
@@ -224,14 +226,13 @@ impl MountPoint {
         let commands = match remount {
             Some(words) => self.remount_command(words).map(|command| vec![command]),
             None if self.point == "/" => Some(vec![ShellCommand::comment(&format!(
-                "for the next boot: put {list} in the / line of /etc/fstab and in rootflags= on the kernel command line"
+                "for the next boot: put {list} in the line for / in /etc/fstab and in rootflags= on the kernel command line"
             ))]),
             None => self.unmount_and_mount_commands(list).map(Vec::from),
         };
         commands.unwrap_or_default()
     }
 
-    /// Puts commands between an unmount and a mount with the full list.
     fn wrap_in_unmount(&self, commands: &[ShellCommand], list: &str) -> Vec<ShellCommand> {
         let elsewhere = |place: &str| {
             let lines: Vec<&str> = commands.iter().map(ShellCommand::as_str).collect();
@@ -242,7 +243,9 @@ impl MountPoint {
         };
         match self.unmount_and_mount_commands(list) {
             _ if commands.is_empty() => Vec::new(),
-            _ if self.is_contained => elsewhere("on the container's host, unmounted"),
+            _ if self.is_contained => {
+                elsewhere("on the container's host, with the file system unmounted")
+            }
             _ if self.point == "/" => elsewhere("from a rescue system"),
             Some([unmount, mount]) => [&[unmount], commands, &[mount]].concat(),
             None => Vec::new(),
@@ -259,7 +262,7 @@ impl MountPoint {
     fn unmount_and_mount_commands(&self, list: &str) -> Option<[ShellCommand; 2]> {
         let unmount = ShellCommand::new("umount ")
             .append_value(&self.point)?
-            .append_literal("   # stop what uses it first");
+            .append_literal("   # first stop all processes that use it");
         let mount = if let Some(source) = &self.source {
             let typed = ShellCommand::new("mount -t ")
                 .append_value(&self.fstype)?
@@ -277,7 +280,6 @@ impl MountPoint {
         Some([unmount, mount])
     }
 
-    /// Shows whether the change is in force.
     fn verify_command(&self, change: &OptionChange<'_>) -> Option<ShellCommand> {
         let lists = [
             ("shows", change.add),
@@ -301,20 +303,20 @@ mod tests {
     use crate::sample_reports;
     use walwise_model::facts::Source;
 
-    /// The feature fast_commit changes only while the file system is unmounted.
     #[test]
     fn a_feature_changes_between_an_unmount_and_a_mount_or_elsewhere() {
         for (point, container, expected) in [
             (
                 "/data",
                 "none",
-                "umount /data   # stop what uses it first|tune2fs x|mount -t ext4 -o rw /dev/sda /data",
+                "umount /data   # first stop all processes that use it|tune2fs x|mount -t ext4 -o \
+                 rw /dev/sda /data",
             ),
             ("/", "none", "# from a rescue system: tune2fs x"),
             (
                 "/data",
                 "docker",
-                "# on the container's host, unmounted: tune2fs x",
+                "# on the container's host, with the file system unmounted: tune2fs x",
             ),
         ] {
             let (mut facts, mounted) = (FactSet::default(), Subject::mount(point));

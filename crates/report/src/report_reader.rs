@@ -1,11 +1,11 @@
 //! Extracts the JSON report from an HTML document.
 //!
-//! The document is untrusted and is streamed in bounded chunks. The extracted text need not be a
-//! report; the parser of the JSON checks that.
+//! The document is untrusted, so it is read in chunks of at most `MAX_CHUNK`. The parser of the
+//! JSON, not this module, validates the extracted text.
 
 use std::io::{self, BufRead, Read};
 
-/// The line before the JSON. Report text has `<` escaped, so the line occurs only once.
+/// The line before the JSON. It occurs only once, because `<` is escaped in the text of a report.
 pub const BEGIN_TAG: &str = "<script type=\"application/json\" id=\"walwise-report\">\n";
 /// The line after the JSON. No line of JSON begins with `<`.
 pub const END_TAG: &str = "</script>\n";
@@ -14,7 +14,7 @@ const MAX_CHUNK: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePart {
-    /// The first character decides between JSON and HTML.
+    /// Nothing was read yet: the first character decides between JSON and HTML.
     Start,
     Plain,
     /// HTML before or after the JSON.
@@ -42,7 +42,6 @@ impl<R: BufRead> ReportReader<R> {
         }
     }
 
-    /// The chunk is empty at the end of the JSON.
     fn fill_chunk(&mut self) -> io::Result<()> {
         loop {
             let begins_line = self.at_line_start;

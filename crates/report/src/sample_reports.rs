@@ -1,6 +1,3 @@
-//! Reports for tests, built through [`super::build`]: a database at risk on ext4 with `nobarrier`,
-//! and a host with a free disk.
-
 #![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "for tests")]
 
 use std::collections::BTreeMap;
@@ -46,7 +43,6 @@ pub fn at_risk() -> Report {
     )
 }
 
-/// The report of [`at_risk`] with another measurement, sync method and flush state.
 pub fn at_risk_with(
     found: Measurement,
     in_force: postgres::WalSyncMethod,
@@ -73,7 +69,6 @@ pub fn at_risk_with(
     )
 }
 
-/// A free disk on a host without a database.
 pub fn free_disk() -> Report {
     build_report(
         &free_disk_facts(),
@@ -83,7 +78,6 @@ pub fn free_disk() -> Report {
     )
 }
 
-/// The report of [`free_disk`] with a requested file system.
 pub fn free_disk_wanting(filesystem: NewFilesystem) -> Report {
     let wanted = BTreeMap::from([(free_disk_target(), filesystem)]);
     report_for(
@@ -110,7 +104,8 @@ pub fn all_samples() -> [Report; 2] {
     [at_risk(), free_disk()]
 }
 
-/// The guard refuses `lazytime`.
+/// Builds a report in which advice to set `lazytime` is withheld, as if the kernel rejected the
+/// option.
 pub fn build_report(
     facts: &FactSet,
     verdicts: Vec<Verdict>,
@@ -163,12 +158,10 @@ fn report_for(
     })
 }
 
-/// A pack without rule files of a user.
 pub fn pack() -> Pack {
     Pack::new(&RuleSet::default(), "0.1.0", &Vec::new())
 }
 
-/// The target of [`at_risk`].
 pub fn data_target() -> Subject {
     Subject::target("/srv/pg/15/main")
 }
@@ -177,7 +170,6 @@ fn cluster_subject() -> Subject {
     Subject::cluster("/srv/pg/15/main")
 }
 
-/// A finding that applies.
 pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>) -> Finding {
     Finding {
         rule: rule.to_owned(),
@@ -202,7 +194,6 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
     }
 }
 
-/// Advice without commands.
 pub fn advice(setting: &str, change: Change) -> Advice {
     Advice {
         own: Vec::new(),
@@ -684,7 +675,7 @@ fn method_result(method: Method, median: f64, as_server: bool) -> MethodResult {
     }
 }
 
-/// `median` is in microseconds; the other figures follow from it.
+/// Makes latencies with this median, in microseconds. All other statistics are multiples of it.
 pub fn latencies(samples: u64, median: f64) -> Latencies {
     Latencies {
         samples,
@@ -751,7 +742,6 @@ fn free_disk_facts() -> FactSet {
     facts
 }
 
-/// Returns the findings about the disk.
 fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));

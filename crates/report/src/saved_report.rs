@@ -1,7 +1,5 @@
-//! A saved report, JSON or HTML, rendered as text, Markdown or HTML.
-//!
-//! The file is untrusted: [`super::difference`] reads its parts, and each part is made safe for
-//! display or dropped.
+//! A saved report as text, Markdown, JSON and HTML. The file is untrusted, so each part of it is
+//! made safe for display or dropped.
 
 use std::io::{BufReader, Read};
 
@@ -28,7 +26,7 @@ impl SavedReport {
         })
     }
 
-    /// JSON extracted from HTML has no indentation.
+    /// The report as JSON, without indentation if the JSON was extracted from HTML.
     pub fn json(&self) -> &str {
         &self.json
     }
@@ -41,7 +39,8 @@ impl SavedReport {
         markdown::render_document(&self.title(), &saved_report_sections(&self.snapshot))
     }
 
-    /// The HTML document embeds [`SavedReport::json`] again.
+    /// Renders the report as HTML with [`SavedReport::json`] embedded, so that walwise can read the
+    /// document again.
     pub fn html(&self) -> String {
         html::render_document(
             &self.title(),
@@ -57,9 +56,6 @@ impl SavedReport {
 
 #[cfg(test)]
 mod tests {
-    //! A saved report reads back as written in every format, and a forged report cannot inject
-    //! markup.
-
     use super::*;
     use crate::{report_reader, sample_reports};
     use walwise_model::facts::Subject;
@@ -76,7 +72,6 @@ mod tests {
             let written = json::render(&report);
             let (plain, page) = (parse_saved(&written), parse_saved(&html::render(&report)));
             assert_eq!(plain.json(), written);
-            // A page has no indentation.
             let plainly: String = written
                 .lines()
                 .flat_map(|line| [line.trim_start(), "\n"])
@@ -111,7 +106,6 @@ mod tests {
         }
     }
 
-    /// A forged file with terminal escapes and HTML.
     #[test]
     fn what_strangers_wrote_is_text() {
         let evil = "\u{1b}]0;x\u{7}\u{202e}</script><svg onload=alert(1)>";
@@ -125,7 +119,8 @@ mod tests {
             finding.title = evil.to_owned();
             finding.subject = Subject::mount(evil);
         }
-        // JSON allows four whitespace characters between values.
+        // JSON allows tabs and carriage returns between values, but a terminal must not receive
+        // them.
         let raw = serde_json::to_string_pretty(&report)
             .unwrap()
             .replace('\n', "\r\n\t");
@@ -172,7 +167,6 @@ mod tests {
         }
     }
 
-    /// A malformed part is dropped and counted.
     #[test]
     fn a_bad_part_costs_itself() {
         let mut json: serde_json::Value =

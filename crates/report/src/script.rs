@@ -1,8 +1,8 @@
 //! The plan as a POSIX shell script for review. walwise never runs the script.
 //!
-//! The script does nothing until a person has edited it. On a free disk the script first checks
-//! that the disk is unchanged and still free. For a mounted file system every step is a comment.
-//! Text that is not safe in a shell stays in comments.
+//! The script does nothing until a person has edited it. On a free disk, the script first checks
+//! that the disk is unchanged and still free. For a mounted file system, every step is a comment.
+//! Text that is unsafe in a shell occurs only in comments.
 
 mod comments {
 
@@ -21,9 +21,6 @@ mod comments {
     }
 }
 mod mounted_filesystem {
-    //! The part of a script for a mounted file system: every command is a comment, in order of
-    //! application.
-
     use super::comments::{comment_out, no_changes_comment};
     use crate::setting_source;
     use crate::{Report, Step, TargetSummary};
@@ -91,7 +88,8 @@ mod mounted_filesystem {
         format!("\n{}", comment_out(&lines.join("\n")))
     }
 
-    /// Reports that a user's command is omitted, without repeating the command.
+    /// Returns the note that replaces a command from the user's own rule, because walwise does not
+    /// check such commands.
     fn omitted_command_note(own: &UserCommand) -> String {
         let UserCommand {
             purpose,
@@ -105,7 +103,6 @@ mod mounted_filesystem {
         )
     }
 
-    /// The source of a server setting and what overrides its file; empty for other settings.
     fn setting_source_lines(step: &Step) -> Vec<String> {
         let advice = &step.advice;
         let file = match advice
@@ -130,9 +127,10 @@ mod mounted_filesystem {
     }
 }
 mod untargeted {
-    //! The parts of a script outside all targets: for the host, and for other subjects.
+    //! The parts of a script for the host, and for other subjects that belong to no target.
     //!
-    //! Every command is a comment. With TARGET, advice about other subjects is omitted.
+    //! Every command is a comment. If the user named a target, advice about these other subjects is
+    //! omitted.
 
     use std::collections::BTreeSet;
 
@@ -142,7 +140,6 @@ mod untargeted {
     use walwise_model::escape::comment;
     use walwise_model::facts::{Scope, Subject};
 
-    /// A part without advice is left out.
     pub fn untargeted_parts(report: &Report) -> Vec<String> {
         let known: BTreeSet<&Subject> = report
             .targets
@@ -192,7 +189,6 @@ mod untargeted {
         })
     }
 
-    /// Makes a step from advice outside all plans.
     fn standalone_step(finding: &Finding, advice: &Advice) -> Step {
         Step {
             basis: finding.basis,
@@ -214,9 +210,9 @@ use comments::comment_out;
 use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::target::TargetKind;
 
-/// A free disk gets its part only as the single target: a script for several disks invites
-/// mistakes. The error is the reason why no script is made, for example because the disk may hold
-/// data.
+/// Renders the script. A free disk gets commands only as the single target, because a script for
+/// several disks invites mistakes. The error is the reason why no script is made, for example that
+/// the disk may hold data.
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
@@ -298,8 +294,6 @@ fn script_header(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! A script is inert, valid shell, and never uses force.
-
     use super::*;
     use crate::{DeviceContent, postgres_commands, sample_reports};
     use walwise_judge::rules::{Advice, Change, EffectScope, Risk};
@@ -311,7 +305,6 @@ mod tests {
         super::render(report).unwrap()
     }
 
-    /// Lines that a shell would execute.
     fn active_lines(script: &str) -> Vec<&str> {
         script
             .lines()
@@ -384,7 +377,6 @@ mod tests {
         );
         assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
         assert!(script.contains("\nMOUNTPOINT= "));
-        // A mount point has no server, so the server's settings would not be found there.
         assert!(
             script.contains("\nDATABASE= ")
                 && script.contains("    directory=$MOUNTPOINT/$DATABASE\n")
@@ -441,7 +433,9 @@ mod tests {
             "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
         assert!(active_lines(&script).contains(&line), "{script}");
         assert!(
-            script.contains("# No mount, swap space or device uses it. No data found in "),
+            script.contains(
+                "# No mount, swap space or device uses this device. No data was found in "
+            ),
             "{script}"
         );
     }
@@ -573,7 +567,7 @@ mod tests {
                 "fdatasync",
                 "/proc/10/cmdline",
                 Risk::NeedsReload,
-                "the server's command line wins over files: change the option there and restart\n",
+                "the server's command line overrides files: change the option there and restart\n",
             ),
         ];
         for (value, file, risk, told) in cases {
@@ -652,7 +646,6 @@ mod tests {
         }
     }
 
-    /// Checks the script both as generated and as edited.
     #[test]
     #[ignore = "needs shellcheck"]
     fn a_linter_of_shells_finds_nothing() {

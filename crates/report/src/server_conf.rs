@@ -1,10 +1,10 @@
-//! The plan's server settings as a file to include or paste, with their reasons.
+//! The plan's server settings as a configuration file to include or paste, with their reasons.
 //!
 //! If all servers are MySQL or MariaDB, the file is an option group `[mysqld]`. Otherwise it has
 //! lines for postgresql.conf, with MySQL and MariaDB settings as comments. Settings that need no
-//! change are comments, too. Every setting names the source of its value in force, because an
-//! overridden line changes nothing. Some settings under `pg.`, such as checksums, are chosen by
-//! initdb and not in a file.
+//! change are comments, too. Each setting names the source of its present value, because a line has
+//! no effect if another source overrides it. Settings that initdb chooses, such as checksums, have
+//! no line.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use walwise_model::settings::{self, Setting, SettingKind};
 
 pub fn render(report: &Report) -> String {
     let mut parts = vec![format!(
-        "# walwise {} on {}, {}: for review, nothing was changed.\n",
+        "# walwise {} on {}, {}: for review; nothing was changed.\n",
         comment::escape_comment_line(&report.tool.version),
         comment::escape_comment_line(&report.host.name),
         comment::escape_comment_line(&report.when)
@@ -76,7 +76,8 @@ pub fn render(report: &Report) -> String {
     parts.concat()
 }
 
-/// PostgreSQL's syntax if the servers differ.
+/// Returns the syntax that all servers share, or PostgreSQL's if the servers differ or no server is
+/// known.
 fn file_syntax(report: &Report) -> SettingSyntax {
     let mut syntaxes =
         target_clusters(report).map(|cluster| report.facts.database_profile(cluster).syntax);
@@ -100,7 +101,8 @@ fn option_file_header_lines(report: &Report, form: SettingSyntax) -> Vec<String>
         SettingSyntax::PostgresConf => Vec::new(),
         SettingSyntax::OptionFile => {
             let servers: BTreeSet<&Subject> = target_clusters(report).collect();
-            let several = "# These lines are for several servers: give each server its own.\n";
+            let several =
+                "# These lines are for several servers; give each server only its own lines.\n";
             [
                 (servers.len() > 1).then_some(several),
                 Some(OPTION_FILE_HEADER),
@@ -114,8 +116,9 @@ fn option_file_header_lines(report: &Report, form: SettingSyntax) -> Vec<String>
 }
 
 const OPTION_FILE_HEADER: &str = "\
-    # Save in a directory that the option files include (!includedir), or add !include at their end: the last line wins.\n\
-    # Read at server start; for a running server use the commands in the plan.\n\
+    # Save this file in a directory that an option file includes (!includedir), or add an !include line at the end of\n\
+    # an option file: the last setting takes effect.\n\
+    # The server reads this file at start; for a running server, use the commands in the plan.\n\
     [mysqld]\n";
 
 fn is_missing_measurement(note: &Note) -> bool {
@@ -140,8 +143,8 @@ fn is_missing_measurement(note: &Note) -> bool {
     }
 }
 
-/// The line for the WAL sync method as a comment, with the reason why there is no advice. `None` if
-/// the plan has advice.
+/// Returns the WAL sync method as a comment, with the reason why there is no advice. `None` if the
+/// plan has advice, and for servers other than PostgreSQL.
 fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<String> {
     let setting = settings::find_by_fact(&WAL_SYNC_METHOD)?;
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
@@ -179,7 +182,6 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
     ))
 }
 
-/// Two comments: the source of the value in force, and what overrides the new line.
 fn current_value_comments(step: &Step) -> String {
     let now = format!(
         "# now: {}\n",
@@ -190,7 +192,6 @@ fn current_value_comments(step: &Step) -> String {
     now + &says.unwrap_or_default()
 }
 
-/// `None` for settings that do not belong to a server.
 fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
     let setting = step.advice.setting;
     match (setting.kind.area()?.database_profile().syntax, form) {
@@ -275,7 +276,8 @@ fn mysql_line(step: &Step, name: &str) -> Option<String> {
     }
 }
 
-/// A MySQL setting in postgresql.conf is a comment, because the line belongs in another file.
+/// Formats a MySQL setting as a comment for postgresql.conf, because the setting belongs in an
+/// option file.
 fn mysql_comment_line(step: &Step, name: &str) -> Option<String> {
     let why = comment::escape_comment_line(&step.title);
     match &step.advice.change {
@@ -288,7 +290,7 @@ fn mysql_comment_line(step: &Step, name: &str) -> Option<String> {
     }
 }
 
-/// False for settings that initdb chooses, such as checksums.
+/// True for settings in a configuration file, unlike those that initdb chooses, such as checksums.
 fn is_file_setting(kind: SettingKind) -> bool {
     matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
 }
@@ -297,8 +299,8 @@ fn is_identifier(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Writes a value in the syntax of postgresql.conf. Words and whole numbers stay bare; other values
-/// are quoted, with backslashes doubled (guc-file.l, GUC_scanstr).
+/// Formats a value for postgresql.conf. Words and whole numbers stay bare; other values are quoted,
+/// with backslashes doubled (guc-file.l, GUC_scanstr).
 pub fn quote_postgres_value(value: &str) -> String {
     let value = comment::escape_comment_line(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
@@ -414,12 +416,12 @@ mod tests {
             (
                 "/srv/pg/postgresql.auto.conf",
                 "# now: off, set in /srv/pg/postgresql.auto.conf:1\n\
-                 # ALTER SYSTEM wins over this file: use ALTER SYSTEM SET or RESET\nfsync = on ",
+                 # ALTER SYSTEM overrides this file: use ALTER SYSTEM SET or RESET\nfsync = on ",
             ),
             (
                 "/proc/10/cmdline",
                 "# now: off, set in /proc/10/cmdline:1\n\
-                 # the server's command line wins over files: change the option there and restart\nfsync = on ",
+                 # the server's command line overrides files: change the option there and restart\nfsync = on ",
             ),
         ] {
             let mut report = sample_reports::at_risk();
@@ -433,7 +435,6 @@ mod tests {
         }
     }
 
-    /// Each server has two steps: one changes a setting, one keeps a setting.
     fn mysql_report(places: &[&str]) -> Report {
         let mut report = sample_reports::at_risk();
         let plan = report.plans.first_mut().unwrap();
@@ -445,7 +446,7 @@ mod tests {
         report.targets.clear();
         for place in places {
             let cluster = Subject::cluster(*place);
-            report.facts.set_area(&cluster, ServerArea::Mysql);
+            report.facts.set_server_area(&cluster, ServerArea::Mysql);
             report.targets.push(TargetSummary {
                 cluster: Some(cluster.clone()),
                 ..target.clone()
@@ -477,7 +478,7 @@ mod tests {
     #[test]
     fn an_option_file_is_of_mysql_alone() {
         let text = render(&mysql_report(&["/var/lib/mysql"]));
-        let group = "# Read at server start; for a running server use the commands in the plan.\n[mysqld]\n\n# ";
+        let group = "# The server reads this file at start; for a running server, use the commands in the plan.\n[mysqld]\n\n# ";
         assert!(text.contains(group), "{text}");
         let lines: Vec<&str> = text
             .lines()
@@ -493,7 +494,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("several servers"), "{text}");
-        assert!(render(&mysql_report(&["/a", "/b"])).contains("give each server its own"));
+        assert!(render(&mysql_report(&["/a", "/b"])).contains("give each server only its own"));
     }
 
     #[test]

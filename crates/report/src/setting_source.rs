@@ -1,4 +1,5 @@
-//! The source of a server setting in force, and sources that override the configuration file.
+//! The source of a server setting's present value, and sources that override the configuration
+//! file.
 //!
 //! PostgreSQL's command line overrides ALTER SYSTEM (PostgreSQL manual, *Setting Parameters*), but
 //! MySQL's SET PERSIST overrides the command line (MySQL manual, *Using Option Files*).
@@ -7,7 +8,6 @@ use walwise_judge::rules::Advice;
 use walwise_model::facts::{Reading, Source, Value};
 use walwise_model::settings::Setting;
 
-/// A source that overrides the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverriddenBy {
     /// postgresql.auto.conf, which ALTER SYSTEM writes.
@@ -18,26 +18,28 @@ pub enum OverriddenBy {
 }
 
 impl OverriddenBy {
-    /// What to do instead. `file` names the overridden file, for example `this file`.
+    /// Returns the instruction for a change of the overriding source. `file` is a phrase for the
+    /// overridden file, such as `this file`.
     pub fn instruction(self, file: &str) -> String {
         match self {
             Self::AlterSystem => {
-                format!("ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET or RESET")
+                format!("ALTER SYSTEM overrides {file}: use ALTER SYSTEM SET or RESET")
             }
             Self::Persisted => {
                 format!(
-                    "SET PERSIST wins over {file} and the command line: use SET PERSIST or RESET PERSIST"
+                    "SET PERSIST overrides {file} and the command line: use SET PERSIST or RESET \
+                     PERSIST"
                 )
             }
             Self::CommandLine => {
-                "the server's command line wins over files: change the option there and restart"
+                "the server's command line overrides files: change the option there and restart"
                     .to_owned()
             }
         }
     }
 }
 
-/// `None` if the configuration file sets the value, or the source is unknown.
+/// Returns the source that overrides the configuration file; `None` if no such source is known.
 pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
     match advice.current.source()? {
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
@@ -53,7 +55,7 @@ pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
     }
 }
 
-/// The value in force and its source: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
+/// Formats the present value and its source: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
 pub fn current_value_with_source(advice: &Advice) -> String {
     value_and_source(advice.setting, &advice.current)
 }

@@ -1,7 +1,5 @@
-//! The stack below a target, in display order and with descriptions.
-//!
-//! Each layer appears once, under its first parent; `below` keeps every edge. A layer without its
-//! own cache matters too, because its queue can stop flushes.
+//! Describes the stack below a target as rows. Each layer has one row, under its first parent. The
+//! field `below` lists all layers directly below a layer.
 
 use std::collections::BTreeSet;
 
@@ -40,7 +38,7 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
     }
 }
 
-/// Empty if the verdict is durable.
+/// Returns the subjects of the layers that decide the verdict; empty if the verdict is durable.
 fn weakest_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict
         .paths
@@ -88,8 +86,8 @@ fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
         .join(" ")
 }
 
-/// The mounted directory of a bind mount; `None` for the root of the file system. A btrfs subvolume
-/// is already among the options.
+/// Returns the directory below the file system's root that a bind mount shows; `None` for the root.
+/// A btrfs subvolume is left out, because the mount options name it.
 fn bind_mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> {
     let root = facts
         .value(subject, &mount::ROOT)
@@ -101,8 +99,8 @@ fn bind_mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> 
     (!options.contains(&subvolume)).then_some(root)
 }
 
-/// Replaces the lower layers of an overlay by their number, because a container has dozens with
-/// long names.
+/// Replaces the lower layers of an overlay by text such as `lowerdir=12 layers`, because a
+/// container has dozens of layers with long names.
 pub fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
     let lower = |word: &String| {
         let (name, layers) = word.split_once('=')?;
@@ -127,7 +125,8 @@ pub fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
     words.into_iter().filter_map(&mut tell).collect()
 }
 
-/// Mount options, then superblock options, as in mountinfo; `None` if neither is known.
+/// Returns the mount options, then the superblock options, as in mountinfo; `None` if neither is
+/// known.
 pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     let mut words = facts.value(subject, &mount::OPTIONS);
     if let Some(more) = facts.value(subject, &mount::SUPER_OPTIONS) {

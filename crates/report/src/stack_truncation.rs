@@ -1,8 +1,7 @@
 //! Keeps a report readable if a stack has more layers than any real one.
 //!
-//! From surplus layers, facts and rules that do not apply are removed, also from explanations.
-//! Applying findings stay, with enough undecided findings of each rule that no exit code changes.
-//! Removed parts are counted. Layers that decide the verdict stay at any depth, up to a limit.
+//! Layers beyond the limit lose their facts and all findings that do not apply. Findings that apply
+//! stay. Enough undecided findings stay to leave every exit code unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +10,12 @@ use walwise_judge::rules::{Finding, Outcome, Trace};
 use walwise_model::facts::note::RunNote;
 use walwise_model::facts::{Note, Subject};
 
-/// The number of layers shown for a stack. At most as many deeper layers are shown, too, if they
-/// decide the verdict.
+/// The number of layers shown for a stack. A deeper layer is shown only if it is among the first
+/// `MAX_LAYERS` layers that decide the verdict.
 const MAX_LAYERS: usize = 128;
 
-/// The most entries kept of three kinds: sub-conditions of a condition, sets of missing facts of a
-/// finding, and undecided findings of a rule on removed layers.
+/// Limit on three lists: the sub-conditions of a condition, the alternative sets of facts that a
+/// finding lacks, and the undecided findings of a rule on removed layers.
 const MAX_CHILDREN: usize = MAX_LAYERS;
 
 pub fn truncate_stacks(report: &mut Report) {
@@ -66,7 +65,6 @@ pub fn truncate_stacks(report: &mut Report) {
     }
 }
 
-/// Returns the subjects of the removed layers.
 fn truncate_stack(stack: &mut Stack) -> Vec<Subject> {
     let (mut weakest, mut left_out) = (0, Vec::new());
     let mut at = 0;
@@ -83,12 +81,11 @@ fn truncate_stack(stack: &mut Stack) -> Vec<Subject> {
     left_out
 }
 
-/// Keeps up to [`MAX_CHILDREN`] sub-conditions of each condition, deciding ones first.
 fn prune_trace(trace: &mut Trace) {
     let truth = trace.truth;
     if trace.kids.len() > MAX_CHILDREN {
         let more = trace.kids.len() - MAX_CHILDREN;
-        // The sort is stable, so deciding sub-conditions keep their order.
+        // The sort is stable, so the sub-conditions that decide the condition keep their order.
         trace.kids.sort_by_key(|kid| kid.truth != truth);
         trace.kids.truncate(MAX_CHILDREN);
         let label = format!("{more} more conditions are omitted from this report");

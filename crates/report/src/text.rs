@@ -1,8 +1,5 @@
-//! The report as plain text, which also serves screen readers: the answer first, then the reason,
-//! then the commands.
-//!
-//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or line
-//! drawing. [`super::view`] makes the content.
+//! Renders reports as text, which screen readers can read. Levels and verdicts are words, and depth
+//! is indentation, so nothing depends on colour or line drawing.
 
 mod short;
 
@@ -19,16 +16,13 @@ use walwise_model::text::wrap::display_width;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineStyle {
     pub colour: bool,
-    /// True if symbols have to be ASCII.
     pub ascii: bool,
 }
 
-/// About 25 lines for one target.
 pub fn render_short(report: &Report, style: LineStyle) -> String {
     short::render(report, style)
 }
 
-/// The complete part, for each target that has this part.
 pub fn render_part(report: &Report, part: ReportPart) -> String {
     let mut page = TextBuilder::default();
     for group in view::report_part_groups(report, part) {
@@ -47,12 +41,10 @@ pub fn render(report: &Report) -> String {
     page.finish()
 }
 
-/// Blockers come first.
 pub fn render_upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
     render_sections(&view::upgrade::upgrade_sections(real, assumed, upgrade)).finish()
 }
 
-/// A document of these sections only, for example for a saved report.
 pub fn render_document(sections: &[Section]) -> String {
     render_sections(sections).finish()
 }
@@ -111,7 +103,6 @@ fn write_section(page: &mut TextBuilder, section: &Section) {
     }
 }
 
-/// `first` is the column width of the first badge.
 fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
     let rooms = std::iter::once(first).chain(bullet.badges.iter().skip(1).map(badge_width));
     let label: String = bullet
@@ -120,10 +111,9 @@ fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bu
         .zip(rooms)
         .map(|(one, room)| padded_badge(one, room))
         .collect();
-    let of = if bullet.subject.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", bullet.subject)
+    let of = match bullet.leading_subject() {
+        "" => String::new(),
+        subject => format!("{subject}: "),
     };
     let (label, of) = if label.is_empty() {
         (of, label)
@@ -165,7 +155,6 @@ fn padded_badge(mark: &Badge, room: usize) -> String {
 
 fn write_grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
     let cells = |row: &Vec<view::RichText>| row.iter().map(ToString::to_string).collect();
-    // Only grids with figures need a head.
     let is_headed = grid.right_aligned.contains(&true);
     let head = is_headed.then(|| grid.head.iter().map(|&name| name.to_owned()).collect());
     let rows: Vec<Vec<String>> = head
@@ -191,7 +180,6 @@ fn write_grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
     }
 }
 
-/// Name, description, cache remark, and a mark for a layer that decides the verdict.
 pub fn layer_cells(row: &LayerRow) -> Vec<String> {
     let depth = usize::try_from(row.depth).unwrap_or_default().min(20);
     let mark = if row.weakest { "weakest" } else { "" };
@@ -219,7 +207,6 @@ fn write_step(page: &mut TextBuilder, step: &Instruction) {
 /// The column width of labels before commands.
 const PURPOSE_WIDTH: usize = 9;
 
-/// All labels get the width of the longest one.
 fn write_details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
@@ -316,8 +303,6 @@ mod tests {
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }
 
-    /// Rules that lack one fact are shown together, with that fact once; undecidable rules share a
-    /// line.
     #[test]
     fn what_is_open_is_told_by_what_would_settle_it() {
         use walwise_judge::rules::{Level, Outcome};

@@ -1,32 +1,31 @@
-//! A logarithmic axis of times: the position of a value, and ticks with labels.
-//!
-//! Latencies are compared by their ratio, so equal ratios take equal space. The TUI draws the axis
-//! in terminal columns, the HTML report in SVG.
+//! A logarithmic axis of latencies. Latencies are compared by their ratio, so equal ratios take
+//! equal space.
 
 use std::ops::RangeInclusive;
 
 use walwise_measure::measure::Estimate;
 
-/// The ends are in microseconds.
+/// A logarithmic axis of times; both ends are in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogTimeAxis {
     low: f64,
     high: f64,
 }
 
-const COARSE_FIGURES: [f64; 3] = [1.0, 2.0, 5.0];
-/// More ticks per decade, for short axes.
-const FINE_FIGURES: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
-/// Where high/low is below this ratio, the ends of the axis may be fine figures.
+const COARSE_TICK_FIGURES: [f64; 3] = [1.0, 2.0, 5.0];
+const FINE_TICK_FIGURES: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
+/// Below this ratio of high to low, the ends of the axis may be any of [`FINE_TICK_FIGURES`] times
+/// a power of ten.
 const FINE_ENDS_BELOW: f64 = 4.0;
 const FINE_TICKS_BELOW: f64 = 10.0;
-/// The smallest ratio of high to low.
+/// The smallest ratio of the high end to the low end.
 const MIN_RATIO: f64 = 2.0;
 /// Times outside this range, in microseconds, are not commit latencies.
 const VALID_TIMES: RangeInclusive<f64> = 1e-3..=1e12;
 
 impl LogTimeAxis {
-    /// Rounds the ends outwards to round figures; `None` without a valid span.
+    /// Makes an axis that covers all valid spans of (low, high) in microseconds. Ends are rounded
+    /// outwards to round figures. `None` without a valid span.
     pub fn from_spans(spans: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
         let sane =
             spans.filter(|(low, high)| VALID_TIMES.contains(low) && VALID_TIMES.contains(high));
@@ -37,11 +36,11 @@ impl LogTimeAxis {
             return None;
         }
         let figures: &[f64] = if high / low < FINE_ENDS_BELOW {
-            &FINE_FIGURES
+            &FINE_TICK_FIGURES
         } else {
-            &COARSE_FIGURES
+            &COARSE_TICK_FIGURES
         };
-        // The factors just off 1 absorb rounding errors of the powers of ten.
+        // The factors near 1 absorb rounding errors of the powers of ten in `tick_values_between`.
         let low = tick_values_between(low / 10.0, low * 1.000_001, figures)
             .last()
             .copied()?;
@@ -52,15 +51,15 @@ impl LogTimeAxis {
         Some(Self { low, high })
     }
 
-    /// An axis whose ends are not rounded; `None` if an end is invalid or the ends are not
-    /// ascending.
+    /// Makes an axis with these ends, in microseconds, without rounding. `None` if an end is
+    /// invalid or the ends are not ascending.
     pub fn from_ends(low: f64, high: f64) -> Option<Self> {
         (VALID_TIMES.contains(&low) && VALID_TIMES.contains(&high) && low < high)
             .then_some(Self { low, high })
     }
 
-    /// Every curve is a list of ascending times. The axis ends at the 97th percentile, so that the
-    /// few slowest commits do not stretch the scale.
+    /// Makes an axis for curves, each a list of ascending times. Times above the 97th percentile
+    /// are ignored, so that the slowest commits do not stretch the axis.
     pub fn from_quantile_curves<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
         let span = |all: &[f64]| {
             Some((
@@ -77,7 +76,6 @@ impl LogTimeAxis {
         (us / self.low).ln() / (self.high / self.low).ln()
     }
 
-    /// The positions of `[low, value, high]`.
     pub fn positions_of_estimate(&self, estimate: Estimate) -> [f64; 3] {
         [estimate.low, estimate.value, estimate.high].map(|us| self.position_of_time(us))
     }
@@ -86,12 +84,12 @@ impl LogTimeAxis {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Ticks in ascending order as (share, label): `150 µs`, `1.5 ms`.
+    /// Returns ticks in ascending order: the position on the axis, and a label such as `150 µs`.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let figures: &[f64] = if self.high / self.low < FINE_TICKS_BELOW {
-            &FINE_FIGURES
+            &FINE_TICK_FIGURES
         } else {
-            &COARSE_FIGURES
+            &COARSE_TICK_FIGURES
         };
         let ticks = tick_values_between(self.low * 0.999_999, self.high * 1.000_001, figures);
         ticks

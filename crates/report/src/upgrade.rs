@@ -1,9 +1,8 @@
-//! The effects of the next kernel, as tasks for an admin. The report of this host is compared with
-//! a report that assumes the next kernel, distribution and tools.
+//! Lists what the next kernel changes. The report of this host is compared with a report that
+//! assumes the next kernel, distribution and tools.
 //!
-//! Everything that the next boot needs gets an answer. Wrong boot lines are listed option by
-//! option, even if wrong today; other subjects only if they change. The section of a finding
-//! follows from the facts in its condition, so changed rules need no change here.
+//! The section of a finding follows from the facts in its condition, so changed rules need no
+//! change here.
 
 mod kernel_vendor {
 
@@ -12,7 +11,7 @@ mod kernel_vendor {
     use walwise_model::facts::{FactSet, Subject};
     use walwise_model::version::Version;
 
-    /// `None` if either is unknown.
+    /// Returns version and vendor of the kernel; `None` if either is unknown.
     pub fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
         let host = Subject::host();
         facts
@@ -20,7 +19,8 @@ mod kernel_vendor {
             .zip(facts.value(&host, &kernel::VENDOR))
     }
 
-    /// True if one custom builder made both kernels and is assumed to keep every feature in use.
+    /// True if the same builder made both custom kernels; this builder is assumed to keep every
+    /// feature in use.
     pub fn is_same_custom_builder(
         now: Option<&(Version, String)>,
         then: Option<&(Version, String)>,
@@ -32,9 +32,6 @@ mod kernel_vendor {
 }
 mod boot_dependencies;
 mod upgrade_item {
-    //! Makes items from a ruling of the validity table, or from a finding and the facts in its
-    //! condition.
-
     use std::collections::BTreeMap;
 
     use crate::model::Report;
@@ -44,7 +41,6 @@ mod upgrade_item {
     use walwise_model::facts::{Scope, Subject};
 
     impl UpgradeItem {
-        /// An item that is not about a need of the next boot.
         pub(super) fn new_change(
             part: UpgradeSection,
             level: Level,
@@ -59,6 +55,7 @@ mod upgrade_item {
                 place: None,
                 what,
                 because: ruling.because,
+                fix: None,
                 sources: if ruling.source.is_empty() {
                     Vec::new()
                 } else {
@@ -73,7 +70,6 @@ mod upgrade_item {
             }
         }
 
-        /// An item about something that the next boot may or may not be able to do.
         pub(super) fn new_undecided(
             subject: &Subject,
             level: Level,
@@ -110,6 +106,11 @@ mod upgrade_item {
             place: None,
             what: finding.title.clone(),
             because: finding.because.to_string(),
+            fix: finding
+                .remedy
+                .as_ref()
+                .filter(|_| part != UpgradeSection::Better)
+                .map(|fix| fix.text.clone()),
             sources: finding.refs.to_vec(),
             already,
             undecided: is_undecided(finding),
@@ -120,7 +121,6 @@ mod upgrade_item {
         }
     }
 
-    /// Findings by rule id and subject.
     pub type FindingIndex<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
 
     pub fn index_findings(report: &Report) -> FindingIndex<'_> {
@@ -131,7 +131,6 @@ mod upgrade_item {
             .collect()
     }
 
-    /// Finds the finding with equal rule and subject in the other report.
     pub fn find_counterpart<'r>(
         findings: &FindingIndex<'r>,
         finding: &'r Finding,
@@ -153,7 +152,6 @@ mod upgrade_item {
         finding.subject.scope() == Scope::Boot
     }
 
-    /// Searches the trace of the finding for a condition on the fact.
     pub fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
         fn trace_tests_fact(trace: &Trace, fact: &str) -> bool {
             trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
@@ -172,7 +170,8 @@ mod severity {
     use walwise_model::facts::catalog::boot;
     use walwise_model::facts::{FactSet, Subject};
 
-    /// Critical if the boot stops when the line fails, warning if the boot continues.
+    /// Returns critical if a failure of this line stops the boot, and warning if the boot
+    /// continues.
     pub(super) fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
         let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let has = |word: &str| options.iter().any(|option| option == word);
@@ -194,45 +193,54 @@ mod filesystem_features;
 mod kernel_parameters;
 mod layers;
 mod other_changes;
+mod page_size;
 mod unknown_line_properties;
 
 use std::cmp::Reverse;
 
 use super::model::Report;
 use super::model::upgrade::{BootOutcome, Upgrade, UpgradeItem, UpgradeSection};
-use walwise_model::facts::Subject;
+use walwise_model::facts::Scope;
 
 impl Upgrade {
-    /// `supposed` is the report under the assumptions.
+    /// Compares the reports before and after the upgrade; `supposed` is the report that assumes the
+    /// upgrade.
     pub fn from_reports(real: &Report, supposed: &Report) -> Self {
         let mut items = boot::boot_items(real, supposed);
-        items.extend(other_changes::other_items(real, supposed));
+        items.extend(other_changes::other_change_items(real, supposed));
         items.extend(filesystem_features::feature_items(
             &real.facts,
             &supposed.facts,
         ));
-        items.extend(unknown_line_properties::unknown_items(real, supposed));
+        items.extend(unknown_line_properties::unknown_property_items(
+            real, supposed,
+        ));
         items.extend(layers::layer_items(&real.facts, &supposed.facts));
         items.extend(kernel_parameters::parameter_items(&supposed.facts));
+        items.extend(page_size::page_size_items(&real.facts, &supposed.facts));
         items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
-        // A subject that fails cannot also improve.
-        let fails = |item: &UpgradeItem| item.answer == Some(BootOutcome::Fails);
-        let failing: Vec<Subject> = items
+        // What fails cannot improve at the same time, so its improvements are left out. A boot line
+        // and its mount have one name.
+        let fails = |item: &&UpgradeItem| item.answer == Some(BootOutcome::Fails);
+        let failing: Vec<String> = items
             .iter()
-            .filter(|item| fails(item))
-            .map(|item| item.subject.clone())
+            .filter(fails)
+            .map(|item| item.subject.name().to_owned())
             .collect();
-        items
-            .retain(|item| item.part != UpgradeSection::Better || !failing.contains(&item.subject));
-        items.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
+        items.retain(|item| {
+            item.part != UpgradeSection::Better
+                || item.subject.scope() == Scope::Host
+                || !failing.iter().any(|name| name == item.subject.name())
+        });
+        items.sort_by(|a, b| item_sort_key(a).cmp(&item_sort_key(b)));
         items.dedup();
         let needs = boot_needs::list_boot_needs(&supposed.facts, &items);
         Self { items, needs }
     }
 }
 
-/// Sorts by part and level, then in the order of lines in a file.
-fn sort_key(item: &UpgradeItem) -> impl Ord + '_ {
+/// Sorts by section, level and certainty, then by file and line number.
+fn item_sort_key(item: &UpgradeItem) -> impl Ord + '_ {
     let place = item.place.as_deref().unwrap_or_default();
     let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
     let line: u32 = line.parse().unwrap_or(0);

@@ -1,18 +1,16 @@
-//! The report as sections for people: which sections, in which order, with what content.
-//!
-//! Text, Markdown, HTML and the TUI render these sections. Content that several targets share
-//! appears under the first of them. Sections of a large host are made in parallel.
+//! The sections of a report, which text, Markdown, HTML and the TUI render. Content that several
+//! targets share appears under the first of them.
 
 pub mod dedup;
 pub mod target_order {
-    //! The display order of targets: the worst first, free disks last. The report itself is in the
-    //! order of subjects.
+    //! The order in which targets are displayed: the worst first, devices last. The report itself
+    //! lists targets in the order of subjects.
 
     use super::dedup::FindingsByTarget;
     use crate::TargetSummary;
     use walwise_judge::rules::{Level, Outcome};
 
-    /// The order is that of [`crate::urgency::Urgency`]; free disks are in the order of their rank.
+    /// Sorts targets by [`crate::urgency::Urgency`], and free disks by their rank.
     pub(crate) fn sort_targets_worst_first<'a>(
         findings: &FindingsByTarget<'a>,
     ) -> Vec<&'a TargetSummary> {
@@ -26,7 +24,7 @@ pub mod target_order {
         targets
     }
 
-    /// Findings about the target's boot lines and stack count, too.
+    /// Counts the critical findings about the target, its boot lines and its stack.
     pub fn critical_count(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
         let critical =
             |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
@@ -47,9 +45,8 @@ pub mod target_order {
         use walwise_model::facts::catalog::target::{self, TargetKind};
         use walwise_model::facts::{FactSet, Source, Subject};
 
-        /// Compares all pairs of verdicts and critical findings; names must not matter.
         #[test]
-        fn the_worst_is_told_first() {
+        fn targets_are_sorted_worst_first() {
             let kinds = [
                 (Some(VerdictKind::AtRisk), true),
                 (Some(VerdictKind::AtRisk), false),
@@ -120,14 +117,11 @@ pub mod target_order {
 }
 mod rich_text;
 mod tone {
-    //! The colour class of words and symbols, for every output with colours.
-
     use walwise_judge::durability::VerdictKind;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Tone {
         Good,
-        /// For a word or symbol that is neither good nor bad.
         Dim,
         Doubt,
         Bad,
@@ -143,7 +137,6 @@ mod tone {
         }
     }
 
-    /// The symbol for a verdict, for outputs without colour.
     pub fn verdict_symbol(standing: VerdictKind) -> &'static str {
         match standing {
             VerdictKind::AtRisk => "!",
@@ -155,13 +148,10 @@ mod tone {
 }
 pub mod flush_path {
     //! A flush path in a line: `commit → PostgreSQL → ext4 ✗ DROPPED   sda ! LOST HERE`.
-    //!
-    //! The path comes from [`walwise_judge::durability`]; the TUI draws the path in rows.
 
     use super::Tone;
     use walwise_judge::durability::{FlushHop, FlushState, HopKind};
 
-    /// The symbol of a hop, the word for its state, and the tone of both.
     pub fn hop_symbol(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
         let word = hop.state.as_str();
         match hop.state {
@@ -177,7 +167,6 @@ pub mod flush_path {
         }
     }
 
-    /// True if the state of the hop is neither bad nor doubtful.
     pub fn needs_no_remark(hop: &FlushHop) -> bool {
         match hop_symbol(hop).2 {
             Tone::Good | Tone::Dim => true,
@@ -185,11 +174,11 @@ pub mod flush_path {
         }
     }
 
-    /// Blanks within a hop are replaced by this character, so that a hop never wraps.
+    /// Replaces the blanks in the text of one layer, so that the text never wraps.
     pub const NO_BREAK_SPACE: char = '\u{a0}';
 
-    /// Bars separate parallel hops. A hop that does not simply pass the flush on has a symbol and a
-    /// word. No arrow leads to a hop that no flush reaches.
+    /// Formats a path in one line. A bar separates parallel layers. No arrow leads to a layer whose
+    /// flush was suppressed.
     pub fn flush_path_line(path: &[FlushHop]) -> String {
         let mut out = String::new();
         let mut before: Option<u32> = None;
@@ -207,7 +196,7 @@ pub mod flush_path {
         out
     }
 
-    /// Disks behind a controller are shown only if something is wrong.
+    /// False for disks behind a controller, which are shown only if something is wrong with them.
     fn is_hop_shown(hop: &FlushHop) -> bool {
         !matches!(hop.kind, HopKind::Members) || !hop.state.needs_no_explanation()
     }
@@ -257,15 +246,13 @@ use walwise_model::parallel;
 /// A part of the report that `--only` selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportPart {
-    /// The changes in order, with all commands.
     Plan,
-    /// The evidence of each verdict.
     Evidence,
     Latency,
-    /// Unknown facts, what they leave undecided, and how to read them.
     Unknown,
 }
 
+/// Returns the sections of one part of the report: first the header, then one group per target.
 /// Targets without this part are left out.
 pub fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
@@ -295,7 +282,8 @@ pub struct AdviceSections {
 }
 
 impl AdviceSections {
-    /// Includes the content that other targets share.
+    /// Collects the advice about a target and about the host, including advice that other targets
+    /// share.
     pub fn new(report: &Report, target: &TargetSummary) -> Self {
         let findings = FindingsByTarget::from_single_target(report, target);
         let places = findings.assign_first_mentions(&[target]);
@@ -312,7 +300,6 @@ impl AdviceSections {
         }
     }
 
-    /// In display order.
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
         let Self {
             change,
@@ -335,7 +322,7 @@ pub(crate) fn targets_worst_first(report: &Report) -> Vec<&TargetSummary> {
     target_order::sort_targets_worst_first(&FindingsByTarget::new(report))
 }
 
-/// Positions in `report.targets`, in display order.
+/// Returns the indices of `report.targets` in display order.
 pub fn indices_worst_first(report: &Report) -> Vec<usize> {
     let places: BTreeMap<&Subject, usize> = report
         .targets
@@ -349,8 +336,8 @@ pub fn indices_worst_first(report: &Report) -> Vec<usize> {
         .collect()
 }
 
-/// The full report. The first group is about the host and has a line for each target, then each
-/// target has a group. The last group has what belongs to no target.
+/// Returns the groups of the full report. The first group is about the host and lists the targets,
+/// each target has one group, and the last group has everything that belongs to no target.
 pub fn section_groups(report: &Report) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
     let targets = target_order::sort_targets_worst_first(&findings);

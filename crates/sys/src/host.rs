@@ -1,9 +1,9 @@
 //! The only interface through which walwise reads the machine. A live, recorded or recording host
 //! answers [`Question`]s, so every answer can be captured, reviewed and replayed.
 //!
-//! Answers are bytes or errors; the collectors interpret them. Sources that may hold secrets have
-//! questions of their own, whose answers this module filters to allow-listed keys. Files on network
-//! and FUSE file systems, whose reads may hang, are read by an expendable child.
+//! Answers are bytes or errors, which the collectors interpret. Sources that may hold secrets have
+//! separate questions, whose answers contain only allow-listed keys. An expendable child reads
+//! files on network and FUSE file systems, where reads may hang.
 
 mod device_scan;
 mod moment;
@@ -18,8 +18,8 @@ mod owner {
     pub struct Owner {
         /// User id of the child, never that of root.
         pub uid: u32,
-        /// Id of a process of this user; the child takes on the groups of that process. With
-        /// `None`, the child has only the user's group in /etc/passwd.
+        /// Id of a process of this user, whose groups the child takes on. With `None`, the child
+        /// has only the user's group in /etc/passwd.
         pub process: Option<u32>,
         /// Whether paths are relative to the root directory of `process`.
         pub inside: bool,
@@ -63,11 +63,11 @@ use serde::{Deserialize, Serialize};
 use crate::limits::Limits;
 use crate::text;
 
-/// User and group id of `nobody`, which the kernel also reports for ids that are not mapped in this
-/// namespace (overflowuid and overflowgid).
+/// User and group id of `nobody`. The kernel also reports this id for users and groups that are not
+/// mapped in this namespace (overflowuid and overflowgid).
 pub const NOBODY: u32 = 65534;
 
-/// The last user id of system accounts (SYS_UID_MAX of login.defs(5)).
+/// The last user id that distributions give to accounts of services (SYS_UID_MAX of login.defs(5)).
 pub const LAST_SYSTEM_USER: u32 = 999;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,9 +80,9 @@ pub enum Question {
     /// Whether a directory is empty except for an empty `lost+found`: `yes` or `no`. The answer
     /// contains no names.
     IsEmpty(PathBuf),
-    /// The target of a symbolic link, as written.
+    /// The target of a symbolic link, exactly as the link stores it.
     Link(PathBuf),
-    /// The path with every link followed.
+    /// The path with all symbolic links resolved.
     RealPath(PathBuf),
     /// The fields of stat(2), as in [`Stat`].
     Stat(PathBuf),
@@ -147,7 +147,8 @@ pub enum Question {
     AsUser(u32, Box<Question>),
 }
 
-/// A macro, because the path is needed by shared and by mutable reference.
+/// Evaluates to the path in a question, or `None`. A macro, because `path` needs a shared reference
+/// to the path and `path_mut` a mutable one.
 macro_rules! path_in {
     ($question:expr, $path:ident) => {
         match $question {
@@ -188,7 +189,7 @@ impl Question {
         path_in!(self, path_mut)
     }
 
-    /// The question inside [`Question::AsUser`], mutable; otherwise the question itself.
+    /// Returns the question inside a [`Question::AsUser`]; any other question returns itself.
     pub fn inner_mut(&mut self) -> &mut Self {
         match self {
             Self::AsUser(_, inner) => inner.inner_mut(),
@@ -196,7 +197,6 @@ impl Question {
         }
     }
 
-    /// The question inside [`Question::AsUser`]; otherwise the question itself.
     pub fn inner(&self) -> &Self {
         match self {
             Self::AsUser(_, inner) => inner.inner(),
@@ -223,8 +223,8 @@ pub enum ConfigDialect {
     Fstab,
     /// A mount unit (systemd.mount(5)), reduced to What, Where, Type and Options.
     MountUnit,
-    /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, devices that the
-    /// boot waits for, and the names of other parameters that mount or unlock something.
+    /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, resume, devices
+    /// that the boot waits for, and the names of other parameters that mount or unlock something.
     KernelCommandLine,
     /// crypttab(5), reduced to name, device, kind of key, whether the key exists, and known
     /// options. The path of a key is never kept.
@@ -268,24 +268,22 @@ pub enum HostErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostError {
     pub kind: HostErrorKind,
-    /// The error, such as `Input/output error`; display-safe.
     pub detail: String,
 }
 
 impl HostError {
-    /// Whether the system call failed with EIO.
     pub fn is_io_error(&self) -> bool {
         self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }
 
-    /// Whether the system call failed with EPERM, which root gets too where a container or a
-    /// security policy forbids the call.
+    /// Whether the call failed with EPERM. Root gets EPERM too if a container or a security policy
+    /// forbids the call.
     pub fn is_eperm(&self) -> bool {
         self.kind == HostErrorKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
     }
 
-    /// Whether the process (EMFILE) or the machine (ENFILE) was out of file descriptors. A child
-    /// may report the error as text, so the detail is searched.
+    /// Whether the process (EMFILE) or the machine (ENFILE) was out of file descriptors. The detail
+    /// is searched, because a child may report the error as text.
     pub fn is_out_of_descriptors(&self) -> bool {
         use nix::errno::Errno;
         let says = |error: Errno| self.detail.contains(error.desc());
@@ -306,28 +304,25 @@ impl fmt::Display for HostError {
     }
 }
 
-/// A machine that answers questions, live or from a capture.
 pub trait Host: Sync {
-    /// Answers in the format described at each [`Question`].
+    /// Answers the question, in the format described at its variant of [`Question`].
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError>;
 
-    /// Notes about the whole run, such as abandoned reads and unreadable lines of a capture.
+    /// Returns notes about the run, such as abandoned reads and unreadable lines of a capture.
     fn fact_notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Masked names that this path may have in a capture, if the capture holds no question about
-    /// the path itself.
+    /// Returns paths in a capture that may be the masked form of this path. Empty if the capture
+    /// has the path itself.
     fn possible_masked_paths(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// Limits on the number of devices, mounts and servers that get facts.
     fn collection_limits(&self) -> Limits {
         Limits::LIVE
     }
 
-    /// Whether answers come from the machine that walwise runs on.
     fn is_live(&self) -> bool {
         false
     }
@@ -336,8 +331,6 @@ pub trait Host: Sync {
         self.ask(&Question::Read(path.to_owned()))
     }
 
-    /// The contents of a one-line attribute, trimmed and display-safe. Content other than a
-    /// complete line is an error.
     fn read_attribute(&self, path: &Path) -> Result<String, HostError> {
         let bytes = self.read(path)?;
         parse_attribute_line(path, &bytes).map(|line| text::display_safe(line.trim_ascii()))
@@ -352,7 +345,6 @@ pub trait Host: Sync {
             .collect())
     }
 
-    /// Whether a directory holds nothing except an empty `lost+found`.
     fn is_directory_empty(&self, path: &Path) -> Result<bool, HostError> {
         match self.ask(&Question::IsEmpty(path.to_owned()))?.trim_ascii() {
             b"yes" => Ok(true),
@@ -365,11 +357,21 @@ pub trait Host: Sync {
         path_from_answer(self.ask(&Question::Link(path.to_owned()))?)
     }
 
+    /// Resolves all symbolic links of a path (realpath(3)). An answer that is not absolute is an
+    /// error.
     fn real_path(&self, path: &Path) -> Result<PathBuf, HostError> {
-        path_from_answer(self.ask(&Question::RealPath(path.to_owned()))?)
+        let real = path_from_answer(self.ask(&Question::RealPath(path.to_owned()))?)?;
+        if real.is_absolute() {
+            Ok(real)
+        } else {
+            Err(HostError::new(
+                HostErrorKind::Failed,
+                "the answer is not an absolute path",
+            ))
+        }
     }
 
-    /// Status of the file at a path (stat(2)); symbolic links are followed.
+    /// Returns the fields of stat(2), which follows symbolic links.
     fn stat(&self, path: &Path) -> Result<Stat, HostError> {
         Stat::decode(&self.ask(&Question::Stat(path.to_owned()))?)
     }
@@ -410,7 +412,6 @@ pub trait Host: Sync {
         DeviceScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
-    /// Standard output of a program, followed by standard error.
     fn run_tool(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, HostError> {
         self.ask(&Question::Run(
             tool,
@@ -420,7 +421,7 @@ pub trait Host: Sync {
 }
 
 /// Checks that an attribute file holds one complete line: UTF-8, without control characters except
-/// tabs. In sysfs and /proc/version, a line without a newline at the end was cut
+/// tabs. In sysfs and /proc/version, a missing newline at the end means that the line was cut
 /// (Documentation/filesystems/sysfs.rst; `sysfs_emit`; fs/proc/version.c). Only a virtio disk
 /// prints its serial number without a newline (drivers/block/virtio_blk.c, `serial_show`).
 fn parse_attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], HostError> {
@@ -468,7 +469,7 @@ pub struct ConfigDirective {
     pub key: Vec<u8>,
     /// Value of the setting, without quotes.
     pub value: Vec<u8>,
-    /// Number of lines with this key up to and including this line.
+    /// Number of lines with this key, up to and including this line.
     pub occurrences: u32,
 }
 
@@ -482,8 +483,8 @@ impl ConfigDirective {
         }
     }
 
-    /// Encodes the setting as one line of an answer: line number, key and value, separated by tabs,
-    /// with key and value display-safe. If the key occurs more than once, the count follows the
+    /// Encodes the setting as one line: line number, key and value, separated by tabs, with key and
+    /// value display-safe. If the key occurs more than once, the number of occurrences follows the
     /// line number.
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -505,8 +506,8 @@ impl ConfigDirective {
         .into_bytes()
     }
 
-    /// Parses an answer. A cut or garbled answer is an error, since a setting on a lost line would
-    /// count as unset.
+    /// Parses an answer. A cut or malformed answer is an error, because a setting on a lost line
+    /// would count as unset.
     fn decode_all(answer: &[u8]) -> Result<Vec<Self>, HostError> {
         let parse = |row: &[u8]| {
             let row = str::from_utf8(row.strip_suffix(b"\n")?).ok()?;

@@ -6,13 +6,14 @@
 //! decides which paths are safe. An existing file is replaced, never written to: its mode, owner
 //! and hard links do not carry over.
 
-mod existing_file {
+mod existing_file_policy {
 
     use serde::{Deserialize, Serialize};
 
-    /// What happens if the file to be written already exists; [`super::draft`] checks that file.
+    /// The policy for a file that already exists at the path of the document; [`super::draft`]
+    /// checks that file.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum ExistingFile {
+    pub enum ExistingFilePolicy {
         Kept,
         Replaced,
         /// The document replaces the existing file and continues its content, so this user must own
@@ -23,13 +24,12 @@ mod existing_file {
 mod draft;
 pub mod series;
 mod writer_child {
-    //! The subprocess that writes a document: it finds the place, reports it, receives the
-    //! document, and renames it on request.
+    //! The subprocess that writes a document.
     //!
-    //! The subprocess receives the path and options, then the document in parts with an empty one
-    //! at the end, then the order to rename. It sends a notice about the place, then that the draft
-    //! is written, then the final name; an error may replace any of the three. If the parent exits
-    //! or gives up, the channel closes and the subprocess removes the draft.
+    //! It receives the path and options, then the document in parts, of which the last is empty,
+    //! then the order to rename. It sends a notice about the directory, a confirmation that the
+    //! draft is written, and the final name; an error may replace any of the three. If the parent
+    //! exits or gives up, the channel closes, and the subprocess removes the draft.
 
     use std::io;
     use std::path::PathBuf;
@@ -48,7 +48,7 @@ mod writer_child {
 
     enum WriteFailure {
         Refused(WriteError),
-        /// The parent has exited or given up, so an error would not be read.
+        /// The parent has exited or given up, and would not read an error.
         ParentGone,
     }
 
@@ -84,7 +84,7 @@ mod writer_child {
     }
 }
 
-pub use existing_file::ExistingFile;
+pub use existing_file_policy::ExistingFilePolicy;
 pub use writer_child::serve;
 
 use std::path::{Path, PathBuf};
@@ -102,7 +102,8 @@ const PART_BYTES: usize = 1 << 20;
 
 const LONGEST_WRITE: Duration = Duration::from_secs(60);
 
-/// Reason why a document was not written. The file system is unchanged.
+/// The reason why a document was not written, or why its rename may not be durable. Directories
+/// that were created for the document remain.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// A file of that name exists and may not be replaced.
@@ -119,7 +120,7 @@ pub enum OutputError {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileAccess {
-    /// Files of root are readable by root alone; those of other users follow the umask.
+    /// Files that root writes are readable by root alone. Files of other users follow the umask.
     #[default]
     Standard,
     Private,
@@ -135,7 +136,7 @@ impl FileAccess {
         match bits {
             None => Err("permissions must be octal, such as 0640".to_owned()),
             Some(bits) if bits & !0o755 != 0 => Err(
-                "only the owner may have write permission, without setuid, setgid or sticky bits; for example 0640"
+                "only the owner may have write permission, and setuid, setgid and sticky bits are not allowed; for example 0640"
                     .to_owned(),
             ),
             Some(bits) if bits & 0o600 != 0o600 => {
@@ -157,7 +158,7 @@ impl FileAccess {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputOptions {
-    pub existing: ExistingFile,
+    pub existing: ExistingFilePolicy,
     pub access: FileAccess,
     /// Whether the document is a script that will be executed. Such a script is refused where
     /// another user could change it.
@@ -172,7 +173,7 @@ pub struct OutputOptions {
 impl Default for OutputOptions {
     fn default() -> Self {
         Self {
-            existing: ExistingFile::Replaced,
+            existing: ExistingFilePolicy::Replaced,
             access: FileAccess::Standard,
             executable: false,
             series: false,
@@ -202,15 +203,14 @@ impl OutputOptions {
 
 #[derive(Debug)]
 pub struct SavedDocument {
-    /// Path of the written document. In a [`series`] it differs from the requested path, because
-    /// the number is assigned on writing.
+    /// Path of the written document. In a [`series`] the path differs from the requested one,
+    /// because the number is assigned on writing.
     pub path: PathBuf,
-    /// Set if older documents of the series could not be removed.
+    /// A warning that older documents of the series could not be removed.
     pub warning: Option<String>,
 }
 
-/// A place that was checked for a document. The document appears there only with
-/// [`Destination::commit`].
+/// A checked path for a document. The document appears there only with [`Destination::commit`].
 pub struct Destination {
     path: PathBuf,
     child: Subprocess,
@@ -218,7 +218,6 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Finds the place, and checks that a file can be created there.
     pub fn open(path: &Path, wish: OutputOptions) -> Result<Self, OutputError> {
         let options = wish.write_options(nix::unistd::geteuid().is_root());
         let child = Subprocess::spawn(Role::DocumentWriter, &(Bytes::from(path), options));
@@ -238,16 +237,17 @@ impl Destination {
         Ok(found)
     }
 
-    /// A warning if another user controls the directory.
+    /// Returns a warning if another user controls the directory.
     pub fn foreign_owner_notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
 
-    /// Writes the document completely or, after an error or a crash, not at all.
+    /// Writes the document and renames it to the path. After an error or a crash, the path never
+    /// holds a part of the document.
     pub fn commit(mut self, document: &[u8]) -> Result<SavedDocument, OutputError> {
         let channel = &mut self.child.channel;
         let mut parts = document.chunks(PART_BYTES).chain([&[][..]]);
-        // If sending fails, the child may have sent the reason, which the next line receives.
+        // If sending fails, the child may have sent the reason, which `recv` returns below.
         let _ = parts.try_for_each(|part| channel.send(&Bytes(part.to_vec())));
         self.recv::<()>(LONGEST_WRITE)?;
         let _ = self.child.channel.send(&());

@@ -1,9 +1,9 @@
-//! Opens a path name by name on open directories, so that nobody can redirect a file that root
-//! writes.
+//! Opens the components of a path one after another, each relative to the open directory above, so
+//! that nobody can redirect a file that root writes.
 //!
 //! Other users could redirect the path by a link, or by a directory that they own or may write.
-//! Below a directory of another user no link is followed at all, because its owner may have moved a
-//! link of root there.
+//! Below a directory of another user no link is followed, because that user may have moved a link
+//! of root there.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -23,7 +23,6 @@ const MAX_LINKS: usize = 40;
 /// The sticky bit: only the owner of a file in the directory may rename or remove it (inode(7)).
 const STICKY: u32 = 0o1000;
 
-/// Magic numbers of linux/magic.h.
 const PROC: u64 = 0x9fa0;
 const FUSE: u64 = 0x6573_5546;
 
@@ -33,7 +32,7 @@ const LOOKUP_FLAGS: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::
 pub enum PathError {
     #[error("{}: {}", display_path(at), errno_message(*error))]
     System { at: PathBuf, error: Errno },
-    /// A link that another user created, or that is in a directory of another user.
+    /// A link that another user created, or that is below another user's directory.
     #[error(
         "{} is a link created by {who} and is not followed; name its target",
         display_path(at)
@@ -52,8 +51,7 @@ pub enum PathError {
     )]
     Dangling { at: PathBuf, to: PathBuf },
     #[error(
-        "others can write to {}, which has no sticky bit, so they could replace files in it; name a directory that only \
-         you can write",
+        "other users can write to {}, which has no sticky bit, so they could replace its files; name a directory that only you can write to",
         display_path(at)
     )]
     WritableByOthers { at: PathBuf },
@@ -66,11 +64,11 @@ pub enum PathError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MissingDirectoryPolicy {
     Refused,
-    /// Missing directories are created with this mode less the umask.
+    /// Missing directories are created, with this mode less the umask.
     Made(u32),
 }
 
-/// The user on whose behalf the path is walked; files of that user and of root are trusted.
+/// The user for whom a path is opened. Files of this user and of root are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
     pub uid: u32,
@@ -79,7 +77,7 @@ pub struct Walker {
     pub gid: u32,
 }
 
-/// A directory on the path that belongs to another user, who controls everything below it.
+/// A directory on the path whose owner is another user and controls everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignOwner {
     pub at: PathBuf,
@@ -88,17 +86,13 @@ pub struct ForeignOwner {
 
 #[derive(Debug)]
 pub struct OpenedDirectory {
-    /// The directory at the end of the path, open for lookups only.
     pub directory: OwnedFd,
-    /// The first directory of another user on the path, if any.
     pub foreign_owner: Option<ForeignOwner>,
 }
 
-/// The file at the end of a path: its directory, its name, and its status if it exists.
 #[derive(Debug)]
 pub struct FileTarget {
     pub parent: OpenedDirectory,
-    /// The name in the directory, after all links are followed.
     pub name: OsString,
     /// `None` if the file does not exist.
     pub existing: Option<Stat>,
@@ -128,8 +122,8 @@ impl Walker {
         steps.into_directory()
     }
 
-    /// Opens the directory of a file that exists or may be created; a link is followed to its
-    /// target.
+    /// Walks to the directory of a file and opens that directory; the file itself may be missing.
+    /// If the file is a link, its target is resolved.
     pub fn resolve_file(
         self,
         path: &Path,
@@ -177,8 +171,8 @@ impl Walker {
 enum NameLookup {
     Missing,
     Existing(Stat),
-    /// The name was a directory, which is now the current one, or a link, whose target is walked
-    /// next.
+    /// The name was a directory or a link. The directory is now the current one, or the link's
+    /// target is walked next.
     Continue,
 }
 
@@ -187,7 +181,7 @@ struct PathWalk {
     missing: MissingDirectoryPolicy,
     current: OwnedFd,
     at: PathBuf,
-    /// Remaining names, the next one last; `/` restarts at the root.
+    /// The names that remain to be walked, the next one last; `/` restarts at the root.
     remaining: Vec<OsString>,
     links: usize,
     /// Whether the last name of the path was a link.
@@ -255,8 +249,8 @@ impl PathWalk {
         Ok(NameLookup::Continue)
     }
 
-    /// The mode for creating a missing directory here; `None` if no directory must be created. The
-    /// last name of the path is the file, not a directory.
+    /// Returns the mode with which to create a missing directory; `None` if the directory must not
+    /// be created. The last name of the path is the file and is never created here.
     fn mode_for_missing(&self) -> Option<u32> {
         match (self.missing, self.remaining.len()) {
             (MissingDirectoryPolicy::Refused, _) | (_, 0) => None,
@@ -273,7 +267,8 @@ impl PathWalk {
         rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()).map_err(failed)
     }
 
-    /// Puts the names of a link's target before the remaining ones, if the link may be followed.
+    /// Continues the walk at a link's target. The names of the target precede the remaining names
+    /// of the path.
     fn follow_link(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<(), PathError> {
         let at = self.at.join(name);
         if fs_magic(&self.current) == Some(PROC) {
@@ -301,7 +296,7 @@ impl PathWalk {
         Ok(())
     }
 
-    /// Checks that a name may be looked up in the current directory, and records an owner other
+    /// Refuses a directory in which other users could replace files, and records an owner other
     /// than the user or root.
     fn check_directory(&mut self) -> Result<(), PathError> {
         let stat = rustix::fs::fstat(&self.current)
@@ -314,7 +309,8 @@ impl PathWalk {
             });
         }
         let who = match fs_magic(&self.current) {
-            // A FUSE server reports the owner of every file, and any user may run such a server.
+            // Any user may run a FUSE server, which can report any owner, so root treats the
+            // directory as another user's.
             Some(FUSE) if self.walker.uid == 0 => {
                 Some("the server of a FUSE file system".to_owned())
             }
@@ -350,7 +346,6 @@ impl PathWalk {
     }
 }
 
-/// The names of a path in reverse, so that the next one can be popped.
 fn reversed_components(path: &Path) -> Vec<OsString> {
     let names = path.components().filter(|part| *part != Component::CurDir);
     let mut names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
@@ -358,14 +353,13 @@ fn reversed_components(path: &Path) -> Vec<OsString> {
     names
 }
 
-/// The magic number of the file system that holds a directory.
 fn fs_magic(directory: &OwnedFd) -> Option<u64> {
     let found = rustix::fs::fstatfs(directory).ok()?;
     u64::try_from(found.f_type).ok()
 }
 
-/// 64 unpredictable bits: the standard library seeds its hash tables from the system's random
-/// source.
+/// Returns 64 unpredictable bits. They come from the system's random source, from which the
+/// standard library seeds its hash tables.
 pub fn random_u64() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -392,7 +386,6 @@ mod tests {
     struct Tree(tempfile::TempDir);
 
     impl Tree {
-        /// Creates a directory that only this user can write, with two more beneath it.
         fn new() -> Self {
             let tree = Self(tempfile::tempdir().unwrap());
             fs::create_dir_all(tree.at("one/two")).unwrap();
@@ -517,7 +510,7 @@ mod tests {
         }
     }
 
-    /// Many systems give each user a group of their own and a umask of 002.
+    /// Some systems give each user their own group and a umask of 002.
     #[test]
     fn a_directory_of_one_s_own_group_is_one_s_own_but_for_root() {
         let tree = Tree::new();

@@ -1,10 +1,11 @@
-//! Starts our own program in another role as a subprocess, and exchanges messages with it.
+//! Starts walwise itself as a subprocess with another role, and exchanges messages with it.
 //!
-//! A process that touches a file on a dead server can neither be interrupted nor exit. Root that
-//! reads for another user has to give up its rights for good. A subprocess does such work, and the
-//! parent waits for messages until a deadline. The role is the only argument, because other users
-//! can read arguments. The rest travels over a socket, the subprocess's standard output. When the
-//! socket closes, a subprocess that writes cleans up, so the parent does not kill that one.
+//! A process that touches a file on a dead server can neither be interrupted nor exit. A process of
+//! root that reads for another user has to give up its rights for good. A subprocess does such
+//! work, and the parent waits for its messages until a deadline. The role is the only argument,
+//! because other users can read arguments. All other data travels over a socket, which is the
+//! subprocess's standard output. When the socket closes, a subprocess that writes files cleans up,
+//! so the parent does not kill it.
 
 mod bytes {
     //! Bytes in a message, such as a path that is not UTF-8. Each byte becomes one character, so
@@ -51,7 +52,8 @@ mod bytes {
     }
 }
 mod channel {
-    //! Messages over a socket: the length in four bytes, then that many bytes of JSON.
+    //! Messages over a socket. Each message is its length in four bytes, followed by that many
+    //! bytes of JSON.
 
     use std::io::{self, Read, Write};
     use std::net::Shutdown;
@@ -64,16 +66,16 @@ mod channel {
 
     use crate::limits::MOUNT_TABLE;
 
-    /// The longest message, in bytes: an answer with a mount table, whose bytes take up to four
-    /// bytes of JSON each.
+    /// The longest message, in bytes. The longest answer is a mount table, each of whose bytes
+    /// takes up to four bytes of JSON.
     const MAX_MESSAGE_BYTES: usize = 4 * MOUNT_TABLE;
 
     #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
     pub enum RecvError {
         /// The other process has exited, or sent something invalid.
-        #[error("the other side is gone")]
+        #[error("the other process has exited")]
         Closed,
-        #[error("no message in time")]
+        #[error("no message arrived in time")]
         Timeout,
     }
 
@@ -85,7 +87,7 @@ mod channel {
 
     pub struct Channel {
         socket: UnixStream,
-        /// Received bytes that do not form a complete message yet.
+        /// Bytes received so far that do not form a complete message yet.
         received: Vec<u8>,
     }
 
@@ -103,7 +105,7 @@ mod channel {
             (Self::new(one), Self::new(other))
         }
 
-        /// The subprocess's end of the channel: its standard output, which is a socket.
+        /// Creates the subprocess's end of the channel from its standard output, which is a socket.
         pub fn from_stdout() -> io::Result<Self> {
             Ok(Self::new(UnixStream::from(
                 io::stdout().as_fd().try_clone_to_owned()?,
@@ -114,8 +116,8 @@ mod channel {
             self.socket.shutdown(how)
         }
 
-        /// Exits this process when the other end closes, for a subprocess that receives nothing
-        /// more.
+        /// Exits this process when the other end closes. For a subprocess that expects no further
+        /// message.
         pub fn exit_when_closed(&self) -> io::Result<()> {
             let mut socket = self.socket.try_clone()?;
             let wait = move || {
@@ -125,8 +127,7 @@ mod channel {
             std::thread::Builder::new().spawn(wait).map(drop)
         }
 
-        /// Sends a message; fails if the other process has exited, or does not read before the
-        /// write timeout.
+        /// Fails if the other process has exited, or does not read before the write timeout.
         pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
             let text = serde_json::to_vec(message)?;
             let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -134,7 +135,8 @@ mod channel {
                 .write_all(&[&length.to_le_bytes()[..], &text].concat())
         }
 
-        /// Receives the next message; blocks without a timeout.
+        /// Waits for the next message. Without a timeout, the call blocks until a message arrives
+        /// or the channel closes.
         pub fn recv<T: DeserializeOwned>(
             &mut self,
             timeout: Option<Duration>,
@@ -243,9 +245,9 @@ mod channel {
 pub mod credentials {
     //! The step by which a subprocess of root becomes another user for good.
     //!
-    //! The subprocess gives up everything before reading anything: memory, time, session, groups,
-    //! user, capabilities. Setting the user before exec would fail for a program in /root, and
-    //! would let that user trace the subprocess.
+    //! Before the subprocess reads anything, it limits its memory and processor time, leaves root's
+    //! session, and gives up root's groups, user and capabilities. A change of user before exec
+    //! would fail for a program in /root, and would let that user trace the subprocess.
 
     use std::fs::File;
     use std::io::Read;
@@ -268,7 +270,6 @@ pub mod credentials {
     /// Processor time in seconds; the parent limits the waiting time separately.
     const PROCESSOR_SECONDS: u64 = 10;
 
-    /// A user and its groups, as a process has them (credentials(7)).
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Credentials {
         pub uid: u32,
@@ -277,18 +278,19 @@ pub mod credentials {
     }
 
     impl Credentials {
-        /// Gives up root for good, after changing to the root directory `root`. The socket is
-        /// connected while still root, but its path is checked with the user's rights. After an
-        /// error the subprocess must not read anything.
+        /// Gives up root for good, after changing to the root directory `root`. Root connects to
+        /// the socket, but with the user's rights on the socket's path. After an error the
+        /// subprocess must not read anything.
         pub fn drop_root(
             &self,
             root: Option<&Path>,
             socket: Option<&Path>,
         ) -> Result<Option<UnixStream>, String> {
             if self.uid == 0 {
-                return Err("nothing is read as root for another user".to_owned());
+                return Err("walwise reads nothing as root on behalf of another user".to_owned());
             }
-            // Opened before chroot, because another root directory has another /proc.
+            // Opened before chroot, because /proc may differ or be missing in another root
+            // directory.
             let status = File::open("/proc/self/status").map_err(|e| error_message(&e))?;
             set_resource_limits()
                 .map_err(|e| format!("resource limits cannot be set: {}", e.desc()))?;
@@ -300,21 +302,20 @@ pub mod credentials {
             let stream = socket.map(|path| self.connect_as_user(path)).transpose()?;
             self.drop_user_and_groups()
                 .and_then(|()| self.verify_root_dropped(status))
-                .map_err(|why| format!("{why}, and reads nothing as root"))?;
+                .map_err(|why| format!("{why}, and walwise reads nothing as root"))?;
             Ok(stream)
         }
 
-        /// Connects as root, but resolves the path to the socket with the user's rights, by
-        /// setfsuid(2).
+        /// Connects to the socket as root, but resolves its path with the user's rights
+        /// (setfsuid(2)).
         fn connect_as_user(&self, path: &Path) -> Result<UnixStream, String> {
             setfsgid(Gid::from_raw(self.gid));
             setfsuid(Uid::from_raw(self.uid));
             UnixStream::connect(path).map_err(|e| error_message(&e))
         }
 
-        /// Gives up groups, user, capabilities and the ability to regain any of them. The session
-        /// of root is left first: whoever takes over this process could otherwise type into root's
-        /// terminal. The leader of a process group cannot leave its session.
+        /// Changes session, groups and user. The process leaves root's session first: within that
+        /// session, whoever takes over the process could type into root's terminal.
         fn drop_user_and_groups(&self) -> Result<(), String> {
             let refused = |what, e: Errno| {
                 format!(
@@ -404,27 +405,26 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// How long walwise waits for one message of a subprocess that reads.
+/// Limit on the wait for one message of a subprocess that reads.
 pub const RECV_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Path of our own program; it still works after the file was replaced.
+/// Path of the running program, which works even if the program's file was replaced.
 pub const OWN_PROGRAM: &str = "/proc/self/exe";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     HostReader,
-    /// Answers questions about the machine as another user.
     OwnerReader,
     ScratchWatcher,
     TrialNamespaces,
     /// The first process in the namespaces of a trial.
     TrialInit,
-    /// Creates the namespaces of a trial on a disk, which is cleared when walwise exits.
+    /// Like [`Self::TrialNamespaces`], for a trial on a disk. When walwise exits, the kernel does
+    /// not kill this process, so that the disk can be cleared.
     DiskTrialNamespaces,
     DiskTrialInit,
     DocumentWriter,
     FileReader,
-    /// Writes and reads for a drill.
     Drill,
 }
 
@@ -442,16 +442,16 @@ impl Role {
         Self::Drill,
     ];
 
-    /// The role of this process, from its arguments including the program's name; `None` if a user
-    /// started it.
+    /// Returns the role in `arguments`, which include the program's name. `None` if a user started
+    /// the program.
     pub fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let word = arguments.nth(1)?;
         Self::ALL
             .into_iter()
-            .find(|role| word == OsStr::new(role.argument()))
+            .find(|role| word == OsStr::new(role.role_argument()))
     }
 
-    fn argument(self) -> &'static str {
+    fn role_argument(self) -> &'static str {
         match self {
             Self::HostReader => "__ask",
             Self::OwnerReader => "__ask-as",
@@ -466,8 +466,8 @@ impl Role {
         }
     }
 
-    /// Whether the subprocess gets its own process group, which a terminal's signals, such as a
-    /// hangup, do not reach.
+    /// Whether the subprocess gets its own process group, so that it does not receive a terminal's
+    /// signals, such as a hangup.
     fn has_own_group(self) -> bool {
         match self {
             Self::HostReader
@@ -475,8 +475,8 @@ impl Role {
             | Self::DiskTrialNamespaces
             | Self::DocumentWriter
             | Self::Drill => true,
-            // Owner reader and scratch watcher leave the session, which a group leader cannot do.
-            // The init processes share the group of the process that creates their namespaces. A
+            // An owner reader or scratch watcher leaves the session, which a group leader cannot
+            // do. An init process stays in the group of the process that creates its namespaces. A
             // file reader has nothing to clean up.
             Self::OwnerReader
             | Self::ScratchWatcher
@@ -486,10 +486,9 @@ impl Role {
         }
     }
 
-    /// Sets up this process for the role; returns its end of the channel.
-    pub fn enter(self) -> io::Result<Channel> {
+    pub fn enter_role(self) -> io::Result<Channel> {
         match self {
-            // Scratch watcher and document writer clean up after walwise, even if a signal ended
+            // A scratch watcher or document writer cleans up after walwise, even if a signal ended
             // walwise.
             Self::ScratchWatcher | Self::DocumentWriter => SigSet::all().thread_block()?,
             // The kernel kills these processes of a trial as soon as their parent exits.
@@ -507,7 +506,6 @@ impl Role {
         Channel::from_stdout()
     }
 
-    /// Runs another subprocess, which inherits this process's end of the channel, and waits for it.
     pub fn run_nested(self) -> io::Result<ExitStatus> {
         role_command(OWN_PROGRAM, self)
             .stdin(Stdio::null())
@@ -518,7 +516,7 @@ impl Role {
 fn role_command(program: impl AsRef<OsStr>, role: Role) -> Command {
     let mut command = Command::new(program);
     command
-        .arg(role.argument())
+        .arg(role.role_argument())
         .env_clear()
         .stderr(Stdio::null());
     command
@@ -530,9 +528,8 @@ pub struct Subprocess {
 }
 
 impl Subprocess {
-    /// Starts our own program in a role, and sends `request`.
     pub fn spawn(role: Role, request: &impl Serialize) -> io::Result<Self> {
-        // A file reader may have to read our standard input.
+        // A file reader may have to read walwise's standard input.
         let stdin = if role == Role::FileReader {
             Stdio::inherit()
         } else {
@@ -544,10 +541,10 @@ impl Subprocess {
         Ok(child)
     }
 
-    /// Starts `program` in a role; tests pass a program of their own.
+    /// Starts `program` in the given role. Only tests pass another program than walwise itself.
     pub fn spawn_program(program: impl AsRef<OsStr>, role: Role, stdin: Stdio) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        // A subprocess that does not read must not block us.
+        // If the subprocess does not read, the parent must not block.
         ours.set_write_timeout(Some(RECV_TIMEOUT))?;
         let mut command = role_command(program, role);
         if role.has_own_group() {
@@ -563,19 +560,20 @@ impl Subprocess {
         })
     }
 
-    /// Whether the subprocess has exited; other processes may still hold its end of the channel.
+    /// Whether the subprocess itself has exited; other processes may still hold its end of the
+    /// channel.
     pub fn has_exited(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// Waits for the exit of a subprocess that has reported completion.
+    /// Waits for the exit of a subprocess that has reported its last result.
     pub fn wait(mut self) {
         let _ = self.channel.shutdown(Shutdown::Both);
         let _ = self.child.wait();
     }
 
-    /// Closes our side and passes the remaining messages to `heard` until the subprocess exits, at
-    /// most `timeout` per message.
+    /// Closes the parent's side of the channel and passes the remaining messages to `heard`. Kills
+    /// the subprocess when the channel closes, or when no message has arrived for `timeout`.
     pub fn drain<T: DeserializeOwned>(mut self, timeout: Duration, mut heard: impl FnMut(T)) {
         let _ = self.channel.shutdown(Shutdown::Write);
         while let Ok(message) = self.channel.recv(Some(timeout)) {
@@ -584,26 +582,27 @@ impl Subprocess {
         self.kill();
     }
 
-    /// Kills the subprocess, and waits for all others that hold its end of the channel.
+    /// Kills the subprocess and waits until all other processes that hold its end of the channel
+    /// have closed it, at most `timeout` after each message.
     pub fn kill_and_drain(mut self, timeout: Duration) {
         let _ = self.child.kill();
         self.drain(timeout, |_: IgnoredAny| ());
     }
 
-    /// Kills a subprocess that may be stuck, without waiting: the kill takes effect when the kernel
-    /// releases the process.
+    /// Kills a subprocess that may be stuck, without waiting for its exit. A stuck process exits
+    /// only when its system call returns.
     pub fn kill(self) {
         kill_child(self.child, false);
     }
 
-    /// Kills an idle subprocess; [`reap_idle_children`] waits for its exit.
+    /// Kills an idle subprocess; [`reap_idle_children`] later waits for its exit.
     pub fn kill_idle(self) {
         kill_child(self.child, true);
     }
 }
 
-/// Killed children, each with a flag that is true for an idle child. Idle children exit while the
-/// output is written, which takes about as long.
+/// Killed children, each with a flag that is true for an idle child. Idle children exit while
+/// walwise writes its output.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
@@ -617,7 +616,8 @@ fn kill_child(mut child: Child, is_idle: bool) {
     killed.retain_mut(|(child, _)| matches!(child.try_wait(), Ok(None)));
 }
 
-/// Waits for children killed while idle, as `main` does last; the wait cannot block.
+/// Waits for the exit of children that were killed while idle. `main` calls this last; such
+/// children exit at once.
 pub fn reap_idle_children() {
     for (mut child, _) in std::mem::take(&mut *killed_children())
         .into_iter()
@@ -638,7 +638,7 @@ mod tests {
     #[test]
     fn a_role_is_the_first_argument() {
         for known in Role::ALL {
-            assert_eq!(role(&["walwise", known.argument()]), Some(known));
+            assert_eq!(role(&["walwise", known.role_argument()]), Some(known));
         }
         for ordinary in [
             &["walwise", "check", "__ask"][..],

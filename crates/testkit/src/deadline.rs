@@ -1,6 +1,6 @@
-//! Waits of tests for children, pipes, terminals and threads, each with a deadline. A test that
-//! misses a deadline kills the child and fails with the name of the missing event.
-//! `tests/source/deadlines.rs` forbids every other kind of wait in tests.
+//! Functions with which tests wait for child processes, pipes, terminals and threads, each with a
+//! deadline. After the deadline, the child process is killed, and the test fails with the name of
+//! the missing event. `tests/source/deadlines.rs` forbids all other waits in tests.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -14,18 +14,20 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Longer than any command in a test runs, even on a busy machine.
+/// Time limit for a child process and for reading its output. No command in a test needs that long,
+/// even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
-/// For conditions, threads and alarms, which take less time than commands.
+/// Time limit for conditions, for threads to end, and for [`Alarm`]; all of these take less time
+/// than commands.
 const SHORT_DEADLINE: Duration = Duration::from_secs(90);
 
-/// Waits until `holds` is true; panics with `what` after [`SHORT_DEADLINE`].
+/// Waits until `holds` returns true. Panics with `what` after [`SHORT_DEADLINE`].
 pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
     assert!(holds_in_time(holds), "{what}");
 }
 
-/// Waits until `holds` is true; returns false after [`SHORT_DEADLINE`].
+/// Waits until `holds` returns true; returns false after [`SHORT_DEADLINE`].
 pub fn holds_in_time(holds: impl FnMut() -> bool) -> bool {
     holds_before(Instant::now() + SHORT_DEADLINE, holds)
 }
@@ -42,7 +44,6 @@ fn holds_before(deadline: Instant, mut holds: impl FnMut() -> bool) -> bool {
 }
 
 pub trait CommandInTime {
-    /// Runs the command with empty input and returns its output.
     fn output_in_time(&mut self) -> Output;
 
     fn status_in_time(&mut self) -> ExitStatus;
@@ -72,11 +73,9 @@ pub trait ChildInTime {
 
     fn kill_in_time(&mut self);
 
-    /// Closes standard input and collects both outputs until the child exits.
+    /// Closes standard input and collects standard output and standard error until the child exits.
     fn output_in_time(self) -> Output;
 
-    /// Writes `input` to standard input, closes it, and collects both outputs until the child
-    /// exits.
     fn output_for_input(self, input: &[u8]) -> Output;
 }
 
@@ -124,7 +123,7 @@ impl ChildInTime for Child {
     fn output_for_input(mut self, input: &[u8]) -> Output {
         let mut stdin = self.stdin.take().unwrap();
         let input = input.to_vec();
-        // Once the child ends, the write fails, so joining the writer cannot hang.
+        // Once the child has ended, the write fails, so joining the thread cannot hang.
         let feeder = thread::spawn(move || stdin.write_all(&input));
         let output = self.output_in_time();
         let _ = feeder.join_in_time();
@@ -198,7 +197,6 @@ pub fn read_in_time(what: &str, source: &mut (impl Read + AsFd), bytes: &mut [u8
     source.read(bytes).unwrap()
 }
 
-/// Iterator over the lines that a child prints; each line has a deadline.
 pub struct ChildLines {
     process: u32,
     source: Option<ChildStdout>,
@@ -206,7 +204,6 @@ pub struct ChildLines {
 }
 
 impl ChildLines {
-    /// The standard output of `child` must be piped.
     pub fn from_child(child: &mut Child) -> Self {
         Self {
             process: child.id(),
@@ -263,11 +260,9 @@ impl<T> ThreadInTime for ScopedJoinHandle<'_, T> {
     }
 }
 
-/// Runs a function at the deadline, unless the alarm is dropped earlier.
 pub struct Alarm(#[expect(dead_code, reason = "its end is the message")] Sender<()>);
 
 impl Alarm {
-    /// Starts the alarm: `ring` runs after [`SHORT_DEADLINE`].
     pub fn new(ring: impl FnOnce() + Send + 'static) -> Self {
         let (alarm, dropped) = channel();
         thread::spawn(move || {

@@ -11,7 +11,7 @@
 
 pub mod deadline;
 
-/// The text with single blanks between words, because lines may wrap anywhere.
+/// Joins the words of a text with single blanks, so that tests do not depend on line breaks.
 pub fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -27,7 +27,7 @@ pub enum DrillStep {
     /// Print which commits survived.
     #[command(after_help = examples_help("drill read"))]
     Read {
-        /// The directory that was written to.
+        /// Directory that `drill write` wrote to.
         directory: PathBuf,
     },
     /// Show lost commits; exit code 3 if there are any.
@@ -47,10 +47,10 @@ pub enum DrillStep {
 pub struct DrillWrite {
     /// An existing directory on the file system to test.
     pub directory: PathBuf,
-    /// How to make each commit durable.
+    /// Sync method of the commits.
     #[arg(long, value_enum, default_value_t = DrillMethod::Fdatasync)]
     pub method: DrillMethod,
-    /// Where to write commits.
+    /// WAL segments to write to.
     #[arg(long, value_enum, default_value_t = DrillSegments::Recycled)]
     pub segments: DrillSegments,
 }

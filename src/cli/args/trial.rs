@@ -11,19 +11,19 @@ use crate::trial::{Candidate, LoadPreset};
 pub struct Trial {
     /// Directory for a loop file on the disk to test, or a spare disk or partition.
     pub target: PathBuf,
-    /// Serial number or WWN of the spare disk to erase; if omitted, asked for on the terminal.
+    /// Serial number or WWN of the spare disk to erase; if omitted, walwise prompts for it.
     #[arg(long, value_name = "SERIAL")]
     pub erase: Option<String>,
-    /// Clear what an interrupted trial left on the disk, without measuring.
+    /// Clear the data that an interrupted trial left on the disk, without measuring.
     #[arg(long)]
     pub clear: bool,
-    /// The file systems, comma-separated; the others are compared with the first.
+    /// File systems to compare, comma-separated; the first one is the reference.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub candidates: Vec<TrialCandidate>,
     /// Time limit, such as 90s, 20m or 2h.
     #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_budget)]
     pub budget: f64,
-    /// Numbers of clients that commit at once, comma-separated.
+    /// Numbers of concurrent clients, comma-separated.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1, 8, 32], value_parser = clap::value_parser!(u32).range(1..=256))]
     pub clients: Vec<u32>,
     /// What to measure.
@@ -44,7 +44,7 @@ pub struct Trial {
     /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Also save the JSON in FILE.
+    /// Also save the JSON to FILE.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub struct TrialLimits {
     /// Write limit in GiB; the trial stops before exceeding it.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds per load in each block.
+    /// Measurement time in seconds per client count, sync method or directory load in each block.
     #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = parse_seconds)]
     pub seconds: f64,
     /// Seed of the random order, to repeat the order of an earlier trial.
@@ -101,7 +101,7 @@ impl TrialCandidate {
 pub enum TrialPreset {
     /// Commits to a log.
     Commits,
-    /// Commits of one client with each sync method.
+    /// Commits by one client with each sync method.
     Methods,
     /// New files, written and flushed in many directories.
     FsMark,
@@ -124,7 +124,7 @@ pub enum TrialFormat {
     Text,
     /// Markdown.
     Markdown,
-    /// One HTML page with charts, the record embedded.
+    /// One HTML page with charts and the embedded record.
     Html,
     /// The record as JSON.
     Json,

@@ -1,5 +1,3 @@
-//! Kinds of files that a user may name, and the limits on pipes and directories.
-
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::thread;
@@ -61,7 +59,8 @@ fn a_bound_holds_for_files_and_pipes() {
         fs::write(&file, &document).unwrap();
         let writer = {
             let (fifo, document) = (fifo.clone(), document.clone());
-            // Opening waits for the reader; the reader may leave before everything is written.
+            // Opening a fifo for writing blocks until the reader opens it, and the reader may close
+            // it early.
             thread::spawn(move || {
                 File::options()
                     .write(true)

@@ -1,13 +1,8 @@
-//! Prepares a trial: its plan and costs, the checks, and the confirmation.
-
 pub(super) mod disk {
-    //! Prepares a trial on a spare disk: checks that the disk is free, and asks the user to confirm
-    //! its serial number.
-
     use std::io::IsTerminal as _;
     use std::path::Path;
 
-    use super::{TrialPlan, plan_at, read_answer, refuse, refuse_server_on_disk};
+    use super::{TrialPlan, plan_trial_at_place, read_answer, refuse, refuse_server_on_disk};
     use crate::cli::args::{HostArgs, Trial};
     use crate::cli::{CliError, host, out};
     use crate::escape::ShellCommand;
@@ -17,9 +12,9 @@ pub(super) mod disk {
     use crate::text;
     use crate::trial_runner::{self, EraseTarget, InspectedDisk, TrialPlace};
 
-    /// Signatures of file systems that a trial creates; any other signature is not from an earlier
-    /// trial.
-    const OWN_SIGNATURES: [&str; 8] = [
+    /// The signatures that an interrupted trial can leave on a disk. A disk with any other
+    /// signature is not cleared.
+    const TRIAL_SIGNATURES: [&str; 8] = [
         "walwise trial",
         "ext2",
         "ext3",
@@ -30,7 +25,7 @@ pub(super) mod disk {
         "btrfs",
     ];
 
-    /// Plans a trial on a disk; the error is the reason for a refusal. Nothing is written.
+    /// Checks a trial on a disk and plans it, without writing anything.
     pub(super) fn plan_on_disk(args: &Trial, path: &Path) -> Result<TrialPlan, CliError> {
         let spare = inspect_spare_disk(args, path)?;
         let node = spare.target.node.clone();
@@ -61,9 +56,10 @@ pub(super) mod disk {
                 args.extent.size << 20,
             ));
         }
-        // Closes the disk, which the next check must not find open.
-        let InspectedDisk { target: order, .. } = spare;
-        plan_at(
+        let order = spare.target.clone();
+        // The disk must be closed before the trial opens it again and locks it.
+        drop(spare);
+        plan_trial_at_place(
             args,
             &facts,
             &target,
@@ -72,7 +68,6 @@ pub(super) mod disk {
         )
     }
 
-    /// The disk to clear after an earlier trial, if clearing is safe and the user confirms.
     pub(in crate::cli::trial) fn confirm_clear_target(
         args: &Trial,
     ) -> Result<EraseTarget, CliError> {
@@ -90,7 +85,7 @@ pub(super) mod disk {
         let others = facts.value(&disk, &device::SIGNATURES).map(|found| {
             found
                 .into_iter()
-                .filter(|name| !OWN_SIGNATURES.contains(&name.as_str()))
+                .filter(|name| !TRIAL_SIGNATURES.contains(&name.as_str()))
                 .collect::<Vec<_>>()
         });
         let why = match others {
@@ -122,7 +117,7 @@ pub(super) mod disk {
         let Some(node) = path.to_str() else {
             return refuse(format!("{} is not a device", super::display_path(path)));
         };
-        // Outside /dev, a file system may hang.
+        // `is_dir` is called only below /dev, because it can hang on another file system.
         if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
             return refuse(format!(
                 "--clear needs a disk; {} is not one",
@@ -133,7 +128,7 @@ pub(super) mod disk {
             .map_err(|why| CliError::Usage(text::display_safe(why.as_bytes())))
     }
 
-    /// The facts of a disk, with the target and the disk among their subjects.
+    /// Returns all facts, the subject of the target, and the subject of its disk.
     fn collect_disk_facts(spare: &InspectedDisk) -> Result<(FactSet, Subject, Subject), CliError> {
         let EraseTarget { node, number, .. } = &spare.target;
         let session = host::open_session(
@@ -162,7 +157,6 @@ pub(super) mod disk {
         Ok((facts, target, disk))
     }
 
-    /// Text such as `its serial number S123`.
     fn id_prompt(order: &EraseTarget) -> String {
         format!("its {} {}", order.known_by.label(), order.known_by.as_str())
     }
@@ -179,7 +173,6 @@ pub(super) mod disk {
         }
     }
 
-    /// The refusal if there is no terminal on which to type the id.
     fn refusal_without_terminal(order: &EraseTarget, bytes: u64) -> String {
         let again =
             trial_erase_command(order, "").map_or_else(String::new, |line| format!(": {line}"));
@@ -192,7 +185,6 @@ pub(super) mod disk {
         )
     }
 
-    /// The command `walwise trial /dev/sdb --erase S123`, followed by `more`.
     fn trial_erase_command(order: &EraseTarget, more: &'static str) -> Option<ShellCommand> {
         let line = ShellCommand::new("walwise trial ")
             .append_value(&order.node)?
@@ -207,12 +199,11 @@ pub(super) mod disk {
         ShellCommand::or_placeholder(trial_erase_command(order, " --clear"))
     }
 
-    /// States that an earlier trial left its mark, and the command that clears the disk.
     fn leftover_refusal(spare: &InspectedDisk) -> String {
         let node = &spare.target.node;
         match spare.clear_refusal {
             Some(why) => {
-                format!("{node} has the mark of an earlier trial; {why}; nothing was written")
+                format!("{node} bears the mark of an earlier trial; {why}; nothing was written")
             }
             None => format!(
                 "{node} still holds data of an interrupted trial; nothing was written. To clear the disk: {}",
@@ -221,7 +212,6 @@ pub(super) mod disk {
         }
     }
 
-    /// Asks for the id of the disk; fails if the user does not confirm.
     pub(super) fn confirm_erase(
         order: &EraseTarget,
         erase: Option<&str>,
@@ -265,28 +255,27 @@ use crate::safe_path::random_u64;
 use crate::session::now;
 use crate::text;
 use crate::trial::{
-    Candidate, Ending, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialLoad, TrialRecord,
+    Candidate, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialEnding, TrialLoad, TrialRecord,
 };
 use crate::trial_runner::{self, TrialJob, TrialPlace};
 
 pub(super) struct TrialPlan {
-    /// The job that is sent to the measuring process.
     pub(super) job: TrialJob,
     /// The first candidate is the reference.
     pub(super) candidates: Vec<Candidate>,
-    /// The record before the trial: candidates and blocks are still empty.
+    /// The record of the trial, to which candidates and blocks are added later.
     pub(super) record: TrialRecord,
     /// Capacity of the smallest flash disk below the target, in bytes.
     smallest_disk_bytes: Option<u64>,
 }
 
-/// Plans a trial; the error is the reason for a refusal. Nothing is written.
+/// Checks a trial and plans it, without writing anything.
 pub(super) fn plan_trial(args: &Trial) -> Result<TrialPlan, CliError> {
     let target = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
     if !rustix::process::geteuid().is_root() {
         return refuse("a trial creates and mounts file systems: run it as root".to_owned());
     }
-    // Only below /dev: calling stat on another file system may hang.
+    // `is_dir` is called only below /dev, because stat(2) on another file system can hang.
     if target.starts_with("/dev") && !target.is_dir() {
         disk::plan_on_disk(args, &target)
     } else {
@@ -305,12 +294,13 @@ fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError>
     let facts = &session.facts;
     let Some(target) = facts.subjects_of_scope(Scope::Target).next().cloned() else {
         return refuse(format!(
-            "the file system of {} is unknown",
+            "the file system of {} could not be determined",
             display_path(directory)
         ));
     };
     check_local_disk(facts, &target)?;
-    // The place is opened only after the check, because an unknown file system may hang.
+    // The directory is opened only after `check_local_disk`, because a network or FUSE file system
+    // can hang.
     let place = trial_runner::LoopPlace::open(directory).map_err(CliError::Usage)?;
     if !args.force {
         refuse_server_on_disk(facts, &target)?;
@@ -330,10 +320,10 @@ fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError>
         .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
     let place = TrialPlace::Directory(directory.into());
-    plan_at(args, facts, &target, place, filesystem)
+    plan_trial_at_place(args, facts, &target, place, filesystem)
 }
 
-fn plan_at(
+fn plan_trial_at_place(
     args: &Trial,
     facts: &FactSet,
     target: &Subject,
@@ -356,7 +346,7 @@ fn plan_at(
         trial: FORMAT_VERSION,
         walwise: env!("CARGO_PKG_VERSION").to_owned(),
         started: now(),
-        ending: Ending::Running,
+        ending: TrialEnding::Running,
         seconds: 0.0,
         budget: args.budget,
         seed,
@@ -393,7 +383,6 @@ fn plan_at(
     })
 }
 
-/// Refuses a directory that is not on a local block device.
 fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
     let name = target.name();
     if facts
@@ -418,7 +407,6 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
     refuse(format!("{name} {why}; name a directory on ext4 or XFS"))
 }
 
-/// The requested candidates, or the usual ones whose mkfs is installed.
 fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
     let usual = asked.is_empty();
     let all: Vec<Candidate> = if usual {
@@ -441,7 +429,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
             Ok(_) => found.push(candidate),
             Err(miss) if usual => {
                 out::print_notice(&format!(
-                    "{} is left out: {}: {miss}",
+                    "{} is left out, because it needs {} ({miss})",
                     candidate.name(),
                     maker.name()
                 ));
@@ -449,7 +437,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
             Err(miss) => {
                 let (name, package) = (maker.name(), maker.package());
                 return refuse(format!(
-                    "{}: {name}: {miss}; install {package}",
+                    "{} needs {name} ({miss}); install {package}",
                     candidate.name()
                 ));
             }
@@ -470,7 +458,6 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
     }
 }
 
-/// Refuses a disk on which a running server's directories are or may be.
 fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     let session = host::open_session(&HostArgs::default(), None, RuleSet::default())?;
     let all = &session.facts;
@@ -483,7 +470,7 @@ fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliErro
     };
     for other in all.subjects_of_scope(Scope::Target).filter(runs) {
         let theirs = all.distinct_bottom_disks(other);
-        // A directory on an unknown disk may be on any disk.
+        // If the disk of either directory is unknown, both may be on the same disk.
         let may = if ours.is_empty() || theirs.is_empty() {
             "may be"
         } else {
@@ -500,8 +487,8 @@ fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliErro
     Ok(())
 }
 
-/// Estimated number of blocks within the budget, with 2 s per mkfs. A block measures all candidates
-/// and the reference a second time; other parts of a block are short.
+/// Estimates how many blocks fit into the time budget, with 2 s per mkfs and 20 % overhead per
+/// load. A block measures the first candidate twice, and every other candidate once.
 fn blocks_within_budget(plan: &TrialPlan) -> f64 {
     let record = &plan.record;
     let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
@@ -533,35 +520,37 @@ fn cost_lines(plan: &TrialPlan) -> Vec<String> {
         record.leaves.join(", ")
     };
     let mut lines = vec![format!(
-        "a trial of {}: at most {}, {threads}, about 100 MiB of memory",
+        "the trial of {} takes at most {}, {threads} and about 100 MiB of memory",
         words.join(", "),
         duration_text(record.budget)
     )];
     match &plan.job.place {
         TrialPlace::Directory(_) => lines.push(format!(
-            "it writes a loop file of {} in {}, and at most {all} in total to {disks}",
+            "the trial writes a loop file of {} in {}, and at most {all} in total to {disks}",
             text::format_bytes(record.bytes + trial_runner::TAIL_BYTES),
             record.directory
         )),
         TrialPlace::Disk(disk) => {
             let first = text::format_bytes(record.bytes);
             lines.push(format!(
-                "it reads the first {first} and the last MiB of {}, then erases them",
+                "the trial reads the first {first} and the last MiB of {}, then erases them",
                 disk.node
             ));
             lines.push(format!(
-                "it writes at most {all} in total to {disks}; clearing the disk at the end takes extra time"
+                "the trial writes at most {all} in total to {disks}; clearing the disk at the end \
+                 takes extra time"
             ));
         }
     }
     if let Some(size) = plan.smallest_disk_bytes {
         lines.push(format!(
-            "writing that much {}",
+            "writing this amount {}",
             wear::wear_text(plan.job.writes, size)
         ));
     }
     lines.push(
-        "it slows down other I/O on that disk and removes its own data at the end".to_owned(),
+        "the trial slows down other I/O on this disk and removes its own data at the end"
+            .to_owned(),
     );
     let blocks = blocks_within_budget(plan).floor();
     let least = INTERIM_BLOCKS.first().copied().unwrap_or_default() as f64;
@@ -572,7 +561,7 @@ fn cost_lines(plan: &TrialPlan) -> Vec<String> {
             format!("{blocks:.0} blocks")
         };
         lines.push(format!(
-            "the budget allows about {counted}; an answer needs {least}: use a longer --budget, or fewer --candidates or \
+            "the budget allows about {counted}; a result needs {least}: use a longer --budget, or fewer --candidates or \
              --clients"
         ));
     }
@@ -587,7 +576,6 @@ fn duration_text(seconds: f64) -> String {
     }
 }
 
-/// Prints the costs and asks; fails if the user does not confirm.
 pub(super) fn ask_consent(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
     let record = &plan.record;
     for line in cost_lines(plan) {
@@ -679,7 +667,7 @@ mod tests {
         plan.smallest_disk_bytes = Some(1 << 40);
         assert_eq!(
             said(&plan).unwrap(),
-            "writing that much uses 0.011 % of the endurance of an SSD of 1 TiB"
+            "writing this amount uses 0.011 % of the endurance of an SSD of 1 TiB"
         );
     }
 }

@@ -1,6 +1,3 @@
-//! Runs a trial: creates the loop file or takes the disk, then measures block after block until the
-//! result is settled or the budget is used up.
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,31 +13,28 @@ use crate::facts::Scope;
 use crate::probes::CancelHandle;
 use crate::text;
 use crate::trial::{
-    Candidate, CandidateRecord, Ending, ExtentKind, TrialRecord, trial_mkfs_options,
+    Candidate, CandidateRecord, ExtentKind, TrialEnding, TrialRecord, trial_mkfs_options,
     trial_mount_options,
 };
 use crate::trial_runner::{
     self, AttachedLoop, MeasureRequest, TrialEvent, TrialHandle, TrialPlace,
 };
 
-/// How long to wait for a message between checks for signals.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) enum TrialOutcome {
     Complete,
     Signal(i32),
-    /// The error as a sentence.
     Failed(String),
 }
 
-/// Runs a trial; fails if nothing was measured.
 pub(super) fn run(
     plan: TrialPlan,
     format: TrialFormat,
 ) -> Result<(TrialRecord, TrialOutcome), CliError> {
     let listener = SignalListener::start()?;
-    // The commands for a disk are planned first: once taken, the disk carries the trial's mark and
-    // no longer counts as free.
+    // The mkfs commands for a disk are planned before the trial starts, because the mark that the
+    // trial writes makes the disk count as occupied.
     let disk = match &plan.job.place {
         TrialPlace::Disk(disk) => Some(disk.clone()),
         TrialPlace::Directory(_) => None,
@@ -49,7 +43,8 @@ pub(super) fn run(
         .as_ref()
         .map(|disk| candidate_records(&disk.node, &plan.candidates))
         .transpose();
-    let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
+    let named =
+        named.map_err(|why| anyhow!("the trial did not start: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
         runner: TrialHandle::start_preparation(&plan.job)
             .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
@@ -57,8 +52,8 @@ pub(super) fn run(
         progress: TrialProgress::new(format),
         has_quit: false,
         writes: plan.job.writes,
-        // Bytes are counted in advance: a loop file is written at the start, a disk is cleared at
-        // the end.
+        // Bytes that are written outside blocks are counted in advance. A loop file is filled at
+        // the start; the area on a disk is cleared at the end.
         written: plan.job.bytes
             + if disk.is_some() {
                 0
@@ -80,10 +75,10 @@ pub(super) fn run(
         trial.run_blocks()
     });
     if trial.has_quit {
-        (trial.record.ending, done) = (Ending::Stopped, Ok(()));
+        (trial.record.ending, done) = (TrialEnding::Stopped, Ok(()));
         trial
             .progress
-            .show_status("stopping: removing what the trial created");
+            .show_status("stopping: removing the trial's data");
         trial.progress.poll(trial.seconds_left());
     }
     let RunningTrial {
@@ -111,13 +106,15 @@ pub(super) fn run(
     let ending = if done.is_ok() {
         record.ending
     } else {
-        Ending::Stopped
+        TrialEnding::Stopped
     };
     record.set_ending(ending, begun.elapsed().as_secs_f64());
     match (signal, done) {
         (Some(number), _) => Ok((record, TrialOutcome::Signal(number))),
         (None, Ok(())) => Ok((record, TrialOutcome::Complete)),
-        (None, Err(why)) if record.blocks.is_empty() => Err(anyhow!("no trial: {why}").into()),
+        (None, Err(why)) if record.blocks.is_empty() => {
+            Err(anyhow!("the trial failed: {why}").into())
+        }
         (None, Err(why)) => Ok((record, TrialOutcome::Failed(why))),
     }
 }
@@ -134,8 +131,8 @@ struct RunningTrial {
 }
 
 impl RunningTrial {
-    /// The next message; `None` when the budget is used up. The error states why the trial stopped:
-    /// the user's request or a failure.
+    /// Waits for the next event of the trial; `None` when the time budget is used up. The error
+    /// states why the trial stopped.
     fn recv(&mut self) -> Result<Option<TrialEvent>, String> {
         loop {
             self.has_quit |= self.progress.poll(self.seconds_left());
@@ -157,7 +154,6 @@ impl RunningTrial {
         (self.record.budget - self.begun.elapsed().as_secs_f64()).max(0.0)
     }
 
-    /// Waits for the loop file or the disk; returns its device path.
     fn wait_for_device(&mut self) -> Result<String, String> {
         loop {
             match self.recv()? {
@@ -185,7 +181,10 @@ impl RunningTrial {
                     | TrialEvent::Clearing(_)
                     | TrialEvent::Cleared,
                 ) => {
-                    return Err("the measuring process started too early".to_owned());
+                    return Err(
+                        "the measuring process started too early; this is a bug in walwise"
+                            .to_owned(),
+                    );
                 }
                 None => {
                     let what = match self.record.extent {
@@ -200,7 +199,6 @@ impl RunningTrial {
         }
     }
 
-    /// Runs blocks until the result is settled, the budget is used up, or the user stops.
     fn run_blocks(&mut self) -> Result<(), String> {
         let TrialRecord {
             candidates,
@@ -233,7 +231,7 @@ impl RunningTrial {
                     self.progress.show_status(&says);
                     continue;
                 }
-                // The incomplete block is discarded.
+                // The block is incomplete and is discarded.
                 Some(TrialEvent::Cell { .. }) => {
                     return self.end_by_budget("bytes: raise --writes");
                 }
@@ -260,11 +258,11 @@ impl RunningTrial {
                 ),
                 Ok(_) | Err(_) => (Duration::ZERO, 0),
             };
-            // A block that cannot be finished is not started.
+            // A block that would exceed the time budget or the write limit is not started.
             let over = self.record.seconds + each.as_secs_f64() > self.record.budget
                 || self.written + bytes > self.writes;
             if self.record.is_settled() {
-                self.record.ending = Ending::Settled;
+                self.record.ending = TrialEnding::Settled;
                 return Ok(());
             }
             if over {
@@ -273,18 +271,18 @@ impl RunningTrial {
         }
     }
 
-    /// Ends the trial because the budget is used up; fails before the first block.
     fn end_by_budget(&mut self, what: &str) -> Result<(), String> {
         if self.record.blocks.is_empty() {
             return Err(format!("a single block needs more {what}"));
         }
-        self.record.ending = Ending::Budget;
+        self.record.ending = TrialEnding::Budget;
         Ok(())
     }
 }
 
-/// The candidates, each with the mkfs and mount options that walwise would advise on this device,
-/// plus those that the measurement needs. The error is a sentence.
+/// Lists the candidates with their mkfs and mount options: first the options that walwise would
+/// advise for this device, then those of the trial itself. A candidate without advice is left out,
+/// unless it is the first.
 fn candidate_records(
     device: &str,
     candidates: &[Candidate],

@@ -23,7 +23,8 @@ struct ControllerState {
     disk_cache: Option<MemberDiskCache>,
 }
 
-/// Edits every recorded output of the tool that reported this disk's controller.
+/// Edits every recorded output of the tool that reported this disk's controller; `None` if the tool
+/// is unknown.
 pub fn controller_edits(
     one: &Assumption,
     all: &[Assumption],
@@ -80,8 +81,8 @@ impl ControllerState {
         new
     }
 
-    /// The write mode that policy and battery imply; `None` if battery or failure setting leave the
-    /// mode open.
+    /// Derives the write mode from the policy, the battery and the setting for a failed battery;
+    /// `None` if they do not determine it.
     fn effective_mode(self) -> Option<CachePolicyInForce> {
         Some(match (self.policy?, self.battery) {
             (CachePolicy::WriteThrough, _) => CachePolicyInForce::WriteThrough,
@@ -108,7 +109,6 @@ impl ControllerState {
         })
     }
 
-    /// The new value of a field in the JSON output of storcli, perccli and their successors.
     fn json_value(self, path: &str, now: &Json) -> Option<Json> {
         let (_, key) = path.rsplit_once('/')?;
         let is_module = path.contains("Info/");
@@ -183,7 +183,6 @@ impl ControllerState {
         old.map_or_else(|| now.to_owned(), |old| now.replace(old, mode))
     }
 
-    /// The new value of a field in the text output of ssacli and arcconf.
     fn text_value(self, key: &str, now: &str) -> Option<&'static str> {
         let is_back = self.in_force == Some(CachePolicyInForce::WriteBack);
         Some(match key {

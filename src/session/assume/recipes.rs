@@ -1,8 +1,8 @@
 //! Edits of recorded answers that make the collectors read an assumed value.
 //!
-//! A recipe edits several facts only if the kernel, a controller or a server couples them. All
-//! other consequences follow, because the collectors read the edited answers. The caller checks
-//! that the assumed value was read.
+//! A recipe is the list of edits for one assumed fact. It changes further facts only if the kernel,
+//! a controller or a server couples them to that fact. The collectors derive all other consequences
+//! from the edited answers. The caller checks that the collectors read the assumed value.
 
 use super::answer_edits::{answer_edit, answer_removal, edit_json, replace_lines};
 use super::assumption::Assumption;
@@ -13,9 +13,9 @@ use crate::facts::{FactSet, FactValue, Source, Value, ValueKind, catalog};
 use crate::host::AnswerEdit;
 use crate::text::display_safe;
 
-const NOT_RUNNING: &str = "unknown for an assumed kernel";
+const NOT_RUNNING_REASON: &str = "unknown for an assumed kernel";
 
-/// `None` if walwise has no recipe for the answer behind the fact.
+/// Edits for an assumed fact; `None` if walwise has no recipe for the answer behind the fact.
 pub fn edits_for_assumption(
     one: &Assumption,
     all: &[Assumption],
@@ -45,7 +45,7 @@ pub fn edits_for_assumption(
         ("os.version", _) => vec![lines("VERSION_ID=")],
         ("os.name", _) => vec![lines("PRETTY_NAME=")],
         ("host.cpus", _) => vec![lines("cpus=")],
-        ("host.memory", _) => vec![lines("memory_bytes="), memory_edit(&one.value)],
+        ("host.memory", _) => vec![lines("memory_bytes=")],
         (
             "mount.fstype" | "mount.options" | "mount.super_options",
             Source::File {
@@ -110,7 +110,7 @@ fn uname_edit(line: usize, word: String) -> AnswerEdit {
     })
 }
 
-/// Sets the kernel's release and removes files that describe only the running kernel.
+/// Sets the kernel's release, if given, and removes answers that describe only the running kernel.
 fn kernel_edits(release: Option<String>) -> Vec<AnswerEdit> {
     const KERNEL_FILES: [&str; 4] = [
         "/proc/version",
@@ -120,7 +120,7 @@ fn kernel_edits(release: Option<String>) -> Vec<AnswerEdit> {
     ];
     let gone = KERNEL_FILES
         .into_iter()
-        .map(|path| answer_removal(path, NOT_RUNNING));
+        .map(|path| answer_removal(path, NOT_RUNNING_REASON));
     let names = release
         .into_iter()
         .map(|release| uname_edit(2, release))
@@ -128,20 +128,8 @@ fn kernel_edits(release: Option<String>) -> Vec<AnswerEdit> {
     names.chain(gone).collect()
 }
 
-fn memory_edit(bytes: &Value) -> AnswerEdit {
-    let line = format!(
-        "MemTotal: {} kB\n",
-        if let Value::Whole(bytes) = bytes {
-            bytes / 1024
-        } else {
-            0
-        }
-    );
-    answer_edit(&Source::file("/proc/meminfo"), move |_| line.clone())
-}
-
-/// Replaces the options of an fstab entry. In the recorded line a tab is escaped as `\x09`, and the
-/// options are the third field.
+/// Replaces the options of an fstab entry. In the recorded line, fields are separated by an escaped
+/// tab, `\x09`; the options are the third field.
 fn fstab_options_edit(source: &Source, number: u32, options: String) -> AnswerEdit {
     let number = format!("{number}\t");
     answer_edit(source, move |text| {
@@ -182,7 +170,7 @@ impl EditContext<'_> {
                         Some((front, rest)) if is_type => {
                             format!("{front} - {}", replace_word(rest, " ", 0, &word))
                         }
-                        _ => replace_word(own, " ", OPTIONS_AT, &word),
+                        _ => replace_word(own, " ", MOUNT_OPTIONS_FIELD, &word),
                     };
                     (number == line).then_some(new)
                 })
@@ -200,7 +188,7 @@ impl EditContext<'_> {
                 let (front, last) = own
                     .rsplit_once(' ')
                     .filter(|_| own.split(' ').nth(2) == Some(&number))?;
-                // Each btrfs mount prints its own subvolume, so options that start with `subvol`
+                // The options `subvol` and `subvolid` differ between mounts of a btrfs, so they
                 // stay.
                 let own = last
                     .split(',')
@@ -214,7 +202,7 @@ impl EditContext<'_> {
                 );
                 let Some((access, options)) = access
                     .filter(|_| at == line)
-                    .zip(line_now.split(' ').nth(OPTIONS_AT))
+                    .zip(line_now.split(' ').nth(MOUNT_OPTIONS_FIELD))
                 else {
                     return Some(line_now);
                 };
@@ -225,7 +213,7 @@ impl EditContext<'_> {
                 Some(replace_word(
                     &line_now,
                     " ",
-                    OPTIONS_AT,
+                    MOUNT_OPTIONS_FIELD,
                     &format!("{access}{rest}"),
                 ))
             })
@@ -238,8 +226,10 @@ impl EditContext<'_> {
         edits
     }
 
-    /// Edits for a disk cache that is switched on or off. The driver then queries the disk again
-    /// and updates the queue (sd_revalidate_disk). NVMe disks have no `cache_type` in sysfs.
+    /// Edits the answers about a disk's cache. On a disk with `cache_type`, all facts about the
+    /// cache change together. After a write to `cache_type`, the driver queries the disk and
+    /// updates the queue (sd_revalidate_disk). On other disks, such as NVMe, only the assumed fact
+    /// changes.
     fn disk_cache_edits(&self) -> Vec<AnswerEdit> {
         let drive = DriveCache::from_value(&self.one.value)
             .filter(|_| self.one.key.name == device::DRIVE_CACHE.name());
@@ -263,7 +253,8 @@ impl EditContext<'_> {
             .collect()
     }
 
-    /// The queue of an NVMe disk follows the controller's VWC field (nvme_update_disk_info).
+    /// Edits the controller's VWC field, and the queue's cache, which follows VWC on an NVMe disk
+    /// (nvme_update_disk_info).
     fn volatile_cache_edits(&self) -> Vec<AnswerEdit> {
         let is_on = self.one.value == Value::Bool(true);
         let vwc = answer_edit(self.source, move |text| {
@@ -280,7 +271,6 @@ impl EditContext<'_> {
         follows.into_iter().chain([vwc]).collect()
     }
 
-    /// Edits the answer behind one of the facts that describe a disk's cache.
     fn cache_edit(&self, key: &str, is_on: bool) -> Option<AnswerEdit> {
         let source = self
             .read
@@ -377,8 +367,8 @@ impl EditContext<'_> {
     }
 }
 
-/// Position of the mount options among the space-separated fields of a mountinfo line.
-const OPTIONS_AT: usize = 5;
+/// Position, from 0, among the space-separated fields of a mountinfo line.
+const MOUNT_OPTIONS_FIELD: usize = 5;
 
 fn access_option(options: &[String]) -> Option<&'static str> {
     ["rw", "ro"]
@@ -419,7 +409,6 @@ fn directive_edit(
     })
 }
 
-/// Switches the write cache in the output of hdparm, sdparm, sg_raw or smartctl.
 fn switch_cache_text(text: &str, is_on: bool) -> String {
     const WORDS: [(&str, &str); 4] = [
         ("Enabled", "Disabled"),
@@ -485,7 +474,8 @@ fn update_ext4_options(text: &str, now: &[String], then: &[String]) -> String {
 mod tests {
     use super::*;
 
-    /// Linux 6.18 printed each pair; unrelated options are left out.
+    /// Each pair of mount options and changed entries of ext4's list was observed on Linux 6.18;
+    /// unrelated options are left out.
     #[test]
     fn an_ext4_lists_what_its_mount_prints() {
         let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();

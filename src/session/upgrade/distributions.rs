@@ -1,12 +1,14 @@
 //! Kernels and tools of each distribution release, from `rules/tables/distributions.toml`.
 //!
-//! The table holds only names and version numbers; `validity` decides which features a kernel
-//! version has. If a release has several kernels, the user must name one.
+//! The table holds only names and version numbers; the compatibility tables decide which features a
+//! kernel version has.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::facts::ServerKind;
 use crate::text;
 use crate::text::suggest::did_you_mean;
 use crate::toml_table::parse_without_verification_stamps;
@@ -31,6 +33,9 @@ pub(super) struct DistributionRelease {
     pub(super) e2fsprogs: Option<String>,
     pub(super) xfsprogs: Option<String>,
     pub(super) btrfs_progs: Option<String>,
+    /// Series of the database packages.
+    #[serde(default)]
+    pub(super) servers: BTreeMap<ServerKind, String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
     source: String,
 }
@@ -50,7 +55,8 @@ struct DistributionTable {
     release: Vec<DistributionRelease>,
 }
 
-/// A table that fails to parse counts as empty; the test `the_table_is_sound` prevents that.
+/// Returns the parsed table. A table that fails to parse counts as empty; the test
+/// `the_table_is_sound` prevents that.
 fn distribution_table() -> &'static DistributionTable {
     static TABLE: LazyLock<DistributionTable> =
         LazyLock::new(|| parse_without_verification_stamps(TABLE_TEXT).unwrap_or_default());
@@ -62,7 +68,7 @@ pub(super) struct DistributionChoice {
     distribution: &'static Distribution,
     /// VERSION_ID of os-release(5) after the upgrade; empty if the user gave no version.
     pub(super) version: String,
-    /// `None` if the table lacks the release.
+    /// The release's row of the table; `None` if the table lacks the release.
     pub(super) release: Option<&'static DistributionRelease>,
     kernel: String,
     given: String,
@@ -130,18 +136,22 @@ pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static s
         .and_then(|kernel| kernel.vendor.as_deref())
 }
 
-/// The row of a release. A minor release without a row, such as `9.4`, gets the row of its major
-/// release, `9`.
+/// Finds the row of a release. A minor release without a row, such as `9.4`, gets the row of its
+/// major release, `9`; a major release gets the row of its only minor release.
 fn release_row(of: &Distribution, version: &str) -> Option<&'static DistributionRelease> {
-    let covers = |row: &&DistributionRelease| {
-        let rest = version.strip_prefix(row.version.as_str());
-        row.is_release_of(of) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    let is_of = |version: &str, release: &str| {
+        let rest = version.strip_prefix(release);
+        !release.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    distribution_table()
-        .release
-        .iter()
-        .filter(covers)
-        .max_by_key(|row| row.version.len())
+    let rows = || {
+        let rows = distribution_table().release.iter();
+        rows.filter(|row| row.is_release_of(of))
+    };
+    let covering = rows().filter(|row| is_of(version, &row.version));
+    covering.max_by_key(|row| row.version.len()).or_else(|| {
+        let mut minor = rows().filter(|row| is_of(&row.version, version));
+        minor.next().filter(|_| minor.next().is_none())
+    })
 }
 
 impl DistributionRelease {
@@ -157,8 +167,8 @@ impl DistributionChoice {
         &self.distribution.id
     }
 
-    /// Returns version and vendor of the release's only kernel; the error lists the kernels to
-    /// choose from.
+    /// Returns version and vendor of the only kernel that fits the user's choice. If several fit,
+    /// the error lists them.
     pub(super) fn sole_kernel_and_vendor(
         &self,
     ) -> Result<(&'static str, Option<&'static str>), String> {
@@ -171,8 +181,9 @@ impl DistributionChoice {
         }
     }
 
-    /// The vendor of a kernel version or full release; `None` if only the full release string
-    /// identifies the vendor.
+    /// Returns the vendor of a kernel version or full release. `None` if the table has no vendor
+    /// for the kernel. Also `None` if it has several and `kernel` is a full release string, which
+    /// may itself identify the vendor.
     pub(super) fn kernel_vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
@@ -201,8 +212,8 @@ impl DistributionChoice {
         }
     }
 
-    /// The kernel whose name is exactly what the user gave, else all kernels whose names start with
-    /// that text.
+    /// Returns the kernel whose name equals the user's input, else all kernels whose names start
+    /// with it. Empty input selects all kernels.
     fn matching_kernels(
         &self,
         release: &'static DistributionRelease,
@@ -296,7 +307,7 @@ impl DistributionChoice {
         let vendor = self.distribution.vendor.is_some();
         let more = if vendor { ", or use --kernel" } else { "" };
         format!(
-            "unknown release `{}`; known: {}{more}",
+            "unknown release `{}`; known releases: {}{more}",
             self.given,
             all.join(", ")
         )
@@ -359,7 +370,6 @@ mod tests {
         }
     }
 
-    /// Tries each name of a distribution, with and without the name of a kernel.
     #[test]
     fn every_release_can_be_named() {
         for distribution in &distribution_table().distribution {

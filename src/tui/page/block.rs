@@ -13,7 +13,6 @@ pub enum EnterEffect {
     Open(ScreenId, String),
 }
 
-/// Lines that belong together.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Name for the selection; `None` if the block cannot be selected.
@@ -30,7 +29,6 @@ pub struct Block {
 }
 
 impl Block {
-    /// Builds a block that cannot be selected.
     pub fn new_text(lines: Vec<Line<'static>>) -> Self {
         Self {
             key: None,
@@ -43,7 +41,8 @@ impl Block {
         }
     }
 
-    /// Builds a block that cannot be selected; a click opens another screen at the block `key`.
+    /// Creates a block that cannot be selected; a click on it opens another screen at the block
+    /// `key`.
     pub fn new_link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
         Self {
             enter: EnterEffect::Open(screen, key),

@@ -1,6 +1,3 @@
-//! Commit latency of each sync method, as a table with intervals on a common logarithmic axis. The
-//! overview and the probe screen share the table.
-
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -19,17 +16,16 @@ use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::{axis, interval, text};
 
-/// Minimum columns for the intervals; with fewer, the table leaves the intervals out.
-const MIN_FIELD: usize = 12;
-/// Widths in columns.
-const NAME: usize = 13;
-const MEDIAN: usize = 8;
-const TAIL: usize = 8;
-const BACK_TO_BACK: usize = 12;
-const GAP: usize = 2;
+/// With fewer columns for the intervals, the table leaves the intervals out.
+const MIN_INTERVAL_WIDTH: usize = 12;
+const NAME_WIDTH: usize = 13;
+const MEDIAN_WIDTH: usize = 8;
+const TAIL_WIDTH: usize = 8;
+const BACK_TO_BACK_WIDTH: usize = 12;
+const GAP_WIDTH: usize = 2;
 
-/// Results so far of a running probe, or else the last measurement. The text states the time of the
-/// measurement.
+/// Returns the results so far of a running probe, or else the last measurement. The text states the
+/// time of the measurement.
 pub fn live_or_last_measurement(data: &Data) -> Option<(&Measurement, String)> {
     let live = data
         .running_measurement()
@@ -40,7 +36,6 @@ pub fn live_or_last_measurement(data: &Data) -> Option<(&Measurement, String)> {
     })
 }
 
-/// Returns the key to press, or the reason why the target cannot be measured.
 pub fn how_to_measure(data: &Data) -> (String, TextRole) {
     match data.check_measurable() {
         Ok(()) => (
@@ -51,7 +46,6 @@ pub fn how_to_measure(data: &Data) -> (String, TextRole) {
     }
 }
 
-/// Returns one sentence, with the number of caveats.
 pub fn latency_summary(data: &Data, report: &Report, measurement: &Measurement) -> String {
     let target = report.targets.get(data.focus.position);
     let Some(says) = target.and_then(|target| latency_view::latency_text(report, target)) else {
@@ -66,7 +60,7 @@ pub fn latency_summary(data: &Data, report: &Report, measurement: &Measurement) 
     }
 }
 
-/// Leaves out p99, the back-to-back figures and the remarks.
+/// Returns the chart for a narrow column: without heading, p99, back-to-back figures and remarks.
 pub fn narrow_latency_rows(
     data: &Data,
     report: &Report,
@@ -88,7 +82,6 @@ pub fn narrow_latency_rows(
         .collect()
 }
 
-/// One row per sync method, below a warning if flushes never reach the disk.
 pub struct MethodTable<'a> {
     pub data: &'a Data,
     pub report: &'a Report,
@@ -97,7 +90,8 @@ pub struct MethodTable<'a> {
 }
 
 impl MethodTable<'_> {
-    /// Adds the table; `enter` maps a row's key to the effect of Enter.
+    /// Adds the chart to the page, one row per method; `enter` maps a row's key to the effect of
+    /// Enter.
     pub fn push_table(
         &self,
         page: &mut Page,
@@ -125,13 +119,12 @@ impl MethodTable<'_> {
         page.push_text(axis);
     }
 
-    /// Empty unless flushes never reach the disk.
     fn suppressed_flush_warning_lines(&self) -> Vec<Line<'static>> {
         if !flushes_are_suppressed(self.data, self.report) {
             return Vec::new();
         }
         let doubt = self.data.theme.role_style(TextRole::Doubt);
-        text::wrap(latency_view::WITHOUT_FLUSHES, self.room)
+        text::wrap(latency_view::WITHOUT_FLUSHES_WARNING, self.room)
             .into_iter()
             .map(|row| Line::styled(row, doubt))
             .collect()
@@ -202,7 +195,7 @@ pub fn push_caveats(details: &mut DetailLines, measurement: &Measurement) {
     }
 }
 
-/// True if flushes never reach the disk, so that the figures are not those of durable commits.
+/// Whether flushes of the target do not reach the disk. The measured commits are then not durable.
 fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
     data.focus
         .target
@@ -228,24 +221,28 @@ impl ChartColumns {
         let figures = if is_brief {
             0
         } else {
-            GAP + TAIL + GAP + BACK_TO_BACK
+            GAP_WIDTH + TAIL_WIDTH + GAP_WIDTH + BACK_TO_BACK_WIDTH
         };
-        let rest = room.saturating_sub(NAME + GAP + MEDIAN + GAP + figures);
+        let rest = room.saturating_sub(NAME_WIDTH + GAP_WIDTH + MEDIAN_WIDTH + GAP_WIDTH + figures);
         // One column always remains for the mark of the method in force.
-        let said = if is_brief || rest.saturating_sub(said + GAP) < MIN_FIELD * 2 {
+        let said = if is_brief || rest.saturating_sub(said + GAP_WIDTH) < MIN_INTERVAL_WIDTH * 2 {
             1
         } else {
             said
         };
-        let field = rest.saturating_sub(said + GAP);
+        let field = rest.saturating_sub(said + GAP_WIDTH);
         Self {
-            field: if field < MIN_FIELD { 0 } else { field.min(60) },
+            field: if field < MIN_INTERVAL_WIDTH {
+                0
+            } else {
+                field.min(60)
+            },
             remark: said,
             is_brief,
         }
     }
 
-    const FIELD_START: usize = NAME + GAP + MEDIAN + GAP;
+    const FIELD_START: usize = NAME_WIDTH + GAP_WIDTH + MEDIAN_WIDTH + GAP_WIDTH;
 }
 
 fn build_chart(
@@ -291,7 +288,7 @@ fn build_chart(
         .map(|row| Line::styled(format!("{left}{}", row.trim_end()), dim))
         .collect();
     let field = if widths.field > 0 {
-        text::pad_or_truncate("  95 % interval", widths.field + GAP)
+        text::pad_or_truncate("  95 % interval", widths.field + GAP_WIDTH)
     } else {
         String::new()
     };
@@ -299,17 +296,17 @@ fn build_chart(
         String::new()
     } else {
         format!(
-            "{:>TAIL$}{:>width$}",
+            "{:>TAIL_WIDTH$}{:>width$}",
             "p99",
             "back to back",
-            width = GAP + BACK_TO_BACK
+            width = GAP_WIDTH + BACK_TO_BACK_WIDTH
         )
     };
     let head = format!(
-        "{}{:>MEDIAN$}{}{field}{figures}",
-        text::spaces(NAME + GAP),
+        "{}{:>MEDIAN_WIDTH$}{}{field}{figures}",
+        text::spaces(NAME_WIDTH + GAP_WIDTH),
         "median",
-        text::spaces(GAP)
+        text::spaces(GAP_WIDTH)
     );
     Chart {
         head: Line::styled(head, dim),
@@ -329,7 +326,7 @@ fn method_line(
         theme.role_style(TextRole::Plain),
         theme.role_style(TextRole::Dim),
     );
-    let name = text::pad_or_truncate(row.method.name(), NAME + GAP);
+    let name = text::pad_or_truncate(row.method.name(), NAME_WIDTH + GAP_WIDTH);
     let mut spans = vec![Span::styled(
         name,
         if is_in_force {
@@ -346,9 +343,9 @@ fn method_line(
         return Line::from(spans);
     }
     spans.push(Span::raw(format!(
-        "{:>MEDIAN$}{}",
+        "{:>MEDIAN_WIDTH$}{}",
         format_micros_or_dash(row.paced_median_us()),
-        text::spaces(GAP)
+        text::spaces(GAP_WIDTH)
     )));
     if widths.field > 0 {
         let paced = axis.zip(row.paced.as_ref());
@@ -356,7 +353,7 @@ fn method_line(
             paced.map(|(axis, paced)| interval::interval_bar(paced.median_us, axis, widths.field));
         let bar = bar.unwrap_or_else(|| text::spaces(widths.field));
         spans.push(Span::styled(
-            format!("{bar}{}", text::spaces(GAP)),
+            format!("{bar}{}", text::spaces(GAP_WIDTH)),
             theme.role_style(TextRole::Accent),
         ));
     }
@@ -364,16 +361,18 @@ fn method_line(
         let p99 = format_micros_or_dash(row.paced_p99_us());
         let loops = format_micros_or_dash(row.back_to_back_us());
         spans.push(Span::styled(
-            format!("{p99:>TAIL$}{loops:>width$}", width = GAP + BACK_TO_BACK),
+            format!(
+                "{p99:>TAIL_WIDTH$}{loops:>width$}",
+                width = GAP_WIDTH + BACK_TO_BACK_WIDTH
+            ),
             dim,
         ));
-        spans.push(Span::raw(text::spaces(GAP)));
+        spans.push(Span::raw(text::spaces(GAP_WIDTH)));
     }
     spans.push(Span::styled(said.to_owned(), plain));
     Line::from(spans)
 }
 
-/// Joins the comparison, the server's setting and the mark of the method in force.
 fn row_remark(
     measurement: &Measurement,
     row: &MethodResult,

@@ -1,5 +1,3 @@
-//! Builds the lines below an unfolded row: paragraphs, named fields and commands.
-
 use ratatui::text::{Line, Span};
 
 use crate::facts::MissingFact;
@@ -11,10 +9,10 @@ use crate::tui::widgets::columns::labelled_rows;
 use crate::tui::widgets::{diff, text, trace};
 
 /// Columns for a field's name, including the gap. A longer name widens the column.
-const NAME: usize = 10;
+const NAME_WIDTH: usize = 10;
 
 fn label_width(name: &str) -> usize {
-    NAME.max(text::width(name) + 1)
+    NAME_WIDTH.max(text::width(name) + 1)
 }
 
 pub struct DetailLines {
@@ -43,25 +41,23 @@ impl DetailLines {
         }
     }
 
-    /// Wraps the text beside the name.
     pub fn push_field(&mut self, name: &str, says: &str) {
         self.push_fields(&[(name, says)]);
     }
 
-    /// Aligns the texts of several fields.
     pub fn push_fields<N: AsRef<str>>(&mut self, fields: &[(N, &str)]) {
         let columns = fields
             .iter()
             .map(|(name, _)| label_width(name.as_ref()))
             .max()
-            .unwrap_or(NAME);
+            .unwrap_or(NAME_WIDTH);
         for (name, says) in fields {
             let rows = text::wrap(says, self.room.saturating_sub(columns));
             self.push_rows(name.as_ref(), columns, rows, TextRole::Plain);
         }
     }
 
-    /// One command per line; a long command wraps and is never cut.
+    /// Adds commands, one per line; a long command wraps and is never cut.
     pub fn push_commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
         let columns = label_width(name);
         let room = self.room.saturating_sub(columns);
@@ -86,8 +82,8 @@ impl DetailLines {
         self.lines.push(Line::default());
     }
 
-    /// Adds evidence and sources, and before them the rule's reason unless `told` already contains
-    /// that reason.
+    /// Adds the reasons of a finding. `told` holds details that are already shown. The rule's
+    /// reason is left out if it is one of them, and the fix if there are any.
     pub fn push_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
         let is_it = |detail: &Detail| match detail {
             Detail::Sentence(says) | Detail::Continuation(says) => {
@@ -98,7 +94,7 @@ impl DetailLines {
         if !told.iter().any(is_it) {
             self.push_paragraph(&finding.because);
         }
-        // If a finding has advice, the advice is its fix.
+        // A finding with advice needs no remedy, because the advice is the fix.
         if let Some(remedy) = finding
             .remedy
             .as_ref()
@@ -141,13 +137,18 @@ impl DetailLines {
     }
 
     fn push_diff(&mut self, before: &[String], after: &[String]) {
-        let rows = diff::diff_lines(before, after, self.theme, self.room.saturating_sub(NAME));
+        let rows = diff::diff_lines(
+            before,
+            after,
+            self.theme,
+            self.room.saturating_sub(NAME_WIDTH),
+        );
         for (i, mut line) in rows.into_iter().enumerate() {
             let name = if i == 0 { "result" } else { "" };
             line.spans.insert(
                 0,
                 Span::styled(
-                    text::pad_or_truncate(name, NAME),
+                    text::pad_or_truncate(name, NAME_WIDTH),
                     self.theme.role_style(TextRole::Dim),
                 ),
             );
@@ -166,7 +167,7 @@ impl DetailLines {
         }
     }
 
-    /// Lists the alternative sets of missing facts; any set would decide the rule.
+    /// Lists the sets of missing facts. Each set alone would decide the rule.
     pub fn push_missing_fact_sets(&mut self, finding: &Finding) {
         let Outcome::Undecided { needs } = &finding.outcome else {
             return;

@@ -1,13 +1,5 @@
-//! The overview: a dashboard of verdict, flush path, fixes, latency, answers and unknown facts.
-//!
-//! Parts take longer forms where rows are left, and link to the screens with details. Wide
-//! terminals also show other targets and the host.
-
 mod facts;
 mod sidebar {
-    //! Left column of a wide dashboard: all targets, then facts of the host and of the chosen
-    //! target's stack.
-
     use ratatui::text::{Line, Span};
 
     use super::facts;
@@ -19,15 +11,13 @@ mod sidebar {
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns::{self, StyledText};
 
-    /// In columns, including margins and the vertical line at the right.
-    const WIDTH: u16 = 50;
+    /// Width in columns, including margins and the vertical line at the right.
+    const SIDEBAR_WIDTH: u16 = 50;
     const CONTENT_WIDTH: usize = 47;
-    /// In columns.
-    const NAME: usize = 16;
-    /// Per subject.
+    const NAME_WIDTH: usize = 16;
     const MAX_FACTS: usize = 7;
 
-    /// `rows` is the height of the page; half of the rows, at most, list targets.
+    /// Builds the sidebar for a page of `rows` rows; at most half of them list targets.
     pub fn build_sidebar(data: &Data, report: &Report, rows: usize) -> Sidebar {
         let mut all = target_rows(data, report, rows / 2);
         for subject in related_subjects(data, report) {
@@ -55,7 +45,7 @@ mod sidebar {
         all.truncate(rows);
         Sidebar {
             rows: all,
-            width: WIDTH,
+            width: SIDEBAR_WIDTH,
         }
     }
 
@@ -89,7 +79,6 @@ mod sidebar {
         )
     }
 
-    /// Scrolls the list, worst target first, until the chosen target is visible.
     fn target_rows(data: &Data, report: &Report, most: usize) -> Vec<SidebarRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
@@ -113,7 +102,7 @@ mod sidebar {
             .map(|(at, target)| {
                 (
                     at,
-                    target_row::target_cells(report, target, at == place, NAME, theme),
+                    target_row::target_cells(report, target, at == place, NAME_WIDTH, theme),
                 )
             })
             .unzip();
@@ -150,7 +139,7 @@ use crate::report::view::host;
 use crate::report::view::target::{
     self, device_content_sentences, heading_with_reservations, verdict_heading,
 };
-use crate::report::view::unknown_facts::NONE_MISSING;
+use crate::report::view::unknown_facts::NONE_MISSING_TEXT;
 use crate::report::{Plan, Report};
 use crate::tui::dashboard_layout::{DashboardPart, choose_fitting_forms};
 use crate::tui::data::{Activity, Data};
@@ -160,25 +149,21 @@ use crate::tui::viewport::{PageLayout, Viewport};
 use crate::tui::widgets::columns;
 use crate::tui::widgets::text;
 
-/// Order in which parts of the page get spare rows; the lowest number is first.
+/// Priorities by which parts of the page get spare rows; the lowest number is served first.
 mod form_priority {
-    /// The command of the first fix, then the commands of all fixes.
+    /// Adds the command of the first fix; `COMMANDS` adds those of all fixes.
     pub const COMMAND: u8 = 1;
     pub const COMMANDS: u8 = 2;
-    /// Commit latency as a chart, then with curves.
+    /// Shows commit latency as a chart; `CURVES` adds the curves.
     pub const CHART: u8 = 3;
     pub const CURVES: u8 = 4;
     pub const NAMES: u8 = 5;
-    /// Optional and undecided advice as lists.
     pub const LISTS: u8 = 6;
-    /// Facts of the disks.
     pub const FACTS: u8 = 7;
-    /// An empty line above a labelled line.
     pub const SPACING: u8 = 8;
 }
 
-/// In columns.
-const LABEL: usize = 10;
+const LABEL_WIDTH: usize = 10;
 
 pub fn overview_page(data: &Data, state: &PageState, room: Viewport) -> Page {
     let mut page = Page::default();
@@ -261,18 +246,17 @@ impl Dashboard<'_> {
 
     fn new_section_page(&self, title: &str, aside: &str) -> Page {
         let mut page = Page::default();
-        // A heading inserts an empty line only if a block precedes.
+        // Adds an empty block, because a heading inserts an empty line only below a block.
         page.push_text(Vec::new());
         page.push_heading(self.theme, title, aside);
         page
     }
 
-    /// Wraps the text beside the label.
     fn labelled_lines(&self, label: &str, says: &str) -> Vec<Line<'static>> {
-        let rows = text::wrap(says, self.room.saturating_sub(LABEL));
+        let rows = text::wrap(says, self.room.saturating_sub(LABEL_WIDTH));
         columns::labelled_rows(
             (label, self.theme.role_style(TextRole::Heading)),
-            LABEL,
+            LABEL_WIDTH,
             rows,
             Style::default(),
         )
@@ -285,12 +269,11 @@ impl Dashboard<'_> {
         DashboardPart::new(page.blocks)
     }
 
-    /// A line with the number of unknown facts and the best remedy, or a list of the facts.
     fn unknown_facts_part(&self) -> DashboardPart {
         const KEY: &str = "unknown";
         if self.data.focus.needs.is_empty() {
             return part_with_spacing(Block::new_text(
-                self.labelled_lines("Unknown", NONE_MISSING),
+                self.labelled_lines("Unknown", NONE_MISSING_TEXT),
             ));
         }
         let named = |most: usize| {
@@ -328,7 +311,7 @@ impl Dashboard<'_> {
 
     fn notes_part(&self) -> DashboardPart {
         let mut page = Page::default();
-        // A heading inserts an empty line only if a block precedes.
+        // Adds an empty block, because a heading inserts an empty line only below a block.
         page.push_text(Vec::new());
         if let Some(section) = host::notes_section(self.report) {
             self.section_view().push_section(&mut page, &section);
@@ -400,7 +383,6 @@ impl Dashboard<'_> {
     }
 }
 
-/// Adds an empty line above if rows are left.
 fn part_with_spacing(line: Block) -> DashboardPart {
     let air = vec![Block::new_text(vec![Line::default()]), line.clone()];
     DashboardPart::new(vec![line]).with_longer_form(form_priority::SPACING, air)
@@ -417,7 +399,7 @@ fn loading_lines(data: &Data) -> Vec<Line<'static>> {
     ]
 }
 
-/// Lists the targets found so far, without verdicts, which could still change.
+/// Lists the targets found so far. Verdicts are left out, because they could still change.
 fn targets_so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
     let mut lines = loading_lines(data);
     lines.push(Line::default());

@@ -1,7 +1,5 @@
-//! The probe screen: live results during a measurement, and the final result.
-//!
-//! Figures appear as they come, but only a planned interim analysis may call a comparison settled.
-//! An overlay asks before a probe starts.
+//! The probe screen. It shows figures during a measurement, but only a planned interim analysis may
+//! call a comparison settled.
 
 use ratatui::text::{Line, Span};
 
@@ -22,13 +20,12 @@ use crate::tui::viewport::Viewport;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
 
-/// Rows of the curves and of the histogram, with axes.
 const CHART_ROWS: usize = 8;
 /// Columns needed to show curves and histogram side by side.
 const TWO_COLUMN_WIDTH: usize = 120;
 const GAP: usize = 3;
-/// Columns of the tail table besides the rounds, including gaps.
-const BESIDE_ROUNDS: usize = 55;
+/// Columns of the tail latency table, including gaps, without the bars of the rounds.
+const WIDTH_BESIDE_ROUNDS: usize = 55;
 
 pub fn probe_page(data: &Data, state: &PageState, room: Viewport) -> Page {
     let Some((report, _)) = data.chosen_target() else {
@@ -68,7 +65,7 @@ struct ProbePage<'a> {
 
 impl ProbePage<'_> {
     fn push_heading(&self, page: &mut Page, aside: &str) {
-        const BEFORE: &str = "Probe of ";
+        const TITLE_PREFIX: &str = "Probe of ";
         let name = self
             .data
             .focus
@@ -76,11 +73,11 @@ impl ProbePage<'_> {
             .as_ref()
             .map(crate::facts::Subject::name)
             .unwrap_or_default();
-        let taken = text::width(BEFORE)
+        let taken = text::width(TITLE_PREFIX)
             .saturating_add(text::width(aside))
             .saturating_add(3);
         let name = text::truncate_middle(name, self.room.saturating_sub(taken).max(12));
-        page.push_heading(self.data.theme, &format!("{BEFORE}{name}"), aside);
+        page.push_heading(self.data.theme, &format!("{TITLE_PREFIX}{name}"), aside);
     }
 
     fn new_details(&self) -> DetailLines {
@@ -100,9 +97,9 @@ impl ProbePage<'_> {
                 );
                 details.push_empty_line();
                 details.push_paragraph(
-                    "The probe commits as the server does, with each sync method in turn, so a \
-                     disturbance hits every method alike. It stops when more rounds cannot change the advice, \
-                     or when time is up.",
+                    "The probe commits as the server does, with each sync method in turn, so that a \
+                     disturbance affects every method alike. The probe stops when more rounds cannot change \
+                     the advice, or when time is up.",
                 );
             }
             Err(why) => details.push_paragraph(why),
@@ -110,7 +107,6 @@ impl ProbePage<'_> {
         page.push_text(details.lines);
     }
 
-    /// Shows the error of the last probe if that probe measured this target.
     fn push_last_failure(&self, details: &mut DetailLines) {
         let ended = self
             .data
@@ -206,14 +202,13 @@ impl ProbePage<'_> {
         page.push_text(self.tail_latency_table(measurement));
     }
 
-    /// Shows what medians hide: the course of the rounds, and slow commits.
     fn tail_latency_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
         let theme = self.data.theme;
         let (plain, dim) = (
             theme.role_style(TextRole::Plain),
             theme.role_style(TextRole::Dim),
         );
-        let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
+        let wide = self.room.saturating_sub(WIDTH_BESIDE_ROUNDS).clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes = row
                 .flushes_per_commit
@@ -245,7 +240,7 @@ impl ProbePage<'_> {
         ]];
         let measured = measurement
             .server_rows_with_errors()
-            .filter_map(MethodResult::row_with_paced);
+            .filter_map(MethodResult::with_paced_latencies);
         rows.extend(measured.map(row));
         let shape = [
             Column::new_cuttable(13),
@@ -260,7 +255,6 @@ impl ProbePage<'_> {
         lines
     }
 
-    /// Places curves and histogram side by side if both fit.
     fn push_charts(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
@@ -281,7 +275,6 @@ impl ProbePage<'_> {
         }
     }
 
-    /// Commit times with the default method.
     fn histogram_lines(
         &self,
         measurement: &Measurement,

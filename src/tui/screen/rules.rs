@@ -1,8 +1,5 @@
-//! Lists every rule with its result for the target and the host; unfolding shows the trace for each
-//! subject.
-//!
-//! The report stores no traces of rules that do not apply, which are the majority. Such a rule is
-//! evaluated again from the report's facts when the user unfolds the rule.
+//! Most rules do not apply, and the report stores no traces for them. When the user unfolds such a
+//! rule, it is evaluated again from the report's facts.
 
 use ratatui::text::Line;
 
@@ -19,7 +16,7 @@ use crate::tui::rule_results::{RuleResult, RuleSummary};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
-/// Limit of traces shown for a rule that does not apply; `walwise explain` shows all.
+/// Limit on the traces that are shown for a rule that does not apply; `walwise explain` shows all.
 const MAX_TRACES: usize = 8;
 
 pub fn rules_page(data: &Data, state: &PageState, room: usize) -> Page {
@@ -86,7 +83,6 @@ impl RulesPage<'_> {
         };
         let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
         page.push_heading(self.theme, title, &aside);
-        // Most rules do not apply, so each of them gets one line; unfolding shows everything.
         let matters = matches!(came_to, RuleResult::Applies | RuleResult::Undecided);
         let title = if matters {
             Column::new_wrapping(self.room.saturating_mul(2) / 5)
@@ -118,7 +114,8 @@ impl RulesPage<'_> {
 
     fn matches_filter(&self, judged: &RuleSummary, cells: &[StyledText]) -> bool {
         let cells: Vec<&str> = cells.iter().map(|(said, _)| said.as_str()).collect();
-        // Titles differ between subjects, and the row shows only the first title.
+        // A rule has one title per subject. The filter searches all titles, although the row shows
+        // only the first.
         let titles: Vec<&str> = judged
             .findings_in(self.report)
             .map(|finding| finding.title.as_str())
@@ -163,7 +160,8 @@ impl RulesPage<'_> {
                 (first.title.clone(), plain),
             ];
         }
-        // A title with values filled in would read as if the rule applied here.
+        // The rule's question is shown, because a finding's title would read as if the rule
+        // applied.
         let rule = self.data.rules.find(&judged.rule);
         let level = rule.map(|rule| rule.level.as_str()).unwrap_or_default();
         let title = rule
@@ -193,7 +191,7 @@ impl RulesPage<'_> {
         let mut told: Option<&Finding> = None;
         for finding in judged.findings_in(self.report) {
             details.push_paragraph(&finding.title);
-            // Most rules give one reason for all subjects, which is shown only once.
+            // Most rules give the same reason for all subjects; a repeated reason is left out.
             if told.is_none_or(|told| told.because != finding.because) {
                 details.push_reasons(self.report, finding, &[]);
                 told = Some(finding);
@@ -210,7 +208,7 @@ impl RulesPage<'_> {
         let more = judged.unaffected.len().saturating_sub(MAX_TRACES);
         if more > 0 {
             details.push_paragraph(&format!(
-                "Does not apply to {more} more; `walwise explain {}` shows why.",
+                "The rule does not apply to {more} more subjects; `walwise explain {}` shows why.",
                 judged.rule
             ));
         }

@@ -1,6 +1,3 @@
-//! Converts sections of the report into blocks of a page. Sentences become text, and entries with
-//! rules become rows that unfold to reasons.
-
 use std::collections::BTreeSet;
 
 use ratatui::text::Line;
@@ -23,13 +20,13 @@ use crate::tui::widgets::text;
 #[derive(Clone, Copy)]
 pub struct SectionView<'a> {
     pub data: &'a Data,
-    /// Reports searched for findings. If two contain the same finding, the first counts.
+    /// Reports searched for findings. If several contain a finding of the same rule and subject,
+    /// that of the first report is shown.
     pub reports: &'a [&'a Report],
     pub state: &'a PageState,
     pub room: usize,
 }
 
-/// A bullet or an instruction of a section.
 pub struct SectionItem<'a> {
     pub key: String,
     pub level: Option<Level>,
@@ -50,7 +47,6 @@ const COLUMNS: [Column; 6] = [
 ];
 
 impl SectionItem<'_> {
-    /// Commands that apply the item.
     pub fn commands(&self) -> Vec<ShellCommand> {
         let commands = self.details.iter().find_map(|detail| {
             let Detail::Commands(_, commands) = detail else {
@@ -73,7 +69,6 @@ impl SectionItem<'_> {
         self
     }
 
-    /// True for warnings and critical items.
     pub fn has_issue(&self) -> bool {
         self.level >= Some(Level::Warning)
     }
@@ -230,7 +225,6 @@ impl SectionView<'_> {
         }
     }
 
-    /// Unfolded items include their details.
     pub fn item_blocks(&self, items: &[SectionItem<'_>]) -> Vec<Block> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
         let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room)
@@ -274,7 +268,7 @@ impl SectionView<'_> {
         details.into_indented_lines()
     }
 
-    /// Returns findings about the item's subject; if there are none, findings that concern the
+    /// Returns the findings about the item's subject or, if there are none, those that concern the
     /// target.
     fn findings_behind(&self, about: &ItemRef) -> Vec<(&Report, &Finding)> {
         let of_rules = self.reports.iter().flat_map(|report| {

@@ -1,8 +1,8 @@
-//! The stack below the target as a tree, related subjects, and all facts. A known fact has value
-//! and source; an unknown fact has a reason and a remedy.
+//! The stack below the target as a tree, related subjects, and all facts. A known fact is shown
+//! with value and source, an unknown fact with a reason and a remedy.
 //!
-//! With enough columns, a pane beside the tree shows the facts; otherwise they appear below the
-//! unfolded layer. A filter without a pane unfolds every layer with a match.
+//! With enough columns, a pane at the right of the tree shows the facts; otherwise they appear
+//! below the unfolded layer. A filter without a pane unfolds every layer with a match.
 
 mod layer;
 mod fact_line {
@@ -11,9 +11,8 @@ mod fact_line {
     use crate::report::view::wording;
 
     pub enum FactState {
-        /// Value and source.
         Known(String, String),
-        /// The flag is true for a gap: a fact that could be read, but was not.
+        /// The flag is true if the fact could be read, but was not.
         Unknown(Box<MissingFact>, bool),
     }
 
@@ -41,7 +40,6 @@ mod fact_line {
             }
         }
 
-        /// True if the fact is unknown but could be read.
         pub fn is_unknown_but_readable(&self) -> bool {
             matches!(self.state, FactState::Unknown(_, true))
         }
@@ -68,7 +66,7 @@ use crate::tui::widgets::text;
 use layer::StackNode;
 use layer_details::LayerDetails;
 
-/// A terminal of 100 columns leaves this many for the page.
+/// Columns that a terminal of 100 columns leaves for the page.
 const PANE_MIN_WIDTH: usize = 96;
 
 pub fn layer_key(layer: &Subject) -> String {
@@ -139,7 +137,6 @@ struct StoragePage<'a> {
 }
 
 impl<'a> StoragePage<'a> {
-    /// True if a filter hides facts.
     fn is_filtering(&self) -> bool {
         self.state.only_unknown || self.state.has_filter_text()
     }
@@ -158,7 +155,6 @@ impl<'a> StoragePage<'a> {
         }
     }
 
-    /// Boot settings, the server and the host.
     fn related_nodes(&self) -> Vec<StackNode<'a>> {
         let summary = self.report.targets.get(self.data.focus.position);
         let others = summary.into_iter().flat_map(|summary| &summary.subjects);
@@ -176,8 +172,6 @@ impl<'a> StoragePage<'a> {
         LayerDetails::new(self.data, self.report, of.subject, is_top)
     }
 
-    /// True if flushes have a problem at this layer, or a finding about the layer is a warning or
-    /// critical.
     fn layer_has_issue(&self, layer: &Subject) -> bool {
         let path = self
             .data
@@ -209,7 +203,6 @@ impl<'a> StoragePage<'a> {
         }
     }
 
-    /// Lists other users of the target's disks.
     fn push_disk_sharing(&self, page: &mut Page) {
         let Some(summary) = self
             .report
@@ -257,8 +250,6 @@ impl<'a> StoragePage<'a> {
         }
     }
 
-    /// Leaves out layers without a match while a filter is active. Without a pane, facts follow
-    /// below their unfolded layer.
     fn push_layers(&self, page: &mut Page, layers: &[StackNode<'a>]) {
         let shown: Vec<(&StackNode<'a>, LayerDetails<'a>)> = layers
             .iter()

@@ -1,6 +1,5 @@
-//! Unknown facts, each with a remedy: a probe, root privileges, or a value that the user enters.
-//!
-//! An entered value is marked as *stated* and never replaces a reading ([`super::what_if`]).
+//! Lists unknown facts, for which the user can enter values. Such a value is shown as *stated* and
+//! never replaces a reading ([`crate::tui::what_if`]).
 
 use super::detail_lines::DetailLines;
 use super::shared_page_parts::{MAX_ITEMS, push_left_out_count};
@@ -18,7 +17,6 @@ use crate::tui::widgets::columns::{self, Column, StyledText};
 
 const MAX_NAMES: usize = 8;
 
-/// Lists facts that would decide a rule; entries beyond `most` are only counted.
 pub fn push_unknown_section(
     page: &mut Page,
     data: &Data,
@@ -32,7 +30,7 @@ pub fn push_unknown_section(
         return;
     }
     let all = wording::count_noun(needs.len(), "fact");
-    page.push_heading(theme, "Unknown", &format!("{all} needed to decide rules"));
+    page.push_heading(theme, "Unknown", &format!("{all} needed to evaluate rules"));
     let view = UnknownFactsSection {
         data,
         report,
@@ -71,7 +69,6 @@ fn missing_fact_block_key(need: &MissingFact) -> String {
     format!("need {} {}", need.fact, need.subject)
 }
 
-/// True if the user unfolded any of the listed facts.
 pub fn has_unfolded_fact(data: &Data, state: &PageState) -> bool {
     data.focus
         .needs
@@ -80,7 +77,6 @@ pub fn has_unfolded_fact(data: &Data, state: &PageState) -> bool {
         .any(|(need, _)| state.is_unfolded(&missing_fact_block_key(need)))
 }
 
-/// Returns the number of missing facts, with the remedy that helps most of them.
 pub fn unknown_facts_summary(data: &Data, report: &Report) -> String {
     let needs: Vec<MissingFact> = data
         .focus
@@ -90,7 +86,7 @@ pub fn unknown_facts_summary(data: &Data, report: &Report) -> String {
         .collect();
     let all = || {
         format!(
-            "{} needed to decide rules",
+            "{} needed to evaluate rules",
             wording::count_noun(needs.len(), "fact")
         )
     };
@@ -149,7 +145,7 @@ impl UnknownFactsSection<'_> {
             details.push_field("decides", &rules.join(", "));
         }
         if need.remedy == Some(Remedy::RunAsRoot) {
-            details.push_field("root adds", &self.facts_readable_by_root());
+            details.push_field("as root", &self.facts_readable_by_root());
         }
         if self.root_command(need).is_some() {
             details.push_field("y", "copies the command to run walwise as root");
@@ -166,7 +162,6 @@ impl UnknownFactsSection<'_> {
         }
     }
 
-    /// Names of the target's facts that root could read.
     fn facts_readable_by_root(&self) -> String {
         let subjects = self.data.focus.subjects();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
@@ -194,7 +189,8 @@ impl UnknownFactsSection<'_> {
         names_and_count(&names, MAX_NAMES)
     }
 
-    /// The command that checks this target as root; `None` if root privileges would not help.
+    /// Returns the command that runs walwise as root. `None` if root privileges would not help, and
+    /// on a capture.
     fn root_command(&self, need: &MissingFact) -> Option<ShellCommand> {
         if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
             return None;

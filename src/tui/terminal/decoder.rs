@@ -15,20 +15,20 @@ const ESC: u8 = 0x1b;
 const INTERRUPT: u8 = 0x03;
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// In bytes; longer sequences are ignored.
+/// Longest sequence in bytes; a longer one is ignored.
 const MAX_SEQUENCE: usize = 64;
-/// In bytes; a text field holds half as many.
+/// Limit on a paste, in bytes. The rest of a longer paste is dropped, because no text field holds
+/// as much.
 const MAX_PASTE: usize = 4_096;
 /// Time to wait for the rest of a sequence. After that, the buffered escape counts as the Escape
 /// key.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(25);
-/// Time to wait after the only Ctrl-C of a paste. After that, the Ctrl-C counts as a key, because
-/// the end of the paste is missing.
+/// Time to wait for more of a paste that ends with its only Ctrl-C. After that, the end of the
+/// paste counts as lost, and the Ctrl-C as a key.
 const PASTE_TIMEOUT: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Bytes of an incomplete sequence.
     buffer: Vec<u8>,
     paste: Option<Paste>,
 }
@@ -40,7 +40,6 @@ struct Paste {
     last: u8,
 }
 
-/// Meaning of the first bytes of the input.
 enum Sequence {
     Ignored,
     Event(Msg),
@@ -48,7 +47,7 @@ enum Sequence {
 }
 
 impl Decoder {
-    /// Decodes bytes that follow those of earlier calls.
+    /// Decodes input; `bytes` continue those of earlier calls.
     pub fn decode(&mut self, bytes: &[u8]) -> Vec<Msg> {
         self.buffer.extend_from_slice(bytes);
         let held = std::mem::take(&mut self.buffer);
@@ -81,23 +80,28 @@ impl Decoder {
         }
         self.buffer = rest.to_vec();
         if self.buffer.len() > MAX_SEQUENCE {
-            // Keeps the start of the sequence, so that its remaining bytes are not taken for keys.
+            // Keeps the start of the sequence, so that its remaining bytes are not decoded as keys.
             self.buffer.truncate(2);
         }
         msgs
     }
 
-    /// Time to wait before [`Decoder::flush`]; `None` to wait for input without a limit.
+    /// Returns the time to wait for further input before [`Decoder::flush`]; `None` for a wait
+    /// without limit.
     pub fn flush_timeout(&self) -> Option<Duration> {
         match &self.paste {
-            Some(paste) => paste.may_be_interrupted().then_some(PASTE_TIMEOUT),
+            Some(paste) => paste.ends_with_only_interrupt().then_some(PASTE_TIMEOUT),
             None => self.may_be_escape_key().then_some(SEQUENCE_TIMEOUT),
         }
     }
 
-    /// Decodes buffered bytes that no further byte follows.
+    /// Decodes the buffered bytes after [`Self::flush_timeout`] has passed without input.
     pub fn flush(&mut self) -> Vec<Msg> {
-        if self.paste.as_ref().is_some_and(Paste::may_be_interrupted) {
+        if self
+            .paste
+            .as_ref()
+            .is_some_and(Paste::ends_with_only_interrupt)
+        {
             *self = Self::default();
             return vec![Msg::Key(KeyPress::from_control_letter('c'))];
         }
@@ -111,14 +115,14 @@ impl Decoder {
         keys
     }
 
-    /// True if the bytes can mean Escape, or Escape and the letter O.
     fn may_be_escape_key(&self) -> bool {
         matches!(self.buffer.as_slice(), [ESC] | [ESC, b'O'])
     }
 }
 
 impl Paste {
-    /// Returns the number of consumed bytes, and true once the paste has ended.
+    /// Appends bytes to the paste, up to its end marker. Returns the number of bytes read, and
+    /// whether the paste has ended.
     fn consume(&mut self, bytes: &[u8]) -> (usize, bool) {
         let end = bytes
             .windows(PASTE_ENDS.len())
@@ -147,8 +151,7 @@ impl Paste {
         }
     }
 
-    /// True if the only Ctrl-C is the last byte so far.
-    fn may_be_interrupted(&self) -> bool {
+    fn ends_with_only_interrupt(&self) -> bool {
         self.interrupts == 1 && self.last == INTERRUPT
     }
 }
@@ -203,7 +206,6 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Sequence)> {
     Some((end.saturating_add(1), interpret_sequence(parameters, last)))
 }
 
-/// Interprets a control sequence by its parameters and final byte.
 fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
     let (private, parameters) = parameters
@@ -231,7 +233,8 @@ fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
         (b'~', Some(5)) => "pgup",
         (b'~', Some(6)) => "pgdn",
         (b'~', Some(200)) => return Sequence::PasteBegins,
-        // Some terminals send this form for keys with modifiers, although nothing requested it.
+        // Some terminals send this form for keys with modifiers, although walwise did not request
+        // it.
         (b'~', Some(27)) => return modified_key(third, second),
         (b'u', _) => return modified_key(first, second),
         _ => return Sequence::Ignored,
@@ -243,12 +246,12 @@ fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
     }
 }
 
-/// The value 2 stands for Alt and 4 for Control; the parameter is their sum plus 1.
+/// Whether `modifier` is set in the parameter, which is 1 plus the sum of 1 for Shift, 2 for Alt
+/// and 4 for Control (xterm, "ctlseqs").
 fn has_modifier(parameter: Option<u32>, modifier: u32) -> bool {
     parameter.unwrap_or(1).saturating_sub(1) & modifier != 0
 }
 
-/// Decodes a key that is sent as a character code with modifiers.
 fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
     let Some(c) = code.and_then(char::from_u32) else {
         return Sequence::Ignored;
@@ -279,7 +282,6 @@ fn ascii_key(byte: u8) -> Sequence {
     }
 }
 
-/// Decodes the byte after `ESC O`, the form of keys in application mode.
 fn application_mode_key(last: u8) -> Option<&'static str> {
     Some(match last {
         b'A' => "up",
@@ -293,7 +295,8 @@ fn application_mode_key(last: u8) -> Option<&'static str> {
     })
 }
 
-/// Decodes one UTF-8 character; `None` if bytes are missing.
+/// Decodes the first character of `bytes`. Returns its length in bytes and its key; `None` if bytes
+/// of the character are missing.
 fn parse_character(bytes: &[u8]) -> Option<(usize, Sequence)> {
     let bytes = bytes.get(..4).unwrap_or(bytes);
     let valid = match str::from_utf8(bytes) {
@@ -315,7 +318,8 @@ fn char_event(c: char) -> Sequence {
     KeyPress::from_char(c).map_or(Sequence::Ignored, |key| Sequence::Event(Msg::Key(key)))
 }
 
-/// `column` and `row` count from 1. Movements and releases are ignored.
+/// Turns a mouse report into an event. `column` and `row` count from 1. Movements and releases are
+/// ignored.
 fn mouse_event(what: u32, column: u32, row: u32) -> Sequence {
     const MODIFIERS: u32 = 4 | 8 | 16;
     let pointed = match what & !MODIFIERS {
@@ -344,7 +348,6 @@ mod tests {
         msgs.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// Decodes bytes that nothing follows.
     fn decode_all(bytes: &[u8]) -> String {
         let mut decoder = Decoder::default();
         let mut msgs = decoder.decode(bytes);

@@ -1,8 +1,8 @@
-//! Writes the changes of a picture to the terminal, in sequences that every terminal with a cursor
+//! Writes the cells that changed to the terminal, with sequences that every terminal with a cursor
 //! supports (ECMA-48).
 //!
-//! Colours are written as 31 to 36. crossterm would write `38;5;N`, which 16-colour terminals take
-//! for blinking.
+//! Colours are written as SGR parameters 31 to 36. crossterm would write `38;5;N`, which terminals
+//! with 16 colours interpret as blinking.
 
 use std::io::{self, Write};
 
@@ -45,7 +45,6 @@ pub fn write_changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> i
     }
 }
 
-/// Resets the previous style first.
 fn write_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
     out.write_all(b"\x1b[0")?;
     let modifiers = [
@@ -84,7 +83,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Unescaped data must neither control the terminal nor shift later columns.
+    /// Characters from the host must neither control the terminal nor shift later columns.
     #[test]
     fn what_is_treacherous_takes_the_columns_of_its_cell() {
         let mut one = Buffer::empty(Rect::new(0, 0, 8, 1));

@@ -14,7 +14,6 @@ use crate::tui::test_sessions::{
 };
 use crate::tui::update::update;
 
-/// Expects exactly one effect, which starts a job.
 fn started_job(effects: &[SideEffect]) -> (JobId, Job) {
     let [SideEffect::Start(id, job)] = effects else {
         panic!("{effects:?}")
@@ -95,7 +94,7 @@ fn a_fresher_report_is_another_document() {
     ));
     assert_eq!(again, Job::Document(Format::Text));
     assert!(!screen_text(&model).contains("as text"));
-    // Meanwhile a newer report arrived, so this document is outdated.
+    // A newer report arrives before the document, so the document is outdated.
     press_keys(&mut model, "r");
     let job = model.data.activity.job_id().unwrap();
     let (last, _) = started_job(&finish_job(
@@ -300,8 +299,10 @@ fn exporting_goes_on_beside_a_probe() {
 
 #[test]
 fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
-    const TARGETS: &str = "Covers all targets; for /srv/pg/15/main alone: `walwise check";
-    const MACHINE: &str = "Describes the real host, without assumptions or entered values.";
+    const TARGETS: &str =
+        "This export covers all targets; for /srv/pg/15/main alone: `walwise check";
+    const MACHINE: &str =
+        "This export describes the real host, without assumptions or entered values.";
     for (report, several) in [(at_risk_report(), false), (report_with_two_targets(), true)] {
         for supposing in [false, true] {
             let mut model = session_with(report.clone(), (80, 24), PLAIN);

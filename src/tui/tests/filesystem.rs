@@ -1,5 +1,3 @@
-//! The overlay that chooses a file system is offered only for a free disk.
-
 use super::*;
 use crate::settings::NewFilesystem;
 use crate::tui::test_sessions::session_with_chosen_filesystem;
@@ -74,7 +72,7 @@ fn what_is_refused_gives_its_reason_and_what_is_no_free_disk_has_no_choice() {
     let mut model = session_with(sample_reports::free_disk(), (80, 24), RICH);
     press_keys(&mut model, "f end");
     assert!(
-        screen_text(&model).contains("No rule offers it here."),
+        screen_text(&model).contains("No rule recommends this file system here."),
         "{}",
         screen_text(&model)
     );

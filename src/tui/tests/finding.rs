@@ -1,5 +1,3 @@
-//! Filters work on every screen, and letters typed into a filter are never commands.
-
 use super::{PLAIN, screen_text};
 use crate::report::Format;
 use crate::tui::data::Activity;
@@ -141,7 +139,7 @@ fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_
             screen_text(&model)
         );
     }
-    // A value may start with a slash, which starts a filter elsewhere.
+    // A typed value may start with a slash, although the key `/` starts a filter on the screens.
     let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
     press_keys(&mut model, "w k e r n e l . r e l e a s e enter / s");
     assert!(

@@ -1,5 +1,3 @@
-//! Every key has a single effect, and the footer lists only keys that work.
-
 use std::collections::BTreeSet;
 
 use crate::tui::command;
@@ -8,7 +6,7 @@ use crate::tui::key_press::KeyPress;
 use crate::tui::model::{Model, Overlay};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{RICH, named_sessions, press_keys};
-use crate::tui::update::takes_text;
+use crate::tui::update::is_text_field_active;
 use crate::tui::viewport::Viewport;
 
 #[test]
@@ -34,7 +32,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
         let commands_of_text = commands
             .iter()
             .flat_map(|c| c.keys.split(' '))
-            .filter(|_| takes_text(&model));
+            .filter(|_| is_text_field_active(&model));
         let letters: Vec<&str> = commands_of_text
             .filter(|key| KeyPress::from_name(key).typed_char().is_some())
             .collect();
@@ -50,7 +48,6 @@ fn keys_are_unique_and_the_ways_out_exist() {
     }
 }
 
-/// Returns enabled keys that have more than one effect.
 fn ambiguous(model: &Model) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let commands = command::commands(model, &model.current_page_view());
@@ -63,8 +60,7 @@ fn ambiguous(model: &Model) -> Vec<String> {
         .collect()
 }
 
-/// Visits every state with every row selected, folded and unfolded. The states must cover every
-/// screen and every overlay.
+/// The named sessions must cover every screen and every overlay.
 #[test]
 fn keys_are_unique_on_every_screen_whatever_is_selected() {
     let mut screens = BTreeSet::new();
@@ -119,7 +115,6 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
     );
 }
 
-/// The cached page must equal a page that is built now.
 #[test]
 fn what_is_kept_is_what_would_be_made() {
     for (name, model) in named_sessions((120, 40), RICH)

@@ -42,7 +42,6 @@ const fn row(
 
 use Method::{Fdatasync, Fsync, OpenDatasync, OpenSync};
 
-/// Each measurement has the method in force and the figures of four methods.
 const TEN: [(WalSyncMethod, [Recorded; 4]); 10] = [
     (
         WalSyncMethod::Fdatasync,

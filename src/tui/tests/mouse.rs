@@ -20,7 +20,6 @@ fn drawn_targets(model: &Model) -> ClickMap {
     frame::draw(model, &mut buffer)
 }
 
-/// Every clickable cell with its target.
 fn targets_by_cell(model: &Model) -> Vec<(Position, ClickTarget)> {
     let (area, hits) = (
         Rect::from((Position::ORIGIN, model.size)),
@@ -128,14 +127,14 @@ fn tabs_target_and_footer_are_keys() {
 #[test]
 fn a_line_is_selected_and_the_second_click_enters_it() {
     let mut model = session_with(at_risk_report(), (80, 24), RICH);
-    click_on_text(&mut model, "remove nobarrier; r");
+    click_on_text(&mut model, "remove nobarrier, r");
     assert_eq!(model.screen, ScreenId::Overview);
     assert!(
         screen_text(&model)
             .lines()
-            .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier; r"))
+            .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier, r"))
     );
-    click_on_text(&mut model, "remove nobarrier; r");
+    click_on_text(&mut model, "remove nobarrier, r");
     assert_eq!(model.screen, ScreenId::Advice);
     let opened = model.current_page_state();
     click_on_text(&mut model, "Because of what");
@@ -218,7 +217,7 @@ fn help_and_questions_are_clicked_through() {
 fn m_frees_the_mouse_and_takes_it_back() {
     let mut model = session_with(at_risk_report(), (80, 24), RICH);
     assert_eq!(press_keys(&mut model, "m"), [SideEffect::Mouse(false)]);
-    assert!(screen_text(&model).contains("press m to use it here again"));
+    assert!(screen_text(&model).contains("press m to turn it on again"));
     assert_eq!(press_keys(&mut model, "m"), [SideEffect::Mouse(true)]);
     assert!(screen_text(&model).contains("press m to release it"));
     press_keys(&mut model, "?");

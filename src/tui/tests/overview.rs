@@ -1,5 +1,3 @@
-//! The dashboard's layouts, the list of targets, and the hints before the first key press.
-
 use super::{PLAIN, screen_text};
 use crate::facts::Subject;
 use crate::measure::Measurement;
@@ -33,7 +31,6 @@ fn each_layout_shows_path_price_and_what_to_do() {
     }
 }
 
-/// Latency must appear only once, beside the path or below. Commands appear if rows are left.
 #[test]
 fn rows_that_are_left_are_used() {
     let of_height = |height| {
@@ -139,7 +136,6 @@ fn three_keys_are_named_until_the_first() {
     }
 }
 
-/// A cancelled probe keeps its figures and intervals on the screen.
 #[test]
 fn figures_of_a_probe_stay_after_its_end() {
     let cut = Measurement {

@@ -1,5 +1,3 @@
-//! The event loop with a recording display and a worker that fails in every possible way.
-
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -21,7 +19,6 @@ use crate::tui::test_sessions::{RICH, at_risk_report, buffer_text};
 use crate::tui::worker_jobs::{JobRunner, Worker};
 use crate::tui::{AssumedFact, AssumedHost, event_loop, stop_jobs};
 
-/// Sends the messages of a step as soon as the screen shows the awaited text.
 struct Script {
     steps: Vec<(&'static str, Vec<Msg>)>,
     out: Sender<Msg>,
@@ -155,7 +152,6 @@ impl Worker for Fragile {
     }
 }
 
-/// Returns the exit, the calls of the display, and the worker.
 fn play(
     shell: bool,
     steps: Vec<(&'static str, Vec<Msg>)>,
@@ -165,7 +161,7 @@ fn play(
     let as_worker: Arc<dyn Worker> = worker.clone();
     let mut jobs = JobRunner::new(as_worker, out.clone());
     let ends = out.clone();
-    // A script that never finishes is ended here; the assertion below then reports the remaining
+    // The alarm ends a script that does not finish; the assertion below then reports its remaining
     // steps.
     let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
     let mut display = Script {

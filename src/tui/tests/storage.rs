@@ -1,5 +1,3 @@
-//! Storage shows every fact of the stack, and the details of each layer.
-
 use ratatui::layout::Size;
 
 use super::{Job, JobResult, Msg, PLAIN, SideEffect, screen_text, update};
@@ -61,7 +59,6 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     );
 }
 
-/// Opens each layer and scrolls to its end.
 fn all_of_the_storage(size: (u16, u16)) -> String {
     let mut model = session_with(at_risk_report(), size, PLAIN);
     press_keys(&mut model, "2 v");
@@ -151,7 +148,7 @@ fn what_else_shares_the_disks_is_said() {
         press_keys(&mut model, "2");
         let screen = screen_text(&model);
         for said in [
-            "Shares the disks with /srv/wal.",
+            "This target shares the disks with /srv/wal.",
             "Swap on the same disk: sdb",
             "wal  no verdict  /srv/pg/15/main/pg_wal",
         ] {
@@ -299,7 +296,6 @@ fn without_room_for_a_pane_keys_go_to_the_page() {
     );
 }
 
-/// Tries usual terminals, a wide one with a pane, and a narrow one.
 #[test]
 fn no_value_name_or_reason_is_cut() {
     let mut report = at_risk_report();

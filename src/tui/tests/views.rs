@@ -1,5 +1,3 @@
-//! Snapshots of each screen at common sizes.
-
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
@@ -11,10 +9,8 @@ use crate::tui::test_sessions::{
 };
 use crate::tui::theme::Theme;
 
-/// The usual terminal, a wide one, and nearly the narrowest supported.
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 20)];
 
-/// Every screen as first shown, for a database at risk.
 fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
     let session = |keys: &str| {
         let mut model = session_with(at_risk_report(), size, theme);
@@ -46,7 +42,8 @@ fn every_screen_at_every_usual_size() {
     }
 }
 
-/// Plain pictures need no snapshots, because only colours distinguish them from the coloured ones.
+/// Screens without colour need no snapshots, because they differ from coloured ones only in
+/// colours.
 #[test]
 fn without_colour_only_colours_are_missing() {
     let mut all: Vec<((u16, u16), &str, Model, Model)> = Vec::new();

@@ -1,6 +1,3 @@
-//! Assumptions show their effects next to the real host, and never unlock a setting that can lose
-//! data.
-
 use proptest::prelude::*;
 use ratatui::layout::Size;
 use walwise_testkit::collapse_whitespace;
@@ -23,7 +20,6 @@ fn with_assumption(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// Draws on a screen of 300 rows, so that nothing is hidden.
 fn full_page(model: &Model) -> String {
     let mut model = model.clone();
     model.size = Size::new(120, 300);
@@ -284,7 +280,7 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
     );
     assert!(model.data.assumed_host.is_none());
     assert!(screen_text(&model).contains("assumptions dropped: there is no such fact any more"));
-    // A result that arrives after leaving is dropped.
+    // A result that arrives after the user has left the assumptions is dropped.
     let job = left.data.activity.job_id().unwrap();
     press_keys(&mut left, "W");
     update(
@@ -303,7 +299,7 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     press_keys(&mut model, "G enter");
     let screen = screen_text(&model);
     assert!(
-        screen.contains("root adds") && screen.contains("enters a value"),
+        screen.contains("as root") && screen.contains("enters a value"),
         "{screen}"
     );
     assert_eq!(
@@ -365,7 +361,6 @@ fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
     }
 }
 
-/// The screen must show everything that the text report prints about a step.
 #[test]
 fn a_step_is_told_as_in_the_text() {
     for report in sample_reports::all_samples() {
@@ -406,7 +401,6 @@ fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// Returns the text after `label` in the text report's part about one step.
 fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
     let head = format!(
         "{} of {}: ",
@@ -424,7 +418,6 @@ fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String>
         .collect()
 }
 
-/// Simulates an entered fact: one rule now applies, and another no longer does.
 fn with_entered_fact() -> AssumedHost {
     let (real, mut then) = (at_risk_report(), at_risk_report());
     then.findings
@@ -460,7 +453,7 @@ fn with_entered_fact() -> AssumedHost {
 #[test]
 fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     let told = [
-        "stated ext4.features of mount /srv = fast_commit (stated, never enough for changes that can lose data; actual: unknown: \
+        "stated ext4.features of mount /srv = fast_commit (stated, never unlocks changes that can lose data; actual: unknown: \
          denied)",
         "decided ext4.journal-features does not apply, ext4.fast-commit applies",
     ];
@@ -503,7 +496,6 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
 }
 
 proptest! {
-    /// Keys pressed in the picker must never write, copy or close anything.
     #[test]
     #[ignore = "exhaustive"]
     fn choosing_does_nothing_but_suppose(keys in prop::collection::vec(key(), 0..25)) {
@@ -522,7 +514,6 @@ proptest! {
         prop_assert_eq!(model.data.report.as_deref(), Some(&at_risk_report()));
     }
 
-    /// The worker must accept every fact that the picker offers.
     #[test]
     fn only_what_can_be_supposed_is_offered(which: prop::sample::Index) {
         let model = session_with(at_risk_report(), (80, 24), RICH);

@@ -10,17 +10,17 @@ use crate::tui::theme::TextRole;
 
 #[derive(Clone, Debug)]
 pub struct TrialBoard {
-    /// Names the number of file systems, the directory and the disks.
     pub title: String,
     pub blocks: usize,
     pub loads: Vec<BoardLoad>,
     /// Spans the intervals of all candidates that may still be best.
     pub axis: RatioAxis,
-    /// Commits/s on the bare device or file, by block.
+    /// Commits/s on the bare device or file, one figure for each block with such a measurement.
     pub bare_rates: Vec<f64>,
-    /// `None` if no estimate exists or the wait would exceed [`MAX_WAIT_SECONDS`].
+    /// Estimated seconds until the result is settled. `None` without an estimate, once settled, or
+    /// beyond [`MAX_WAIT_SECONDS`].
     pub seconds_needed: Option<f64>,
-    /// The reason why nothing can be compared.
+    /// Sentence that is shown instead of loads if no load compares candidates.
     pub no_result: Option<String>,
 }
 
@@ -86,8 +86,8 @@ fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
     }
 }
 
-/// States the result of a load among `of` candidates, short enough to follow the load's name within
-/// 80 columns.
+/// Describes the outcome for one load; `of` is the number of ranked candidates. The text is short
+/// enough to follow the load's name within 80 columns.
 fn outcome_text<'a>(
     outcome: &TrialOutcome,
     of: usize,
@@ -111,13 +111,12 @@ fn outcome_text<'a>(
             TextRole::Good,
         ),
         TrialOutcome::Undecided(set) => (
-            format!("may still be best: {} of {of}", set.len()),
+            format!("{} of {of} may still be best", set.len()),
             TextRole::Plain,
         ),
     }
 }
 
-/// Formats seconds as `40 s`, `12 min` or `3 h`.
 pub fn format_duration(seconds: f64) -> String {
     if seconds < 60.0 {
         format!("{:.0} s", seconds.max(0.0))

@@ -1,5 +1,5 @@
-//! Draws a trial at any size. If rows are missing, gaps go first, then the control runs, then the
-//! candidates of the last loads.
+//! Draws a trial at any size. If the rows do not suffice, the gaps are left out first, then the
+//! control runs, then the candidates of the last loads.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -14,11 +14,10 @@ use crate::trial::{CandidateStanding, ForestPlotRow};
 use crate::tui::theme::{TextRole, Theme, replace_non_ascii};
 use crate::tui::widgets::{area, axis, text};
 
-/// In columns.
-const RATE: usize = 10;
+const RATE_WIDTH: usize = 10;
 const WORDS_WIDTH: usize = 25;
-/// In columns.
-const MIN_BAR: usize = 12;
+/// With fewer columns for the bar of an interval, the text at its right is left out.
+const MIN_BAR_WIDTH: usize = 12;
 pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
     let whole = *buffer.area();
     let (head, rest) = area::split_top(whole, 1);
@@ -65,7 +64,6 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
     }
 }
 
-/// Draws two texts at both ends of a row and cuts the left one if the row is too short.
 fn draw_at_row_ends(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
     let (place, rest) =
         area::split_right(row, u16::try_from(text::width(right.0)).unwrap_or(u16::MAX));
@@ -77,7 +75,6 @@ fn draw_at_row_ends(left: (&str, Style), right: (&str, Style), row: Rect, buffer
     Span::styled(right.0.to_owned(), right.1).render(place, buffer);
 }
 
-/// A load that does not fit gets a single line.
 fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffer) {
     if let Some(says) = &board.no_result {
         let lines = text::wrap(says, usize::from(body.width).saturating_sub(2));
@@ -107,7 +104,6 @@ fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut 
     if high(&parts) > room {
         parts = shown(false);
     }
-    // The last loads lose their candidates first.
     let mut at = parts.len();
     while at > 1 && high(&parts) > room {
         at -= 1;
@@ -154,10 +150,9 @@ impl FieldWidths {
             .flat_map(|load| &load.rows)
             .map(|row| text::width(&row.name));
         let name = names.max().unwrap_or(0).min(20);
-        // Margin, mark, and the gaps between four columns.
-        let rest = room.saturating_sub(3 + name + 2 + RATE + 2);
+        let rest = room.saturating_sub(3 + name + 2 + RATE_WIDTH + 2);
         match rest.checked_sub(2 + WORDS_WIDTH + 1) {
-            Some(bar) if bar >= MIN_BAR => Self {
+            Some(bar) if bar >= MIN_BAR_WIDTH => Self {
                 name,
                 bar,
                 words: WORDS_WIDTH,
@@ -171,7 +166,7 @@ impl FieldWidths {
     }
 
     fn bar_start(&self) -> usize {
-        3 + self.name + 2 + RATE + 2
+        3 + self.name + 2 + RATE_WIDTH + 2
     }
 }
 
@@ -203,7 +198,7 @@ fn candidate_line(
     );
     let mut spans = vec![
         Span::styled(format!(" {sign} "), mark),
-        Span::styled(format!("{name}  {rate:>RATE$}  "), style),
+        Span::styled(format!("{name}  {rate:>RATE_WIDTH$}  "), style),
         Span::styled(
             interval_bar_text(board, row, field.bar),
             if is_below { style } else { mark },
@@ -221,7 +216,6 @@ fn candidate_line(
     Line::from(spans)
 }
 
-/// Draws the interval, with a line at the first candidate's position.
 fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) -> String {
     let first = cell_index(board.axis.position_of_ratio(0.0), columns.saturating_sub(1));
     let drawn = match (row.place.interval(), row.place) {
@@ -259,7 +253,6 @@ fn axis_line(board: &TrialBoard, field: &FieldWidths, theme: Theme) -> Option<Li
     (!board.loads.is_empty()).then(|| Line::styled(line, theme.role_style(TextRole::Dim)))
 }
 
-/// Draws the most recent blocks of the bare device or file, one bar per block.
 fn draw_bare_device_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
     let Some(last) = floor.last().filter(|_| most > 0.0) else {

@@ -12,7 +12,6 @@ use crate::tui::msg::SideEffect;
 use crate::tui::page::Motion;
 use crate::tui::screen_id::ScreenId;
 
-/// Ignores progress of any job except the running one.
 pub(super) fn handle_job_progress(
     model: &mut Model,
     from: JobId,
@@ -152,7 +151,8 @@ fn probe_notice(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
     format!("{how}: {}", measurement_sentence(found, in_force))
 }
 
-/// From other screens than the overview, opens Advice, where the differences are listed.
+/// Stores the assumed host. If the picker is still open on a screen other than the overview, opens
+/// Advice, where the differences are listed.
 fn show_assumed_host(model: &mut Model, supposed: Box<AssumedHost>) {
     model.data.assumed_host = Some(supposed);
     if matches!(model.overlay, Some(Overlay::WhatIf(_))) {
@@ -166,12 +166,13 @@ fn show_assumed_host(model: &mut Model, supposed: Box<AssumedHost>) {
     }
 }
 
-/// A new reading or measurement invalidates the evaluation of the assumptions.
+/// Evaluates the assumptions again after a new reading or measurement, which invalidates the last
+/// evaluation.
 fn reevaluate_assumptions(model: &mut Model) -> Vec<SideEffect> {
     let all = model.data.assumed_facts().to_vec();
     if all.is_empty() {
         Vec::new()
     } else {
-        vec![model.start_assuming(all)]
+        vec![model.start_assumption_evaluation(all)]
     }
 }

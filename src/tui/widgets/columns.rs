@@ -7,10 +7,9 @@ use ratatui::text::{Line, Span};
 
 use super::text;
 
-/// Behaviour of a column if the row is too narrow.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// A column can be cut to this width before any column is dropped.
+    /// The column is never cut below this width; a column with narrower content is never cut.
     pub min_width: usize,
     /// The column with the highest number is dropped first; 0 is never dropped.
     pub drop: u8,
@@ -19,7 +18,7 @@ pub struct Column {
 }
 
 impl Column {
-    /// Builds a column that can be cut, but is never dropped.
+    /// Creates a column that can be cut to `least` columns of text, but is never dropped.
     pub const fn new_cuttable(least: usize) -> Self {
         Self {
             min_width: least,
@@ -28,7 +27,7 @@ impl Column {
         }
     }
 
-    /// The column with the highest number is dropped first.
+    /// Creates a column that is never cut, and is dropped before columns with a lower `drop`.
     pub const fn new_droppable(drop: u8) -> Self {
         Self {
             min_width: usize::MAX,
@@ -37,7 +36,7 @@ impl Column {
         }
     }
 
-    /// Builds a column that wraps, and is never dropped or cut.
+    /// Creates a column that wraps, keeps at least `least` columns of text, and is never dropped.
     pub const fn new_wrapping(least: usize) -> Self {
         Self {
             min_width: least,
@@ -46,7 +45,8 @@ impl Column {
         }
     }
 
-    /// Builds a column that wraps, and is dropped if `least` columns are not left.
+    /// Creates a column that wraps, and is dropped if `least` columns of text are not left. Columns
+    /// with a higher `drop` are dropped first.
     pub const fn new_wrapping_or_droppable(least: usize, drop: u8) -> Self {
         Self {
             min_width: least,
@@ -60,13 +60,13 @@ pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 
-/// One line per row; only the first line of a wrapped cell is shown.
+/// Lays out each row as one line; columns that wrap are cut as well.
 pub fn align_rows(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = fit_column_widths(rows, columns, room);
     rows.iter().map(|row| row_line(row, &widths)).collect()
 }
 
-/// Gives each row as many lines as the wrapped cells need, at least one.
+/// Lays out the rows; each has as many lines as its wrapped cells need.
 pub fn wrapped_rows(
     rows: &[Vec<StyledText>],
     columns: &[Column],
@@ -78,7 +78,7 @@ pub fn wrapped_rows(
         .collect()
 }
 
-/// The right lines start at column `at`.
+/// Joins lines pairwise; the right lines start at column `at`.
 pub fn side_by_side(
     left: Vec<Line<'static>>,
     right: Vec<Line<'static>>,
@@ -104,7 +104,6 @@ pub fn side_by_side(
     (0..high).map(row).collect()
 }
 
-/// Only the first row shows the label.
 pub fn labelled_rows(
     (label, of_label): (&str, Style),
     indent: usize,
@@ -207,7 +206,6 @@ fn shrink_widest_columns(
     }
 }
 
-/// Width of each column's longest cell.
 pub fn natural_widths(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
     let width = |at: usize| {
         rows.iter()
@@ -220,7 +218,6 @@ pub fn natural_widths(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
         .collect()
 }
 
-/// Includes the gaps between visible columns.
 pub fn total_width(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
     widths

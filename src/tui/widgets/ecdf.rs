@@ -8,20 +8,18 @@ use crate::text::bars::cell_index;
 
 pub struct Curve<'a> {
     pub letter: char,
-    /// Times in ascending order, at equal steps of the share.
+    /// Times in ascending order, at equal steps of the share of commits.
     pub quantiles: &'a [f64],
 }
 
 /// Bits of a braille cell's dots: four rows of two.
-const DOTS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+const DOT_BITS: [[u32; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 const DOTS_ACROSS: usize = 2;
 const DOTS_DOWN: usize = 4;
-/// The empty braille character.
-const BLANK: u32 = 0x2800;
-/// Columns of the percent scale at the left.
+const BLANK_BRAILLE: u32 = 0x2800;
 const SCALE_WIDTH: usize = 8;
 
-/// Returns curves and both scales; empty if there are too few columns or rows.
+/// Returns the lines of the curves and both scales; empty if there are too few columns or rows.
 pub fn ecdf_lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
     let (inner, high) = (columns.saturating_sub(SCALE_WIDTH), rows.saturating_sub(2));
     let axis = LogTimeAxis::from_quantile_curves(curves.iter().map(|curve| curve.quantiles));
@@ -49,7 +47,7 @@ pub fn ecdf_lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool
     lines
 }
 
-/// Row of the curve in each column, from 0 at the top to `last` at the bottom.
+/// Returns the row of the curve in each column, from 0 at the top to `last` at the bottom.
 fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize) -> Vec<usize> {
     let at = |column: usize| {
         let time = axis.time_at(column as f64 / columns.saturating_sub(1).max(1) as f64);
@@ -63,7 +61,8 @@ fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize
     (0..columns).map(falls_never).collect()
 }
 
-/// Interpolates between the quantiles; the result is from 0 to 1.
+/// Returns the share of commits, from 0 to 1, that complete within `time`, interpolated between the
+/// quantiles.
 fn share_within(quantiles: &[f64], time: f64) -> f64 {
     let done = quantiles.partition_point(|quantile| *quantile <= time);
     let before = done
@@ -84,7 +83,7 @@ fn draw_braille_curves(
     rows: usize,
 ) -> Vec<String> {
     let (wide, high) = (columns * DOTS_ACROSS, rows * DOTS_DOWN);
-    let mut cells = vec![vec![BLANK; columns]; rows];
+    let mut cells = vec![vec![BLANK_BRAILLE; columns]; rows];
     for curve in curves {
         let mut before = None;
         for (x, y) in curve_rows(curve, axis, wide, high.saturating_sub(1))
@@ -93,7 +92,7 @@ fn draw_braille_curves(
         {
             // Fills the gaps of a steep curve.
             for y in y..=before.map_or(y, |before: usize| before.saturating_sub(1).max(y)) {
-                let dot = DOTS
+                let dot = DOT_BITS
                     .get(y % DOTS_DOWN)
                     .and_then(|row| row.get(x % DOTS_ACROSS))
                     .copied()
@@ -109,7 +108,7 @@ fn draw_braille_curves(
         }
     }
     let drawn = |cell: &u32| {
-        if *cell == BLANK {
+        if *cell == BLANK_BRAILLE {
             ' '
         } else {
             char::from_u32(*cell).unwrap_or(' ')

@@ -1,7 +1,6 @@
-//! Draws a flush path with a rail at the left and the state of each hop at the right.
-//!
-//! The rail is solid as far as the flush travels, ends at the hop that stops the flush, and is
-//! absent below a drop.
+//! Draws the path of a flush, one row per hop. A hop is a layer of the storage stack on that path.
+//! A rail at the left is solid as far as the flush travels and dotted where that is unknown. Below
+//! the hop that stops or drops the flush, the rail is absent.
 
 use ratatui::text::{Line, Span};
 
@@ -11,22 +10,22 @@ use crate::facts::catalog::target::FlushDelivery;
 use crate::report::view::flush_path::{hop_symbol, needs_no_remark};
 use crate::tui::theme::{TextRole, Theme};
 
-/// From this width on, a hop's description fits beside the name.
+/// With at least this many columns, the description of a layer is at the right of its name,
+/// otherwise below it.
 const WIDE_LAYOUT: usize = 58;
-/// Columns of the rail with its mark, of a name, and of a state.
-const RAIL: usize = 5;
-const NAME: usize = 17;
+const RAIL_WIDTH: usize = 5;
+const NAME_WIDTH: usize = 17;
 const FATE_WIDTH: usize = 11;
-/// A longer path merges layers that only pass flushes on.
+/// In a path with more layers, adjacent layers that only pass flushes on share a row.
 const MAX_ROWS: usize = 12;
 
-/// One hop, or several layers that only pass flushes on.
+/// `more` counts the further layers that share the row.
 struct PathRow<'a> {
     hop: &'a FlushHop,
     more: usize,
 }
 
-/// Returns the first hop of each row, with the lines of the row.
+/// Draws the path; each row is returned as its first layer and its lines.
 pub fn path_rows(
     path: &[FlushHop],
     theme: Theme,
@@ -39,7 +38,6 @@ pub fn path_rows(
         .collect()
 }
 
-/// In a long path, consecutive layers that pass flushes on share a row.
 fn merge_passing_layers(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     let mut rows: Vec<PathRow<'_>> = Vec::new();
     let is_plain =
@@ -55,12 +53,12 @@ fn merge_passing_layers(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     rows
 }
 
-/// True if a flush reaches the hop, or may reach it.
 fn may_be_reached(hop: &FlushHop) -> bool {
     matches!(hop.arrival, FlushDelivery::Sent | FlushDelivery::Unknown)
 }
 
-/// The two strings precede the first line of a row and its further lines.
+/// Returns the rails of each row: one string for the row's first line, and one for its further
+/// lines.
 fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     const GONE: [&str; 2] = ["   ", "   "];
     let mut parts = false;
@@ -105,8 +103,8 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 }
 
 impl PathRow<'_> {
-    /// Puts the description beside the name if it fits. Only the description of a hop with a
-    /// problem wraps.
+    /// Draws one row. In the narrow layout the description is below the name, or left out if the
+    /// state needs no explanation.
     fn row_lines(
         &self,
         [rail, under]: [&'static str; 2],
@@ -124,15 +122,15 @@ impl PathRow<'_> {
         let is_wide = columns >= WIDE_LAYOUT;
         let (width, beneath, room) = if is_wide {
             (
-                NAME,
-                RAIL + NAME + 1,
-                columns.saturating_sub(RAIL + NAME + FATE_WIDTH + 2),
+                NAME_WIDTH,
+                RAIL_WIDTH + NAME_WIDTH + 1,
+                columns.saturating_sub(RAIL_WIDTH + NAME_WIDTH + FATE_WIDTH + 2),
             )
         } else {
             (
-                columns.saturating_sub(RAIL + FATE_WIDTH + 1),
-                RAIL,
-                columns.saturating_sub(RAIL),
+                columns.saturating_sub(RAIL_WIDTH + FATE_WIDTH + 1),
+                RAIL_WIDTH,
+                columns.saturating_sub(RAIL_WIDTH),
             )
         };
         let mut says = match is_wide {
@@ -168,8 +166,6 @@ impl PathRow<'_> {
 
 #[cfg(test)]
 mod tests {
-    //! Drawn paths of several stacks.
-
     use super::*;
     use crate::durability::VerdictKind;
     use crate::facts::Subject;

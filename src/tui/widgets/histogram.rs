@@ -1,17 +1,14 @@
-//! Draws counts as adjacent columns over a time axis.
-
 use super::{axis, text};
 use crate::report::time_axis::LogTimeAxis;
 use crate::text::bars::HEIGHTS;
 use crate::text::group_digits;
 
-/// In columns.
 const MAX_BUCKET_WIDTH: usize = 3;
-/// Ratio of adjacent buckets: the fourth root of 2.
+/// Ratio of the upper bounds of adjacent buckets: the fourth root of 2.
 const BUCKET_FACTOR: f64 = 1.189_207_115_002_721;
 
-/// Each bucket is `(upper bound in microseconds, count)`, with four buckets per doubling of the
-/// time.
+/// Draws a histogram. Each bucket is `(upper bound in microseconds, count)`, with four buckets per
+/// doubling of the time.
 pub fn histogram_chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String> {
     let Some((first, _)) = buckets.first() else {
         return Vec::new();
@@ -61,7 +58,7 @@ fn round_up_axis_maximum(most: u64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// Buckets as drawn; adjacent buckets are merged if there are more buckets than columns.
+/// Buckets as drawn; adjacent ones are merged if there are more buckets than columns.
 struct HistogramBars {
     columns: Vec<u64>,
     per_column: usize,
@@ -87,7 +84,7 @@ impl HistogramBars {
         self.columns.iter().copied().max().unwrap_or(0)
     }
 
-    /// Top row first. Every non-zero count is visible, however small.
+    /// Draws the bars, the top row first. Every non-zero count is visible, however small.
     fn bar_lines(&self, top: u64, rows: usize) -> Vec<String> {
         let eighths = |count: u64| {
             let full = rows.saturating_mul(8);

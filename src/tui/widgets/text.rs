@@ -5,7 +5,7 @@ pub use crate::text::wrap::{display_width as width, truncate_to_width};
 use crate::report::view::flush_path::NO_BREAK_SPACE;
 use crate::text::wrap::{self, OverlongWord, split_at_column};
 
-/// Cuts the beginning, because paths differ at their ends.
+/// Cuts the beginning of a path, because paths differ at their ends.
 pub fn truncate_start(text: &str, room: usize) -> String {
     let mut rest = text;
     while rest.width().saturating_add(1) > room && text.width() > room && !rest.is_empty() {
@@ -30,7 +30,6 @@ pub fn truncate_middle(text: &str, room: usize) -> String {
     )
 }
 
-/// Cuts or pads to exactly `room` columns.
 pub fn pad_or_truncate(text: &str, room: usize) -> String {
     let mut out = truncate_to_width(text, room);
     out.push_str(&spaces(room.saturating_sub(out.width())));
@@ -41,7 +40,8 @@ pub fn spaces(columns: usize) -> String {
     " ".repeat(columns)
 }
 
-/// Cuts only words that are longer than a line. Non-breaking spaces become plain ones.
+/// Wraps a text at blanks; only words that are longer than a line are cut. Non-breaking spaces
+/// become plain ones.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = wrap::wrap(text, room, OverlongWord::Cut);
     lines

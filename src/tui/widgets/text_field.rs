@@ -5,12 +5,12 @@ use unicode_width::UnicodeWidthStr;
 use super::text::{truncate_start, truncate_to_width};
 use crate::text::is_display_unsafe;
 
-/// An editable line of at most [`Self::MAX_CHARS`] characters. The text never contains characters
-/// that change how a terminal shows others.
+/// An editable line of at most [`Self::MAX_CHARS`] characters. The text never contains control
+/// characters or invisible characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextField {
     text: String,
-    /// In bytes.
+    /// Byte index of the cursor in the text.
     cursor: usize,
 }
 
@@ -20,18 +20,16 @@ pub enum TextEdit {
     Right,
     Home,
     End,
-    /// Deletes the character before the cursor.
     Backspace,
-    /// Deletes the character at the cursor.
     Delete,
     Clear,
 }
 
 impl TextField {
-    /// More than a path or value needs, and few enough to filter a list after every key press.
+    /// More than a path or a value needs, and few enough to filter a list after every key press.
     pub const MAX_CHARS: usize = 500;
 
-    /// Cuts text beyond the limit; the cursor is at the end.
+    /// Creates a field with the cursor at the end; text beyond the limit is cut.
     pub fn new(text: &str) -> Self {
         let mut field = Self::default();
         field.insert_text(text);
@@ -81,7 +79,6 @@ impl TextField {
         }
     }
 
-    /// Deletes bytes after the cursor.
     fn remove_after_cursor(&mut self, bytes: usize) {
         self.text
             .drain(self.cursor..self.cursor.saturating_add(bytes));
@@ -93,7 +90,6 @@ impl TextField {
             .unwrap_or((&self.text, ""))
     }
 
-    /// Draws the text, scrolled to the cursor, which is a reversed cell.
     pub fn render_line(&self, room: usize) -> Line<'static> {
         let (before, behind) = self.split_at_cursor();
         let mut behind = behind.chars();
@@ -115,7 +111,6 @@ mod tests {
 
     use super::*;
 
-    /// A simple model of the field: characters and the cursor's index.
     #[derive(Default)]
     struct Naive(Vec<char>, usize);
 

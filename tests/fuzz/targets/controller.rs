@@ -51,7 +51,7 @@ static MACHINES: LazyLock<[Machine; 6]> = LazyLock::new(|| {
     ]
 });
 
-/// Words that a tool prints for a working state.
+/// Words by which a tool reports a working battery or a protected cache.
 const GOOD: [&str; 8] = [
     "opti",
     "operational",

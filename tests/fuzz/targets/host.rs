@@ -1,4 +1,4 @@
-//! Fuzzes a whole capture, up to every output: nothing may fail, and everything must be
+//! Fuzzes a capture and renders every output: nothing may fail, and everything must be
 //! display-safe.
 #![no_main]
 

@@ -11,7 +11,6 @@ use crate::support::loops::{self, Mounted};
 use crate::support::running::wait_for;
 use crate::support::{check_json, stderr, stdout};
 
-/// A file system with its saved report.
 struct BaselinedMount {
     mounted: Mounted,
     report: tempfile::NamedTempFile,
@@ -27,7 +26,6 @@ impl BaselinedMount {
         kept
     }
 
-    /// Saves the current report.
     fn save_report(&self) {
         let (point, file) = (self.mounted.path(), self.path());
         let output = run_check(&[
@@ -56,7 +54,6 @@ impl BaselinedMount {
         });
     }
 
-    /// Waits until exactly these facts differ; returns the difference.
     fn wait_for_difference(&self, facts: &[&str]) -> Value {
         let mut difference = Value::Null;
         wait_for(&format!("{facts:?} and nothing else are different"), || {
@@ -71,7 +68,6 @@ impl BaselinedMount {
             .take()
     }
 
-    /// True if a row is about this file system; parallel tests mount and unmount others.
     fn concerns(&self, row: &Value) -> bool {
         let (point, disk) = (self.mounted.path(), self.mounted.disk.name());
         let own = [
@@ -82,7 +78,6 @@ impl BaselinedMount {
         own.iter().any(|subject| row["subject"] == subject.as_str())
     }
 
-    /// Changed facts of this file system, without derived facts and facts that change constantly.
     fn changed_facts(&self, difference: &Value) -> BTreeSet<String> {
         let rows = difference["facts"]
             .as_array()
@@ -99,7 +94,6 @@ impl BaselinedMount {
             .collect()
     }
 
-    /// Rule and class of every finding about this file system that changed.
     fn changed_findings(&self, difference: &Value) -> BTreeSet<(String, String)> {
         let rows = difference["findings"]
             .as_array()
@@ -190,7 +184,6 @@ fn what_the_kernel_calls_otherwise_now_is_the_same() {
     ]);
     let old = kept.mounted.disk.name().to_owned();
     let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    // Renames the loop device in the saved report: only the kernel name differs.
     let mut renamed = document.to_string();
     for before in ["device ", "/dev/"] {
         renamed = renamed.replace(&format!("{before}{old}\""), &format!("{before}loop4000\""));

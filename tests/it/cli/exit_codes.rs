@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::exit_code_and_output;
 
-/// A recorded host without findings, with parts of its text replaced.
 fn modified_capture(changes: &[(&str, &str)]) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/el9-ext4.host");
     let mut text = fs::read_to_string(path).unwrap();
@@ -16,8 +15,8 @@ fn modified_capture(changes: &[(&str, &str)]) -> String {
     text
 }
 
-/// Exit codes of `check` without options, with `--fail-on warning`, with `--fail-on-undecided`, and
-/// with both.
+/// Returns the exit codes of `check` without options, with `--fail-on warning`, with
+/// `--fail-on-undecided`, and with both.
 fn exit_codes(capture: &str) -> [i32; 4] {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host");

@@ -24,7 +24,6 @@ fn captures() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Text to put in place of other text: names, numbers, escapes.
 fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
     let words: [&[u8]; 22] = [
         b"",
@@ -57,8 +56,6 @@ fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Hostile suffixes of a name in a capture's notation: terminal escapes, 8-bit controls,
-/// bidirectional overrides.
 const HOSTILE: [&str; 5] = [
     "\\x1b]0;owned\\x07\\x1b[31m",
     "\\u{202e}\\u{200b}\\u{9b}",
@@ -74,7 +71,6 @@ fn words_of(line: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-/// Appends text to every chosen word that stands alone in a line.
 fn append_to_words(lines: &mut [Vec<u8>], chosen: impl Fn(&[u8]) -> bool, what: &[u8]) {
     let in_word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     for line in lines.iter_mut().skip(1) {
@@ -217,7 +213,6 @@ fn assert_output_safe(capture: &[u8], arguments: &[&str]) -> Result<(), TestCase
     Ok(())
 }
 
-/// Every command that reads a capture, with every output format.
 fn capture_commands() -> Vec<Vec<&'static str>> {
     let forms = Format::ALL.map(|form| vec!["check", "--format", form.name()]);
     let target = Format::ALL.map(|form| vec!["check", "/data", "--format", form.name()]);
@@ -269,8 +264,8 @@ fn no_capture_makes_it_panic_or_colours_the_screen() {
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Appends hostile text to words that users may choose, to a different share of them in each run.
-/// With all words changed, even the tables would be unreadable.
+/// A different share of the words is changed in each run: with all of them changed, even the tables
+/// would be unreadable.
 #[test]
 fn hostile_names_everywhere_are_shown_as_what_they_are() {
     const SHARES: usize = 5;
@@ -290,7 +285,6 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
                 assert_output_safe(&hostile, &arguments)
                     .unwrap_or_else(|e| panic!("{name}, share {share}, {arguments:?}: {e}"));
             }
-            // A capture made from the hostile host.
             let host = RecordedHost::parse(&hostile).unwrap();
             let recording = RecordingHost::new(&host);
             run_all_collectors(&recording, &Request::default(), &mut |_, _| {});
@@ -307,8 +301,6 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
     }
 }
 
-/// Appends hostile text to a share of the words of each recorded host, then prints facts and
-/// report.
 #[test]
 fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
     let shares = HOSTILE.len();
@@ -343,7 +335,6 @@ fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
     }
 }
 
-/// Replaces a device-mapper target type in the recorded output of `dmsetup table` by a hostile one.
 #[test]
 fn the_name_of_a_mapping_is_no_command_to_the_terminal() {
     let capture = fs::read_to_string("tests/hosts/lab-luks-on-lvm-on-md.host").unwrap();

@@ -38,7 +38,6 @@ fn a_file_system_that_turns_read_only_is_said_with_what_is_left() {
     }
 }
 
-/// `walwise probe` with JSON on a disk with sectors of one memory page.
 fn probe_on_4k_sectors(more: &[&str]) -> Output {
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(256 << 20).unwrap();

@@ -17,13 +17,11 @@ const SLOW: &str = "pwrite64:delay_exit=2000";
 
 const DISK: &str = "reported an I/O error; check dmesg";
 
-/// A probe that ends because these calls were changed.
 fn probe_with_faults(directory: &Path, planted: &[&str]) -> Output {
     let arguments = ["--format", "json", "--seconds", ENDLESS];
     probe(directory, Path::new("/dev/null"), planted, &arguments).wait_for_output()
 }
 
-/// A probe with failing calls: the faults for strace, and the words of the expected complaint.
 struct FaultCase {
     planted: &'static [&'static str],
     says: [&'static str; 2],
@@ -147,8 +145,8 @@ fn a_call_that_fails_in_a_workload_ends_it() {
                 [""; 0],
                 "{workload} {planted}"
             );
-            // Some workloads make the call less often. Failures in programs run only for their
-            // version do not count: threads of the workload write below the directory.
+            // The exit code is 1 only if a call of the workload failed. Some workloads never reach
+            // the failing call, and programs run only for their version do not count.
             let calls = std::fs::read_to_string(trace.path()).unwrap();
             let place = directory.path().to_str().unwrap();
             let thread = |line: &'_ str| line.split(' ').next().map(str::to_owned);

@@ -38,7 +38,6 @@ fn a_file_system_that_shut_itself_down_says_so() {
         );
         assert_ne!(verdict(&report, target), Some("durable"));
     }
-    // walwise finds the file system without naming it as target.
     let (_, report) = check_json(&["--no-probe"]);
     let subject = format!("target {}", mounted.path());
     assert_eq!(
@@ -108,7 +107,6 @@ fn run_as_root(arguments: &[&str]) -> Output {
     Running::walwise(arguments).wait_for_output()
 }
 
-/// Runs walwise as user nobody, without supplementary groups.
 fn run_as_nobody(arguments: &[&str]) -> Output {
     Running::start(walwise().args(arguments).uid(65534).gid(65534)).wait_for_output()
 }
@@ -153,7 +151,7 @@ fn a_read_only_file_system_is_not_measured() {
 fn what_a_user_may_not_write_is_not_measured() {
     assert_not_measured(
         &mount_ext4(&[], "").point,
-        "is not writable for this user",
+        "is not writable by this user",
         run_as_nobody,
     );
 }
@@ -242,7 +240,6 @@ fn what_root_would_settle_says_so() {
     }
 }
 
-/// A directory on a healthy file system next to a file system that never answers.
 fn mount_beside_hung_fuse() -> (Mounted, HungFuse) {
     let mounted = mount_ext4(&[], "");
     let held = HungFuse::mount(&mounted.create_subdirectory("held"));

@@ -1,5 +1,5 @@
-//! Signals at two hundred moments of every kind of probe: walwise ends as documented, and no file
-//! or process remains.
+//! Signals at many moments of every kind of probe: walwise ends as documented, and no file or
+//! process remains.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,9 @@ use crate::support::loops::mount_ext4;
 use crate::support::running::{Running, wait_for};
 use crate::support::{sorted_file_names, walwise};
 
-/// Deterministic pseudo-random numbers, the same in every run.
 struct PseudoRandom(u64);
 
 impl PseudoRandom {
-    /// A number from 0 to `limit` - 1.
     fn next_below(&mut self, limit: usize) -> usize {
         // Knuth's MMIX generator; its upper bits are the more random ones.
         self.0 = self
@@ -28,7 +26,6 @@ impl PseudoRandom {
     }
 }
 
-/// Every command that probes a directory.
 fn every_probing_command(directory: &Path) -> Vec<Vec<&str>> {
     let with = |more: &[&'static str]| {
         [
@@ -53,8 +50,8 @@ fn every_probing_command(directory: &Path) -> Vec<Vec<&str>> {
         .collect()
 }
 
-/// A copy of walwise under its own name. Its children have this name too, because they execute
-/// `/proc/self/exe`.
+/// Copies walwise to a directory under the name `walwise`. Its children have this name too, because
+/// they execute `/proc/self/exe`.
 fn copy_with_unique_name(directory: &Path) -> PathBuf {
     let (program, own) = (
         walwise().get_program().to_owned(),
@@ -66,13 +63,11 @@ fn copy_with_unique_name(directory: &Path) -> PathBuf {
     own
 }
 
-/// Starts the program with no signal ignored.
 fn start(program: &Path, arguments: &[&str]) -> Running {
     let mut command = Command::new("env");
     Running::start(command.arg("--default-signal").arg(program).args(arguments))
 }
 
-/// True if no process runs the program.
 fn has_no_process(program: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     !processes
@@ -80,7 +75,6 @@ fn has_no_process(program: &Path) -> bool {
         .any(|one| std::fs::read_link(one.path().join("exe")).is_ok_and(|exe| exe == program))
 }
 
-/// Checks that the program ended by the signal as documented.
 fn assert_ended_by(output: &Output, signal: Signal, arguments: &[&str]) {
     // Before its handler is installed, a signal kills the program as usual.
     let as_usual = output.status.signal() == Some(signal as i32);

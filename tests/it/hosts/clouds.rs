@@ -16,7 +16,6 @@ type Row = (
 
 const PG: &str = "/data/pg";
 const OF_PG: &str = "target /data/pg";
-const CLUSTER: &str = "cluster /data/pg";
 const NVME: &str = "device nvme1n1";
 
 #[rustfmt::skip] // a row is a line
@@ -28,27 +27,27 @@ const ROWS: &[Row] = &[
     ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, but no documentation says that its acknowledged writes are durable"),
     ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "the kernel reports no volatile cache"),
     ("azure-premium-asked", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "reports no volatile cache, but no documentation says that its acknowledged writes are durable"),
-    ("gcp-pd-pg16", "durable", &[], &[["cloud.google-fsync", CLUSTER], ["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
-    ("gcp-hyperdisk-pg16", "durable", &[["cloud.google-fsync", CLUSTER]], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
+    ("gcp-pd-pg16", "durable", &[], &[["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
+    ("gcp-hyperdisk-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
     ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
     ("alibaba-essd-pg16", "durable", &[], &[["cloud.ebs-timeout", NVME], ["disk.ephemeral", OF_PG]], "the provider's statement; a guest cannot verify it"),
     ("oci-block-volume-pg16", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "the kernel reports no volatile cache"),
-    // A healthy capacitor is only the drive's own report; only a spent one changes the verdict.
-    ("nvme-capacitor-healthy", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.capacitor-degraded", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "nvme1n1 reports a healthy capacitor (118 %)"),
-    ("nvme-capacitor-degraded", "durable", &[["disk.capacitor-degraded", OF_PG]], &[["disk.capacitor-failed", OF_PG]], "sufficient capacitor (62 %)"),
-    ("nvme-capacitor-failed", "at-risk", &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], &[["disk.capacitor-degraded", OF_PG]], "may not last through a power failure (0 %)"),
-    ("nvme-capacitor-absent", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.capacitor-degraded", OF_PG]], "nvme1n1 reports no capacitor"),
+    // A capacitor's health is only the drive's own report. A healthy capacitor leaves the verdict
+    // unchanged; a spent one lowers it.
+    ("nvme-capacitor-healthy", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "nvme1n1 reports a healthy capacitor (118 %)"),
+    ("nvme-capacitor-degraded", "durable", &[], &[["disk.capacitor-failed", OF_PG]], "sufficient capacitor (62 %)"),
+    ("nvme-capacitor-failed", "at-risk", &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], &[], "may not last through a power failure (0 %)"),
+    ("nvme-capacitor-absent", "durable", &[], &[["disk.capacitor-failed", OF_PG]], "nvme1n1 reports no capacitor"),
     ("nvme-capacitor-unreadable", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "no warnings"),
-    // A storage cluster, a soft mount, and data in the journal.
     ("krbd-pg16", "durable", &[], &[["verdict.unproven", OF_PG]], "rbd0 is stored by a Ceph cluster"),
-    ("nfs4-soft-pg16", "unproven", &[["filesystem.nfs-soft", OF_PG], ["filesystem.nfs", OF_PG]], &[], "over the network"),
-    ("chattr-j-pg16", "durable", &[["ext4.journal-data", OF_PG]], &[["mount.sync", OF_PG]], "goes through the journal (chattr +j)"),
+    ("nfs4-soft-pg16", "unproven", &[["filesystem.nfs-soft", OF_PG], ["filesystem.nfs", OF_PG]], &[], "network file system"),
+    ("chattr-j-pg16", "durable", &[["ext4.journal-data", OF_PG]], &[["mount.sync", OF_PG]], "have the data-journalling flag (chattr +j)"),
     ("noload-commit-default", "durable", &[], &[["boot.refused-option", "boot /data"]], "caches writes in a volatile cache"),
     ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from here"),
     ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from here"),
 ];
 
-/// The target for which a host was recorded; `None` if the host is not in this table.
+/// Returns the target for which the host was recorded; `None` if the host is not one of [`ROWS`].
 pub fn recorded_target(name: &str) -> Option<&'static str> {
     let row = ROWS.iter().find(|row| row.0 == name)?;
     Some(if row.0.starts_with("fc-") {

@@ -1,5 +1,5 @@
 //! Durations and standbys in the verdicts of every recorded host. A duration comes from a setting
-//! or a measurement, and a verdict says if a standby was not observed.
+//! or a measurement, and a verdict mentions that a standby was not observed.
 
 use serde_json::Value;
 
@@ -7,7 +7,6 @@ use crate::support::recorded::recorded_host_documents;
 
 const UNITS: [&str; 8] = ["s", "ms", "µs", "min", "h", "second", "seconds", "minutes"];
 
-/// Settings with durations that a verdict may name.
 const SETTINGS: [&str; 2] = ["wal_writer_delay", "innodb_flush_log_at_timeout"];
 
 fn has_duration(text: &str) -> bool {
@@ -48,7 +47,7 @@ fn durations_come_from_settings_or_measurements_and_peers_from_nobody() {
             let loss = text("host_loss");
             let is_promise = loss.contains("survives the loss of this host");
             assert!(
-                !is_promise || loss.contains("Configured, not observed"),
+                !is_promise || loss.contains("As configured (not observed)"),
                 "{name}: {loss}"
             );
             read += sentences.len();

@@ -14,7 +14,6 @@ use walwise_report::{Report, json, text};
 use walwise_sys::host::archive::{self, Answers, HostAnswer};
 use walwise_sys::host::{Host, HostError, HostErrorKind, Question};
 
-/// A recorded host with one answer replaced.
 pub struct GarbledHost<'a> {
     pub answers: &'a Answers,
     pub question: Option<&'a Question>,
@@ -46,7 +45,6 @@ impl Host for GarbledHost<'_> {
     }
 }
 
-/// Every recorded host with the target for which it was recorded.
 pub static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
     let of = |name: String| {
         let (answers, _) = archive::parse(&std::fs::read(super::host(&name)).unwrap()).unwrap();
@@ -78,7 +76,6 @@ fn is_display_safe(text: &str) -> bool {
     !text.chars().any(|c| is_display_unsafe(c) && c != '\n')
 }
 
-/// Hostile variants of an answer: repeated parts, noise, truncation.
 fn garble_answer(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let line = if lines.is_empty() {

@@ -49,8 +49,6 @@ fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
     }
 }
 
-/// A kernel upgrade and a mount option that the new kernel refuses: the difference names the
-/// refusal and no unchanged fact.
 #[test]
 fn an_upgrade_is_told_by_what_it_made_worse() {
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
@@ -96,7 +94,6 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
     assert_eq!(fixed.unwrap().class, FindingChangeKind::Fixed);
 }
 
-/// `--baseline` adds the difference to the report and changes nothing else.
 #[test]
 fn a_baseline_is_shown_and_changes_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -176,7 +173,6 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
     }
 }
 
-/// Arbitrary JSON to put in place of a value.
 fn arbitrary_json() -> impl Strategy<Value = Value> {
     let texts = [
         "",
@@ -201,7 +197,6 @@ fn arbitrary_json() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Replaces a value inside the document; each index of `way` selects one level.
 fn replace_value_at(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
     let Some((first, rest)) = way.split_first() else {
         *json = junk.clone();
@@ -224,7 +219,6 @@ fn replace_value_at(json: &mut Value, way: &[prop::sample::Index], junk: &Value)
     }
 }
 
-/// A small report, and its JSON document.
 static SAMPLE: LazyLock<(Report, Value)> = LazyLock::new(|| {
     let report = report(&fs::read(host("ext4-nobarrier")).unwrap(), Some("/data"));
     let document = serde_json::from_str(&json::render(&report)).unwrap();

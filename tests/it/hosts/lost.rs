@@ -32,15 +32,11 @@ enum Damage {
     Half,
     /// Makes one byte of an answer non-printable.
     Byte,
-    /// Replaces one letter of an answer.
     Letter,
     /// Zeros the second half of an answer.
     Zeros,
-    /// Replaces an answer with noise.
     Noise,
-    /// Replaces an answer with a refusal.
     Denied,
-    /// Replaces an answer with a timeout.
     Late,
     /// Truncates the capture after an answer.
     Tail,
@@ -93,7 +89,6 @@ impl UndetectableLoss {
         Self::KernelParameter,
     ];
 
-    /// The kind of difference that losing this question's answer makes.
     fn of(question: &Question) -> Option<Self> {
         match question {
             Question::AsUser(_, inner) => Self::of(inner),
@@ -130,7 +125,7 @@ impl UndetectableLoss {
         }
     }
 
-    /// True if the difference explains the gain: only servers and their options affect the verdict
+    /// Whether the difference explains the gain: only servers and their options affect the verdict
     /// on commits.
     fn explains(self, gain: Gain) -> bool {
         match (self, gain) {
@@ -142,7 +137,6 @@ impl UndetectableLoss {
     }
 }
 
-/// Splitmix64: the same numbers for the same seed.
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -155,7 +149,6 @@ impl SplitMix64 {
     }
 }
 
-/// An answer of a capture, with its question and lines.
 struct Entry {
     question: Question,
     lines: Range<usize>,
@@ -169,11 +162,10 @@ struct Capture {
     plain: Judged,
 }
 
-/// The compared results of a capture.
 #[derive(Clone, Debug)]
 struct Judged {
     read: FactSet,
-    /// `None` without a target.
+    /// The verdict about the target; `None` without a target.
     standing: Option<VerdictKind>,
     /// Exit code; `None` without anything to check.
     code: Option<u8>,
@@ -188,7 +180,6 @@ impl Judged {
         })
     }
 
-    /// Gains of the damaged capture over the original.
     fn gains(&self, after: &Self) -> Vec<Gain> {
         let durable = (after.is_durable() && !self.is_durable()).then_some(Gain::Durable);
         let exit = (after.code == Some(0) && self.code != Some(0)).then_some(Gain::Exit);
@@ -240,7 +231,6 @@ fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Ju
     })
 }
 
-/// Advice of a report that can lose data, with its subject.
 fn advice_losing_data(report: &Report) -> BTreeSet<String> {
     let applies = report
         .findings
@@ -319,7 +309,7 @@ fn all_damage_cases() -> Vec<DamageCase> {
 }
 
 impl DamageCase {
-    /// The damaged capture; `None` if the answer is too short to damage.
+    /// Returns the capture with the damage; `None` if the answer is too short to damage.
     fn damaged_text(&self, draw: &mut SplitMix64) -> Option<String> {
         let Capture { lines, entries, .. } = &CAPTURES[self.capture];
         let joined = |parts: &[&[String]]| parts.concat().join("\n") + "\n";
@@ -358,7 +348,6 @@ impl DamageCase {
         Some(joined(&[&lines[..*start], &entry, &lines[*end..]]))
     }
 
-    /// The damaged place, for the test's output.
     fn describe_place(&self) -> String {
         let Capture {
             name,
@@ -385,8 +374,8 @@ impl DamageCase {
         }
     }
 
-    /// The undetectable loss that explains all gains. In a truncated capture, the undetectable
-    /// losses in the missing part must explain the gains together.
+    /// Returns a difference that explains all gains. After a truncation, the undetectable losses in
+    /// the missing part must together explain them.
     fn difference(&self, gains: &[Gain]) -> Option<UndetectableLoss> {
         let explains = |kind: &UndetectableLoss| gains.iter().all(|gain| kind.explains(*gain));
         let Capture {
@@ -470,8 +459,6 @@ fn damage_bytes(mut bytes: Vec<u8>, damage: Damage, draw: &mut SplitMix64) -> Op
     Some(bytes)
 }
 
-/// Results: the number of damages of each kind, unexplained gains, and how often each difference
-/// explained a gain.
 #[derive(Default)]
 struct RunSummary {
     tried: BTreeMap<Damage, usize>,
@@ -479,7 +466,6 @@ struct RunSummary {
     explained: BTreeMap<UndetectableLoss, usize>,
 }
 
-/// Tries damages in order on all CPUs until the deadline.
 fn run(trials: &[DamageCase], seed: u64, deadline: Instant) -> RunSummary {
     let next = AtomicUsize::new(0);
     let ran = Mutex::new(RunSummary::default());
@@ -516,7 +502,6 @@ fn shuffled_cases(seed: u64) -> Vec<DamageCase> {
 }
 
 impl RunSummary {
-    /// The table, and one line for each unexplained gain.
     fn table(&self, seed: u64) -> String {
         let tried: usize = self.tried.values().sum();
         let mut table = format!("{} hosts, {tried} damages, seed {seed}\n", CAPTURES.len());

@@ -16,7 +16,6 @@ use walwise_sys::host::RecordedHost;
 
 use super::{host, recorded_host_names, table::recorded_target};
 
-/// Facts listed as unknown for a target by the report's list, the verdict and the rules.
 fn listed_unknown_facts(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)> {
     let concerned: BTreeSet<&Subject> = target.subjects.iter().collect();
     let about = || {
@@ -43,7 +42,6 @@ fn listed_unknown_facts(report: &Report, target: &TargetSummary) -> BTreeSet<(Su
         .collect()
 }
 
-/// Checks that the listed facts belong to the target's own stack and kind of server.
 fn assert_listed_with_target(report: &Report, what: &str) {
     for target in &report.targets {
         let way = TargetScope::new(&report.facts, target);
@@ -85,7 +83,6 @@ fn what_is_unknown_stands_with_the_target_that_needs_it() {
 
 const RESTART: &str = "restart the server on /srv/my, then check again";
 
-/// PostgreSQL and MySQL on separate file systems of one disk, whose cache state is unknown.
 fn facts_of_two_servers() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("read");
@@ -124,7 +121,7 @@ fn facts_of_two_servers() -> FactSet {
         facts.link(&place, &server);
         facts.link(&server, &place);
         facts.link(&server, &fs);
-        facts.set_area(&server, area);
+        facts.set_server_area(&server, area);
     }
     let (pg, my) = (Subject::cluster("/srv/pg"), Subject::cluster("/srv/my"));
     facts.insert_known(&pg, &cluster::KIND, ServerKind::Postgres, read());
@@ -143,7 +140,6 @@ fn facts_of_two_servers() -> FactSet {
     facts
 }
 
-/// A target's part of the text, from its heading to the next.
 fn target_section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
     let start = told.find(of).unwrap_or_else(|| panic!("{of} in {told}"));
     let ends = heads

@@ -14,14 +14,14 @@ use walwise_sys::host::RecordedHost;
 use super::host;
 use crate::support::{fact, findings, rule_outcome, verdict};
 
-/// The host with the complete setup, and the host whose partition starts at another offset.
+/// Two recorded hosts: one with the complete setup, and one whose partition starts at another
+/// offset.
 const WHOLE: &str = "ec2-whole-pages-mariadb1011";
 const TORN: &str = "ec2-torn-by-partition-mariadb1011";
 
 const TARGET: &str = "/data/mysql";
 const SUBJECT: &str = "target /data/mysql";
 
-/// The target for which both hosts were recorded.
 pub fn recorded_target(name: &str) -> Option<&'static str> {
     [WHOLE, TORN].contains(&name).then_some(TARGET)
 }
@@ -31,19 +31,19 @@ type Row = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip] // a row is a line
 const ROWS: &[Row] = &[
-    ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4 has clusters of 16 KiB, not a multiple of a page"),
+    ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4's cluster size is 16 KiB, not a multiple of the page size"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tfsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tO_DSYNC", "!server: InnoDB writes data files through the page cache (innodb_flush_method is O_DSYNC)"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tsinging", "server: mysql.innodb_flush_method"),
     ("|6.1.112-122.189.amzn2023.x86_64", "|4.14.355-275.570.amzn2.x86_64", "!kernel: Linux 4.14.355"),
-    ("bigalloc metadata_csum\n|cluster 16384", "metadata_csum", "!file system: ext4 has no clusters (bigalloc), so a page can lie in several places"),
-    ("|cluster 16384", "|cluster 8192", "!file system: ext4 has clusters of 8 KiB, not a multiple of a page"),
+    ("bigalloc metadata_csum\n|cluster 16384", "metadata_csum", "!file system: ext4 has no clusters (bigalloc), so a page can be stored in separate blocks"),
+    ("|cluster 16384", "|cluster 8192", "!file system: ext4's cluster size is 8 KiB, not a multiple of the page size"),
     ("\n|cluster 16384", "", "file system: ext4.cluster_size of /data is unknown"),
     ("superblock ext /dev/dm-0\n", "superblock ext /dev/dm-9\n", "file system: ext4.features of /data is unknown"),
     ("|data=ordered\n|nodiscard", "|data=journal\n|nodiscard", "!file system: data=journal turns direct I/O into buffered I/O"),
     ("flags /data/mysql\n|524288", "flags /data/mysql\n|540672", "!file system: the attribute +j turns direct I/O into buffered I/O"),
     ("flags /data/mysql\n|524288", "flags /data/mysql\n!denied no", "file system: target.flags of /data/mysql is unknown"),
-    ("- ext4 /dev/mapper/vg0-mysql", "- xfs /dev/mapper/vg0-mysql", "!file system: xfs is not the ext4 with page-sized clusters"),
+    ("- ext4 /dev/mapper/vg0-mysql", "- xfs /dev/mapper/vg0-mysql", "!file system: xfs is not ext4 with page-sized clusters"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2056", "!logical volume: dm-0 begins at a multiple of 4 KiB only"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2048\n|vg0-mysql: linear 8388608 4097", "!logical volume: dm-0 begins at a multiple of 512 B"),
     ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear ", "logical volume: dm.alignment of dm-0 is unknown"),
@@ -51,7 +51,7 @@ const ROWS: &[Row] = &[
     ("run dmsetup table\n|vg0-mysql: linear 0 2048", "run dmsetup table\n!absent not installed", "logical volume: dm.targets of dm-0 is unknown"),
     ("dm-0/queue/max_sectors_kb\n|256", "dm-0/queue/max_sectors_kb\n|8", "!logical volume: dm-0 accepts at most 8 KiB in one request"),
     ("|LVM-aaaa", "|CRYPT-LUKS2-aaaa", "layer: dm-0 may split or move a page"),
-    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n|2056", "!partition: nvme1n1p1 begins at byte 1052672, not a multiple of a page"),
+    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n|2056", "!partition: nvme1n1p1 begins at byte 1052672, not a multiple of the page size"),
     ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n!denied no", "partition: device.start of nvme1n1p1 is unknown"),
     ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|Amazon EC2 NVMe Instance Storage", "device: whether nvme1n1 writes a page atomically depends on the instance type"),
     ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|MSFT NVMe Accelerator v1.0", "device: Microsoft documents"),
@@ -75,7 +75,6 @@ fn report(recording: &str) -> Value {
     serde_json::from_str(&json::render(&session.report())).unwrap()
 }
 
-/// Values of innodb_doublewrite that findings advise.
 fn advised_doublewrite_values(report: &Value) -> Vec<String> {
     let all = findings(report)
         .flat_map(|finding| finding["advice"].as_array().cloned().unwrap_or_default());
@@ -137,7 +136,7 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
         );
         let because = finding["because"].as_str().unwrap();
         assert!(
-            because.ends_with(&format!("Here the chain ends at the {told}.")),
+            because.ends_with(&format!("Here the chain breaks at the {told}.")),
             "{because}"
         );
         assert_eq!(

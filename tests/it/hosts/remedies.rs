@@ -1,5 +1,5 @@
-//! Every critical finding of every recorded host has a remedy or the reason why walwise knows none,
-//! in text and in JSON.
+//! Every critical finding of every recorded host has a remedy, or the reason why there is none, in
+//! text and in JSON.
 
 use std::collections::BTreeSet;
 

@@ -50,7 +50,7 @@ const DOCUMENTS: &[Document] = &[
                 "filesystem.ext3",
                 "target /data",
                 false,
-                "sent no flushes by default until Linux 3.1",
+                "sent no flushes by default",
             ),
             (
                 "412,626 fdatasync per second in /dev/shm",
@@ -59,7 +59,7 @@ const DOCUMENTS: &[Document] = &[
                 "filesystem.memory",
                 "target /dev/shm",
                 false,
-                "says nothing about a disk",
+                "reveals nothing about a disk",
             ),
         ],
     },
@@ -83,7 +83,7 @@ const DOCUMENTS: &[Document] = &[
                 "barrier.ext4-off",
                 "mount /data",
                 true,
-                "fsync does not reach the disk",
+                "fsync does not flush the disk",
             ),
         ],
     },
@@ -107,7 +107,7 @@ const DOCUMENTS: &[Document] = &[
                 "btrfs.nodatacow-mount",
                 "target /data01",
                 false,
-                "a database needs no more",
+                "a database needs nothing else",
             ),
             (
                 "mount btrfs with discard",
@@ -143,7 +143,7 @@ const DOCUMENTS: &[Document] = &[
                 "mount.sync-discard",
                 "target /data01",
                 false,
-                "advises fstrim instead",
+                "recommends fstrim instead",
             ),
             (
                 "mount with nodiratime beside noatime",
@@ -170,7 +170,7 @@ const DOCUMENTS: &[Document] = &[
                 "filesystem.keep",
                 "target /data01",
                 true,
-                "equal first choices",
+                "equally good choices",
             ),
         ],
     },
@@ -194,7 +194,7 @@ const DOCUMENTS: &[Document] = &[
                 "mount.no-flush",
                 "target /data",
                 false,
-                "After a power failure commits are gone",
+                "A power failure can then lose commits",
             ),
             (
                 "the controller writes back (nothing is said of its battery)",
@@ -224,19 +224,19 @@ const DOCUMENTS: &[Document] = &[
                 "fast_commit doubles what fs_mark creates and flushes, so it will help MySQL and PostgreSQL",
                 "seed-cloud-fast-commit",
                 "/mnt/vdc1",
-                "ext4.fast-commit-old-kernel",
-                "target /mnt/vdc1",
+                "release.ext4-fast-commit",
+                "mount /mnt/vdc1",
                 false,
-                "not for a WAL",
+                "a power cut can leave the file empty",
             ),
             (
                 "e2fsprogs must be 1.46.0 or later",
-                "seed-cloud-fast-commit",
-                "/mnt/vdc1",
+                "alinux3-old-e2fsprogs",
+                "/data",
                 "ext4.fast-commit-tools-too-old",
-                "target /mnt/vdc1",
+                "target /data",
                 false,
-                "Before 1.46.5 e2fsck could crash",
+                "Before 1.46.5, e2fsck could crash",
             ),
             (
                 "with data=ordered, fsync waits for I/O that has nothing to do with it",
@@ -245,7 +245,7 @@ const DOCUMENTS: &[Document] = &[
                 "ext4.data-writeback",
                 "target /mnt/vdc1",
                 false,
-                "waits only for newly allocated blocks",
+                "For a WAL overwritten in place, the option gains almost nothing",
             ),
             (
                 "it was measured with nobarrier as well, faster by a half",
@@ -254,7 +254,7 @@ const DOCUMENTS: &[Document] = &[
                 "barrier.ext4-off",
                 "mount /mnt/vdc1",
                 false,
-                "fsync does not reach the disk",
+                "fsync does not flush the disk",
             ),
             (
                 "and with data=writeback",
@@ -263,13 +263,12 @@ const DOCUMENTS: &[Document] = &[
                 "ext4.data-writeback",
                 "target /mnt/vdc1",
                 false,
-                "dates from ext3",
+                "warns of wrong data after a crash",
             ),
         ],
     },
 ];
 
-/// The finding of a rule on a subject; fails if the rule does not apply.
 fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
     let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
     findings(report)
@@ -277,7 +276,6 @@ fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
         .unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
 }
 
-/// Checks that the reason of a finding contains these words.
 fn reason_contains(finding: &Value, words: &str) {
     let because = finding["because"].as_str().unwrap();
     assert!(

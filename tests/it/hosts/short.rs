@@ -42,8 +42,6 @@ fn ten_situations_in_short() {
     }
 }
 
-/// The short report must keep every critical finding of the target or host, withheld advice, limits
-/// of sight, and notes.
 #[test]
 fn what_is_critical_stands_in_the_short_report_of_every_host() {
     let mut critical = 0;
@@ -91,7 +89,6 @@ fn what_is_critical_stands_in_the_short_report_of_every_host() {
     assert!(critical > 100, "{critical}");
 }
 
-/// No rule is critical only in the whole report.
 #[test]
 fn the_whole_report_and_the_short_one_call_the_same_critical() {
     for (_, name, target) in SITUATIONS {

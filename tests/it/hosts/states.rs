@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::host;
 use crate::support::{check_json, fact, findings, rule_outcome, verdict};
 
-/// Exit code and report of a recorded host with parts of its text replaced.
 fn check_modified_host(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
     let mut text = std::fs::read_to_string(host(name)).unwrap();
     for (old, new) in changes {
@@ -28,8 +27,6 @@ fn count_critical_findings(report: &Value) -> usize {
     findings(report).filter(is).count()
 }
 
-/// A failed pool is at risk, a pool that refuses writes is critical and not durable, and an unknown
-/// state is unproven.
 #[test]
 fn a_thin_pool_is_as_good_as_its_status() {
     const OLD: &str = "|vg-pool-tpool: thin-pool failed";
@@ -100,8 +97,6 @@ fn a_thin_pool_is_as_good_as_its_status() {
     }
 }
 
-/// A missing device leaves the pool durable but degraded; a device that is in use but not found
-/// leaves the pool unproven.
 #[test]
 fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
     let (exit, report) = check_modified_host("zfs-vdev-node-gone", &[], "/data/pg");
@@ -128,7 +123,6 @@ fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
     );
 }
 
-/// `Energy Pack` and `BBU` in storcli's output both mean the controller's battery.
 #[test]
 fn an_energy_pack_is_a_battery() {
     let names = [
@@ -149,8 +143,6 @@ fn an_energy_pack_is_a_battery() {
     }
 }
 
-/// The cache is set to write-back but writes through: no data is lost, and the report explains why
-/// commits are slow.
 #[test]
 fn a_cache_that_fell_back_says_why() {
     let (exit, report) = check_modified_host("write-back-fell-to-write-through", &[], "/data");

@@ -1,5 +1,5 @@
-//! An unknown word of an enumerated fact counts like an unknown fact, never as better: for every
-//! such fact of every recorded host, wherever judged.
+//! An unknown word in an enumerated fact counts like an unknown fact and never improves a result.
+//! The test replaces every such fact of every recorded host.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,6 @@ use super::garbled::{GarbledHost, HOSTS};
 
 const NOBODY_KNOWS: &str = "sideways";
 
-/// Results of all judgements: the verdict of each target, and the outcome of each rule on each
-/// subject.
 #[derive(Debug, PartialEq)]
 struct Judgements {
     standings: BTreeMap<Subject, VerdictKind>,
@@ -59,7 +57,6 @@ fn judge_facts(read: FactSet) -> Judgements {
     }
 }
 
-/// Facts whose values are words of a fixed set.
 fn enumerated_facts(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
     let of = |row: FactRow<'_>| Some((row.subject.clone(), catalog::find_by_name(row.fact)?));
     facts
@@ -69,7 +66,6 @@ fn enumerated_facts(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
         .collect()
 }
 
-/// The unknown word is put directly into the facts.
 #[test]
 fn a_word_that_nobody_knows_is_judged_like_none() {
     let mut tried = BTreeMap::new();
@@ -102,8 +98,6 @@ fn a_word_that_nobody_knows_is_judged_like_none() {
     assert!(tried.len() >= 30, "{tried:#?}");
 }
 
-/// The unknown word is put into the attribute that the collector reads, and counts like an
-/// unreadable attribute.
 #[test]
 fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
     let mut tried = BTreeMap::new();
@@ -141,7 +135,6 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
     assert!(tried.len() >= 3, "{tried:#?}");
 }
 
-/// True if the answer is a single word, or words of which brackets mark one.
 fn is_one_word(answers: &walwise_sys::host::archive::Answers, question: &Question) -> bool {
     let text = answers
         .get(question)

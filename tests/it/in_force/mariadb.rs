@@ -32,7 +32,6 @@ const SETTINGS: [(&str, &str, &str, bool, &str); 3] = [
     ),
 ];
 
-/// Places that can set a value.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     File,

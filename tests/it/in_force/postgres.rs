@@ -33,7 +33,6 @@ const SETTINGS: [(&str, &str, &str, &str); 4] = [
     ),
 ];
 
-/// Places that set a value for every session.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     File,
@@ -42,7 +41,6 @@ enum Place {
     CommandLine,
 }
 
-/// Event that follows the change of a value.
 #[derive(Clone, Copy, Debug)]
 enum ActivationEvent {
     Nothing,
@@ -50,7 +48,6 @@ enum ActivationEvent {
     Restart,
 }
 
-/// A cluster with one database and two roles, none of them with a password.
 fn create_cluster() -> Cluster {
     let cluster = Cluster::new();
     cluster.append_to_file("postgresql.conf", "include_if_exists 'more.conf'\n");
@@ -92,7 +89,6 @@ fn show_setting(cluster: &Cluster, database: &str, role: &str, name: &str) -> St
     )
 }
 
-/// Values in a new session without overrides of its database or role, by fact name.
 fn server_values(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
     let value = |name: &str, shown: String| match name {
         "fsync" | "full_page_writes" => json!(shown == "on"),
@@ -108,7 +104,6 @@ fn server_values(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
     SETTINGS.iter().map(row).collect()
 }
 
-/// Checks that every reported override equals the value in a new session of that database or role.
 fn assert_overrides_shown(
     row: &str,
     cluster: &Cluster,
@@ -143,7 +138,6 @@ fn assert_overrides_shown(
     }
 }
 
-/// Writes every setting to one place.
 fn write_values(cluster: &mut Cluster, place: Place, other: bool) {
     let value = |(name, one, two, _): &(&str, &str, &str, _)| {
         (name.to_string(), if other { two } else { one }.to_string())
@@ -309,14 +303,12 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
     );
 }
 
-/// A server in a state in which it may refuse to answer, with the way to end that state.
 struct UnresponsiveServer<'c> {
     cluster: &'c Cluster,
     shows: BTreeMap<&'static str, Value>,
 }
 
 impl UnresponsiveServer<'_> {
-    /// Runs walwise as every viewer; returns root's view.
     fn look(&self, row: &str) -> ViewerReport {
         let mut sights = look(self.cluster);
         assert_views_agree(row, &self.cluster.data, &sights, &self.shows);
@@ -324,13 +316,11 @@ impl UnresponsiveServer<'_> {
     }
 }
 
-/// The postmaster's process id.
 fn postmaster_pid(cluster: &Cluster) -> Pid {
     let text = std::fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
     Pid::from_raw(text.lines().next().unwrap().trim().parse().unwrap())
 }
 
-/// True if the owner can connect.
 fn owner_can_connect(cluster: &Cluster) -> bool {
     let mut command = cluster.server_command("psql");
     command.args([
@@ -346,7 +336,6 @@ fn owner_can_connect(cluster: &Cluster) -> bool {
     command.output_in_time().status.success()
 }
 
-/// Sessions that occupy every connection slot.
 fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
     let session = || {
         let mut command = cluster.server_command("psql");
@@ -453,7 +442,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         }
         .look(row),
     );
-    // walwise cannot tell whether a file changed after the start was loaded.
+    // walwise cannot determine whether a file changed after the start was loaded.
     cluster.append_to_file("postgresql.conf", "fsync = off\n");
     let sight = UnresponsiveServer {
         cluster: &cluster,
@@ -462,7 +451,6 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     .look("refused, and changed since");
     assert_eq!(sight.known_value("pg.fsync"), None);
 
-    // A server in recovery answers queries.
     std::fs::write(cluster.data.join("pg_hba.conf"), "local all all trust\n").unwrap();
     cluster.stop();
     cluster.append_to_file("postgresql.conf", "restore_command = 'false'\nfsync = on\n");

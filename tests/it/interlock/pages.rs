@@ -9,8 +9,8 @@ use walwise_report::Report;
 use super::{RULE, advice_losing_data};
 use crate::support::machine::{TestHost, data_subject};
 
-/// Facts of the chain for atomic page writes with representative values, the confirming value
-/// first. Facts of the partition are about `sda1`.
+/// Facts of the chain for atomic page writes, each with representative values. The first value
+/// confirms the chain. Facts of the partition are about `sda1`.
 const LINKS: &[(&str, &[&str])] = &[
     ("mysql.innodb_page_size", &["16384", "32768", "?"]),
     (
@@ -44,13 +44,12 @@ const LINKS: &[(&str, &[&str])] = &[
     ("device.max_io", &["262144", "8192", "?"]),
 ];
 
-/// The protected host with MySQL and these values of the links.
 fn protected_mysql_host(doublewrite: &str, values: &[(&str, &str)]) -> TestHost {
     let mut machine = TestHost::protected();
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data_subject(), &cluster);
     machine.facts.link(&cluster, &data_subject());
-    machine.facts.set_area(&cluster, ServerArea::Mysql);
+    machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     for (fact, word) in [
         ("cluster.kind", "mysql"),
         ("mysql.version", "8.4.3"),
@@ -74,7 +73,6 @@ fn protected_mysql_host(doublewrite: &str, values: &[(&str, &str)]) -> TestHost 
     machine
 }
 
-/// Applying rules about a missing doublewrite buffer.
 fn doublewrite_rules_applying(report: &Report) -> Vec<&str> {
     let rules = ["mysql.doublewrite-off", "mysql.torn-write-prevention"];
     let applying = report
@@ -87,8 +85,6 @@ fn doublewrite_rules_applying(report: &Report) -> Vec<&str> {
         .collect()
 }
 
-/// Without a doublewrite buffer even the protected host gets no advice that loses data. Only with
-/// every link confirmed is the finding a warning instead of critical.
 #[test]
 fn no_link_of_the_chain_of_pages_opens_anything() {
     let holding: Vec<(&str, &str)> = LINKS

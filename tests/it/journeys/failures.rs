@@ -29,7 +29,7 @@ use crate::support::pty::Pty;
 fn work_that_fails_leaves_the_screen_and_what_was_known() {
     let place = data_directory();
     let capture = place.path().join("db.host");
-    let captured = Command::new(env!("CARGO_BIN_EXE_walwise"))
+    let captured = Command::new(crate::support::programs::program_path())
         .arg("capture")
         .output_in_time();
     fs::write(&capture, captured.stdout).unwrap();
@@ -45,7 +45,6 @@ fn work_that_fails_leaves_the_screen_and_what_was_known() {
     pty.assert_ends_clean(0);
 }
 
-/// Environment variable with the directory for [`screens_on_a_worker_that_panics`].
 const DIRECTORY: &str = "WALWISE_TEST_PANICS_IN";
 
 /// Reads the host once without fault, and panics in the middle of every later read, every probe,
@@ -57,7 +56,7 @@ struct PanickingWorker {
 }
 
 fn test_program() -> PathBuf {
-    env!("CARGO_BIN_EXE_walwise").into()
+    crate::support::programs::program_path().into()
 }
 
 impl Worker for PanickingWorker {
@@ -127,7 +126,7 @@ impl Worker for PanickingWorker {
     }
 }
 
-/// Child process of the test below: opens the screens in a terminal with a worker that panics.
+/// Runs only in the child process of the test below, in a terminal.
 #[test]
 fn screens_on_a_worker_that_panics() {
     let Some(directory) = std::env::var_os(DIRECTORY).filter(|_| std::io::stdin().is_terminal())

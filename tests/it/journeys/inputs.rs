@@ -6,8 +6,6 @@ use super::{capture_path, data_directory, directory_in_memory, open_and_start_pr
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
-/// 10,000 bytes of everything that a terminal may pass on from a paste: letters with key bindings,
-/// line ends, control characters, escape sequences.
 fn junk_input() -> String {
     let pieces = [
         "q",
@@ -58,7 +56,6 @@ fn a_paste_is_no_keys() {
     pty.assert_ends_clean(0);
 }
 
-/// In a name field a paste is typed as one line.
 #[test]
 fn a_paste_is_typed_where_text_is_typed() {
     let place = data_directory();
@@ -125,8 +122,8 @@ fn junk_that_no_terminal_marked_is_survived() {
         "\x1b[<0;300;200M",
     ];
     let junk: Vec<&str> = pieces.iter().cycle().take(3000).copied().collect();
-    // A full terminal passes on half an escape sequence, which means other keys, so the test waits
-    // until all bytes are read.
+    // A full terminal may cut an escape sequence, whose rest would count as other keys. The test
+    // therefore waits until all bytes are read.
     for whole in junk.chunks(25 * pieces.len()) {
         for piece in whole.chunks(50) {
             pty.press(&piece.concat());
@@ -146,7 +143,6 @@ fn junk_that_no_terminal_marked_is_survived() {
     pty.assert_ends_clean(130);
 }
 
-/// Stops reading, and causes large redraws until the program blocks on its output.
 fn block_terminal_output(pty: &mut Pty) {
     pty.set_output_held(true);
     pty.resize_without_parser(300, 100);
@@ -156,8 +152,6 @@ fn block_terminal_output(pty: &mut Pty) {
     });
 }
 
-/// A terminal that accepts no output, such as a stalled ssh connection, blocks nothing: a signal
-/// ends the program and removes its files.
 #[test]
 fn a_terminal_that_reads_nothing_keeps_nobody() {
     for during_a_probe in [false, true] {
@@ -174,7 +168,6 @@ fn a_terminal_that_reads_nothing_keeps_nobody() {
     }
 }
 
-/// A terminal that is only slow receives all output in the end.
 #[test]
 fn a_terminal_that_reads_late_misses_nothing() {
     let data = data_directory();
@@ -222,8 +215,6 @@ const PLACES: [(&str, &str); 6] = [
     ("t", "Targets, worst first"),
 ];
 
-/// After a paste of any size into any field, Ctrl-C ends the program at once. The test prints the
-/// time taken.
 #[test]
 fn ctrl_c_passes_a_paste_of_a_megabyte() {
     let host = capture_path("real-loop-xfs.host");

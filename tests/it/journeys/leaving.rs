@@ -38,7 +38,6 @@ fn ctrl_c_ends_it_at_once() {
     pty.assert_ends_clean(130);
 }
 
-/// A terminal that can be closed while the program uses it.
 struct ClosableTerminal {
     master: PtyMaster,
     parser: vt100::Parser,
@@ -46,7 +45,6 @@ struct ClosableTerminal {
 }
 
 impl ClosableTerminal {
-    /// Starts walwise on the terminal, with or without making it the controlling terminal.
     fn start(data: &Path, own: bool) -> Self {
         // A child that inherits the master would keep the terminal open.
         let master = posix_openpt(OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC).unwrap();
@@ -64,10 +62,10 @@ impl ClosableTerminal {
         let mut command = Command::new(if own {
             "setsid"
         } else {
-            env!("CARGO_BIN_EXE_walwise")
+            crate::support::programs::program_path()
         });
         if own {
-            command.args(["--ctty", env!("CARGO_BIN_EXE_walwise")]);
+            command.args(["--ctty", crate::support::programs::program_path()]);
         }
         command
             .env("TERM", "xterm")
@@ -98,7 +96,6 @@ impl ClosableTerminal {
         self.master.write_all(key.as_bytes()).unwrap();
     }
 
-    /// Closes the terminal; returns the exit code.
     fn close(self) -> Option<i32> {
         drop(self.master);
         let mut child = self.child;

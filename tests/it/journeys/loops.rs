@@ -35,7 +35,6 @@ fn last_clipboard_text(pty: &Pty) -> String {
     String::from_utf8(bytes.collect()).unwrap()
 }
 
-/// Lines that `walwise check` prints for a target, without the timestamp.
 fn check_lines(target: &str, format: &str) -> Vec<String> {
     lines_without_timestamp(&stdout(
         &walwise()
@@ -63,7 +62,6 @@ fn lines_without_timestamp(document: &str) -> Vec<String> {
         .collect()
 }
 
-/// Without a target walwise finds the free disk; one key opens the choice of its file system.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_free_disk_is_found_among_all_that_is_there() {
@@ -77,7 +75,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
             selected_target(&screen.contents()) != before
         });
     }
-    pty.wait_for_text("Durability can't be checked until");
+    pty.wait_for_text("Durability cannot be checked until");
     pty.press("4");
     let shown = pty.wait_for_text("in order of application");
     assert!(shown.contains("mkfs.options"), "{shown}");
@@ -85,7 +83,6 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     pty.assert_ends_clean(0);
 }
 
-/// The whole first task: facts of the disk, the advice with its reasons, and the plan as files.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_new_server_from_a_free_disk_to_the_exported_plan() {
@@ -94,7 +91,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
     let shown = pty.wait_for_text("Fix first");
     for said in [
-        "Durability can't be checked until",
+        "Durability cannot be checked until",
         "No mount, swap space",
         "ext4",
         "mkfs.options",
@@ -111,7 +108,6 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
         shown.contains("device, ") && shown.contains(disk.name()),
         "{shown}"
     );
-    // Assumed facts are marked, and stay out of the plan.
     assume_older_kernel(&mut pty);
     pty.press("W");
     pty.wait_for_text_gone("WHAT IF");
@@ -128,7 +124,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.wait_for_text("clipboard: walwise check");
     assert_eq!(last_clipboard_text(&pty), line);
     pty.press("\r");
-    pty.wait_for_text("published figures");
+    pty.wait_for_text("published comparison");
     // The export must equal the commands that `check` prints for the disk; the rest of the output
     // contains values that change constantly.
     pty.press("e");
@@ -155,8 +151,6 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.assert_ends_clean(0);
 }
 
-/// The second task: one command reports what got worse since the saved report, and the screens lead
-/// from the task to its reasons and command.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn after_an_upgrade_from_what_is_worse_to_the_command() {
@@ -199,11 +193,10 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         shown.contains("AT RISK") && shown.contains("DROPPED"),
         "{shown}"
     );
-    // Moves from the verdict down to the first task, then opens that task.
     pty.press("j");
     pty.wait_for_text("remove nobarrier");
     pty.press("\r");
-    let shown = pty.wait_for_text("With nobarrier the journal sends no flush");
+    let shown = pty.wait_for_text("With nobarrier, the journal sends no flush");
     assert!(shown.contains("critical"), "{shown}");
     pty.press("y");
     pty.wait_for_text("clipboard");
@@ -212,7 +205,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         commands.contains("mount -o remount,barrier=1,"),
         "{commands}"
     );
-    // The copied command does what was promised; after a rescan the risk is gone.
+    // The copied command must remove the risk, so the screen is checked after a rescan.
     for command in commands.lines() {
         run("sh", &["-c", command]);
     }
@@ -225,7 +218,6 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     pty.assert_ends_clean(0);
 }
 
-/// The target shown in the row of tabs.
 fn selected_target(screen: &str) -> String {
     let tabs = screen.lines().nth(1).unwrap_or_default();
     tabs.split("Export")
@@ -244,7 +236,6 @@ fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {
     let mounted = mount_ext4(&[], "nobarrier");
     let data = mounted.create_subdirectory("data");
     let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
-    // Tall enough to show the commit latency below all critical findings.
     pty.resize(80, 40);
     start_probe(&mut pty);
     pty.press("c");

@@ -9,9 +9,14 @@ use super::{data_directory, help_and_back};
 use crate::support::fuse::HungFuse;
 use crate::support::pty::Pty;
 
-/// walwise with a target in this directory; the test itself touches no path there.
+/// Starts walwise with a target in this directory. The test itself must not touch any path there.
 fn open_on(place: &tempfile::TempDir, name: &str) -> Pty {
-    Pty::program_in(place.path(), &[], env!("CARGO_BIN_EXE_walwise"), &[name])
+    Pty::program_in(
+        place.path(),
+        &[],
+        crate::support::programs::program_path(),
+        &[name],
+    )
 }
 
 #[test]
@@ -38,7 +43,6 @@ fn a_target_that_never_answers_keeps_nobody() {
     }
 }
 
-/// A verdict appears in the end, and the verdict is unproven.
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
 fn what_never_answers_is_unproven_on_the_screens() {

@@ -13,8 +13,8 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
-/// A probe that is certainly running: stopped by SIGSTOP while its scratch file exists. A probe
-/// that ended first is started again.
+/// Starts a probe that is certainly running: stopped by SIGSTOP while its scratch file exists. A
+/// probe that ended first is started again.
 fn start_frozen_probe(data: &Path) -> Pty {
     let stopped = |_| {
         let mut pty = open_and_start_probe(data);
@@ -71,7 +71,7 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
     ] {
         assert!(written.contains(said), "{said}:\n{written}");
     }
-    let piped = Command::new(env!("CARGO_BIN_EXE_walwise"))
+    let piped = Command::new(crate::support::programs::program_path())
         .args(probe)
         .stdin(Stdio::null())
         .output_in_time();
@@ -118,7 +118,6 @@ fn killed_during_a_probe_it_leaves_nothing() {
     pty.kill_and_check_cleanup();
 }
 
-/// Child processes of `of` with this argument.
 fn children_with_argument(of: u32, argument: &str) -> Vec<Pid> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap() {
@@ -163,7 +162,6 @@ fn a_watcher_that_is_killed_changes_nothing() {
     pty.assert_ends_clean(0);
 }
 
-/// A killed reader process loses only its own answer.
 #[test]
 fn readers_that_are_killed_cost_their_own_answers() {
     let data = directory_in_memory();

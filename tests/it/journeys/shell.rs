@@ -5,7 +5,6 @@ use nix::sys::signal::Signal;
 use super::{data_directory, path};
 use crate::support::pty::Pty;
 
-/// Stops walwise, checks that the shell has the terminal, continues walwise, and quits.
 fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     let data = data_directory();
     let script = format!(

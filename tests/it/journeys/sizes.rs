@@ -1,5 +1,3 @@
-//! Terminals whose size changes at any moment.
-
 use super::{
     capture_path, data_directory, directory_in_memory, help_and_back, open_and_start_probe, path,
 };
@@ -19,8 +17,8 @@ fn a_size_is_followed() {
             .is_some_and(|row| row.contains("q quit"))
     });
     pty.resize(50, 10);
-    pty.wait_for_text("needs 60×15, this is 50×10");
-    // Keys typed during the resize: neither key nor resize may be lost.
+    pty.wait_for_text("needs 60×15, this terminal has 50×10");
+    // Keys are typed during the resize; neither a key nor the resize may be lost.
     pty.resize(100, 30);
     pty.press("4");
     pty.wait_for_text("in order of application");
@@ -37,7 +35,6 @@ fn a_size_is_followed() {
     pty.assert_ends_clean(0);
 }
 
-/// Deterministic pseudo-random numbers.
 fn next_pseudo_random(state: &mut u32) -> u32 {
     *state ^= *state << 13;
     *state ^= *state >> 17;
@@ -45,8 +42,6 @@ fn next_pseudo_random(state: &mut u32) -> u32 {
     *state
 }
 
-/// Hundreds of resizes while a probe runs and keys arrive, faster than the screen can be drawn; the
-/// final screen equals a complete redraw.
 #[test]
 fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
     let data = directory_in_memory();
@@ -127,7 +122,6 @@ fn any_size_is_drawn_in_bounded_memory() {
     assert!(pty.peak_memory() < 150 << 20, "{} bytes", pty.peak_memory());
 }
 
-/// Text of an 80×24 screen after this output.
 fn screen_text(written: &str) -> String {
     let mut parser = vt100::Parser::default();
     parser.process(written.as_bytes());

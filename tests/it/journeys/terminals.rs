@@ -4,7 +4,6 @@
 use super::{directory_in_memory, path, start_probe};
 use crate::support::pty::Pty;
 
-/// Visits every screen, a probe and the help, then quits.
 fn visit_all_screens(variables: &[(&str, &str)]) -> String {
     let data = directory_in_memory();
     let mut pty = Pty::walwise_in(data.path(), variables, &[path(&data)]);
@@ -30,7 +29,6 @@ fn visit_all_screens(variables: &[(&str, &str)]) -> String {
     pty.all_output()
 }
 
-/// Parameters of every escape sequence that sets colours or emphasis.
 fn sgr_parameters(written: &str) -> Vec<String> {
     let sequences = written.split("\x1b[").skip(1);
     let parameters = sequences.filter_map(|rest| {
@@ -40,7 +38,6 @@ fn sgr_parameters(written: &str) -> Vec<String> {
     parameters.map(str::to_owned).collect()
 }
 
-/// Terminals with 8 or 16 colours receive only colour numbers that they support.
 #[test]
 fn terminals_of_few_colours_get_no_others() {
     for term in [

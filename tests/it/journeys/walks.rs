@@ -23,7 +23,6 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.assert_ends_clean(0);
 }
 
-/// A hint names the keys until the first key press; then another target is chosen by name.
 #[test]
 fn a_target_is_chosen_from_the_list() {
     let host = capture_path("real-loop-xfs.host");
@@ -59,7 +58,6 @@ fn a_target_is_chosen_from_the_list() {
     pty.assert_ends_clean(0);
 }
 
-/// A wide terminal lists every target and draws the stack of the selected one.
 #[test]
 fn a_wide_terminal_shows_the_whole_host() {
     let host = capture_path("loop-over-nobarrier.host");
@@ -86,7 +84,6 @@ fn a_wide_terminal_shows_the_whole_host() {
     pty.assert_ends_clean(0);
 }
 
-/// Assumes a kernel on a recorded host, checks the changed advice, and returns to the real host.
 #[test]
 fn another_kernel_is_supposed_and_left_again() {
     let host = capture_path("el8-xfs-nobarrier.host");
@@ -118,7 +115,6 @@ fn every_fact_of_a_layer_is_two_keys_away() {
     pty.wait_for_text("Fix first");
     pty.press("2");
     pty.wait_for_text("from the target down");
-    // Tall enough to show the sources of the fact.
     pty.resize(80, 40);
     // Every file system has a type, read from the mount table.
     pty.press("/fstype");

@@ -14,7 +14,6 @@ use crate::support::loops::{
 use crate::support::running::wait_for;
 use crate::support::sorted_file_names;
 
-/// A probe of the root of a mounted loop device, with flushes counted.
 fn probe_request_for(mounted: &Mounted) -> ProbeRequest {
     let mut request = short_probe_request(&mounted.point);
     request.leaves = vec![mounted.disk.name().to_owned()];
@@ -63,7 +62,6 @@ fn flushes_are_counted_where_they_arrive() {
     assert!(flushes < 0.05, "{flushes}");
 }
 
-/// File attribute flags that a scratch file inherits from its directory in this place.
 fn flags_of_scratch(request: &ProbeRequest, place: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let control = CancelHandle::default();
@@ -86,7 +84,6 @@ fn flags_of_scratch(request: &ProbeRequest, place: &Path) -> Vec<String> {
     found
 }
 
-/// A probe that ends after twenty rounds, however slow the disk.
 fn run_twenty_rounds(mut request: ProbeRequest) -> Measurement {
     request.seconds = 3_000.0;
     let control = CancelHandle::default();
@@ -288,7 +285,7 @@ fn a_database_that_fills_its_mount_needs_a_directory_named() {
     assert!(
         refused
             .to_string()
-            .contains("its parent directory is on another one"),
+            .contains("its parent directory is outside it"),
         "{refused}"
     );
     let mut request = short_probe_request(&mounted.point);

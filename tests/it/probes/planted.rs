@@ -1,7 +1,7 @@
 //! Accuracy of a probe: one method slower by a known share, and methods of equal speed.
 //!
-//! Every commit writes once, so a delay of the write costs every method the same. A delay of a
-//! flush is the extra cost of one method.
+//! Every commit writes once, so a delay of the write slows all methods equally. A delay of a flush
+//! is the extra cost of one method.
 
 use std::path::Path;
 
@@ -18,8 +18,6 @@ const TOLERANCE: f64 = 10.0;
 /// first.
 const PATIENCE_SECONDS: [&str; 3] = ["10", "30", "90"];
 
-/// A probe in memory with calls delayed by these microseconds; repeated with more time until the
-/// listed methods are found to differ.
 fn measure_with_delays(delays: &[(&str, f64)], differing: &[&str]) -> Value {
     let probes = PATIENCE_SECONDS
         .iter()
@@ -59,8 +57,8 @@ fn measure_with_delays_within(seconds: &str, delays: &[(&str, f64)]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Delay to inject, in microseconds: twenty times the commit time of the slowest method, from 2 to
-/// 4 ms. Two delays of 4 ms still fit between paced commits.
+/// Returns the delay to inject, in microseconds: twenty times the commit time of the slowest
+/// method, from 2 to 4 ms. Two delays of 4 ms still fit between paced commits.
 fn common_delay_us() -> f64 {
     let found = measure_with_delays(&[], &[]);
     let methods = found["methods"].as_array().unwrap();
@@ -72,15 +70,14 @@ fn paced_median_us(row: &Value) -> Option<f64> {
     row["paced"]["median_us"]["value"].as_f64()
 }
 
-/// Lower bound in percent of a delay's share in an fdatasync commit. The delay lasts `delay_us` or
-/// more, and the rest of the commit takes longer on a busy host.
+/// Returns a lower bound, in percent, of a delay's share in an fdatasync commit. The delay lasts
+/// `delay_us` or more, and the rest of the commit takes longer on a busy host.
 fn least_delay_share_percent(found: &Value, delay_us: f64) -> f64 {
     let methods = found["methods"].as_array().unwrap();
     let default = methods.iter().find(|row| row["method"] == "fdatasync");
     100.0 * delay_us / default.and_then(paced_median_us).unwrap()
 }
 
-/// Gain over fdatasync in percent with its bounds, and whether the comparison is settled.
 fn gain_over_fdatasync(found: &Value, method: &str) -> ([f64; 3], String) {
     let all = found["comparisons"].as_array().unwrap();
     let one = all
@@ -94,7 +91,6 @@ fn gain_over_fdatasync(found: &Value, method: &str) -> ([f64; 3], String) {
     )
 }
 
-/// Checks that the interval of a gain is ordered, settled, and overlaps the true range.
 fn assert_gain_in_range(found: &Value, method: &str, truth: [f64; 2]) {
     let ([low, value, high], settled) = gain_over_fdatasync(found, method);
     let [least, most] = [truth[0].min(truth[1]), truth[0].max(truth[1])];
@@ -110,7 +106,6 @@ fn assert_gain_in_range(found: &Value, method: &str, truth: [f64; 2]) {
     assert_eq!(settled, "settled", "{method}");
 }
 
-/// Checks that the probe does not call a method different from fdatasync.
 fn assert_alike(found: &Value, method: &str) {
     let ([low, _, high], settled) = gain_over_fdatasync(found, method);
     assert_ne!(settled, "settled", "{method}: {low} to {high}");

@@ -6,7 +6,6 @@ use std::process::Command;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{sorted_file_names, stdout, walwise};
 
-/// Replaces figures with blanks, and keeps lines without figures.
 fn blank_out_figures(text: &str) -> Vec<String> {
     let without = |line: &str| match line.split_once(" ops/sec") {
         Some((before, after)) => {

@@ -17,7 +17,6 @@ use crate::support::deadline::ThreadInTime as _;
 use crate::support::running::Running;
 use crate::support::{sorted_file_names, stdout};
 
-/// A plan with only this workload, with more time than a round takes on any disk.
 fn plan_for_workload(directory: &Path, workload: Workload) -> ProbePlan {
     let mut request = request_for_workload(directory, workload);
     request.options.keep_samples = true;
@@ -32,7 +31,6 @@ fn request_for_workload(directory: &Path, workload: Workload) -> ProbeRequest {
     request
 }
 
-/// Runs a plan until one round of its workload is complete or fails.
 fn one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
     let control = CancelHandle::default();
     run_probe(plan, &control, &mut |progress| {
@@ -49,7 +47,6 @@ fn workload_row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
         .unwrap_or_else(|| panic!("no row {name}: {rows:?}"))
 }
 
-/// Checks after one round that every property common to all workloads holds.
 fn assert_runs_and_cleans_up(directory: &Path) {
     for workload in Workload::ALL {
         let plan = plan_for_workload(directory, workload);

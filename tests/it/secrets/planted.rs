@@ -18,7 +18,7 @@ pub struct PlantedSecrets {
 }
 
 impl PlantedSecrets {
-    /// The secret of a place, made of letters only so that no mask changes it.
+    /// Derives the secret of a place, made of letters only so that no mask changes it.
     pub fn secret_for(&self, place: &'static str) -> String {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
@@ -33,7 +33,6 @@ impl PlantedSecrets {
         word
     }
 
-    /// Text with the secret in place of every `{place}`.
     pub fn fill_secrets(&self, text: &'static str) -> String {
         let mut out = String::new();
         let mut rest = text;
@@ -49,7 +48,6 @@ impl PlantedSecrets {
         self.words.borrow().len()
     }
 
-    /// Places whose secrets occur in the text, ignoring case, with the line.
     pub fn leaked_places(&self, text: &str) -> Vec<(&'static str, String)> {
         let lower = text.to_lowercase();
         let words = self.words.borrow();
@@ -66,7 +64,6 @@ impl PlantedSecrets {
     }
 }
 
-/// The host with secrets in fstab, units, the kernel command line and mounts.
 pub struct HostWithSecrets {
     dir: tempfile::TempDir,
     sources: Vec<String>,
@@ -114,7 +111,6 @@ const KERNEL: &str = "BOOT_IMAGE=/vmlinuz root=iscsi:user:{iSCSI root}@198.18.0.
     rd.iscsi.password={iSCSI password} rootflags=noatime,password={root flags} netroot=iscsi:u:{netroot}@files\n";
 
 impl HostWithSecrets {
-    /// `mounted` is a device with its mount point, which fstab also names.
     pub fn new(secrets: &PlantedSecrets, mounted: (&str, &str)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: String| {
@@ -149,7 +145,6 @@ impl HostWithSecrets {
         Self { dir, sources }
     }
 
-    /// Standard output, standard error, and files written into the directory `OUT`.
     pub fn walwise(&self, arguments: &[&str]) -> String {
         let mut cover = "cd \"$0\" && mount --make-rprivate / && mount --bind fstab /etc/fstab \
              && mount --bind units /etc/systemd/system && mount --bind cmdline /proc/cmdline"
@@ -172,7 +167,7 @@ impl HostWithSecrets {
         command
             .args(["-m", "sh", "-c", &cover])
             .arg(self.dir.path())
-            .arg(env!("CARGO_BIN_EXE_walwise"));
+            .arg(crate::support::programs::program_path());
         let output = command
             .args(arguments)
             .stdin(Stdio::null())
@@ -186,13 +181,11 @@ impl HostWithSecrets {
         said
     }
 
-    /// Path of a simulated remote mount.
     pub fn remote_mount_path(&self) -> PathBuf {
         self.dir.path().join("remote0")
     }
 }
 
-/// Every output that shows a target; the unmasked capture comes first.
 pub fn outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)> {
     let target = target.to_str().unwrap();
     let mut all: Vec<Vec<&str>> = vec![
@@ -225,7 +218,6 @@ pub fn outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)
         .collect()
 }
 
-/// Searches every output for every secret; returns the unmasked capture.
 pub fn assert_no_secret_leaks(
     secrets: &PlantedSecrets,
     covered: &HostWithSecrets,

@@ -7,7 +7,6 @@ use walwise_measure::measure::Method;
 use walwise_model::facts::{Value, ValueKind};
 use walwise_model::version::Version;
 
-/// The values that a rule can advise for a setting.
 pub struct AdvisedSetting<'r> {
     pub rule: &'r Rule,
     pub spec: &'r AdviceSpec,
@@ -16,8 +15,8 @@ pub struct AdvisedSetting<'r> {
     pub values: Vec<String>,
 }
 
-/// What all rules can advise for the settings of an area, `pg` or `mysql`. Advice to keep a value
-/// has no values.
+/// Lists what all rules can advise for the settings of an area, `pg` or `mysql`. Advice to keep a
+/// value has no values.
 pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<AdvisedSetting<'r>> {
     let specs = rules
         .rules()
@@ -40,10 +39,7 @@ fn values(change: &ChangeSpec) -> Vec<String> {
         ChangeSpec::Fixed(Change::Set(value)) => vec![value.clone()],
         ChangeSpec::SetFrom(fact) => match fact.name {
             "probe.best_method" | "trial.method" => methods(),
-            "probe.commit_delay_start" => ["0", "50", "4150", "100000"].map(str::to_owned).to_vec(),
-            "pg.wal_size" | "pg.min_wal_size_wanted" => {
-                ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec()
-            }
+            "pg.wal_size" => ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec(),
             "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),
             "mysql.log_buffer_wanted" => ["4194304", "268435456"].map(str::to_owned).to_vec(),
             other => panic!("say here what {other} can be"),
@@ -66,7 +62,6 @@ fn methods() -> Vec<String> {
         .collect()
 }
 
-/// Parses a value as rules write it.
 pub fn parse_advised_value(kind: ValueKind, text: &str) -> Value {
     let number = |text: &str| text.parse::<f64>().unwrap();
     match kind {

@@ -12,7 +12,6 @@ use crate::support::deadline::CommandInTime as _;
 
 pub struct LoopDevice {
     dir: tempfile::TempDir,
-    /// Path of the device, such as `/dev/loop7`.
     pub device: String,
 }
 
@@ -32,7 +31,6 @@ impl LoopDevice {
         Self::on(dir, &image)
     }
 
-    /// A loop device backed by an existing file.
     pub fn over(image: &Path) -> Self {
         Self::on(tempfile::tempdir().unwrap(), image)
     }
@@ -49,7 +47,7 @@ impl LoopDevice {
         disk
     }
 
-    /// The backing file, if this guard created one.
+    /// Returns the path of the backing file, if this guard created one.
     pub fn image(&self) -> PathBuf {
         self.dir.path().join("image")
     }
@@ -58,7 +56,6 @@ impl LoopDevice {
         self.device.trim_start_matches("/dev/")
     }
 
-    /// Writes `write back` or `write through` to the queue's `write_cache`.
     pub fn set_write_cache(&self, cache: &str) {
         fs::write(
             format!("/sys/block/{}/queue/write_cache", self.name()),
@@ -67,7 +64,6 @@ impl LoopDevice {
         .unwrap();
     }
 
-    /// Sets the I/O scheduler, such as `none` or `mq-deadline`.
     pub fn set_scheduler(&self, scheduler: &str) {
         fs::write(
             format!("/sys/block/{}/queue/scheduler", self.name()),
@@ -76,7 +72,6 @@ impl LoopDevice {
         .unwrap();
     }
 
-    /// Raises `discard_max_bytes` to the hardware limit.
     fn enable_discard(&self) {
         let queue = format!("/sys/block/{}/queue", self.name());
         let read = |name: &str| {
@@ -97,7 +92,6 @@ impl LoopDevice {
         .unwrap();
     }
 
-    /// Runs a mkfs command, such as `["mkfs.ext4", "-q"]`, on the device.
     pub fn mkfs(&self, command: &[&str]) {
         let arguments: Vec<&str> = command[1..]
             .iter()
@@ -114,13 +108,13 @@ impl LoopDevice {
         Mounted::at(self, point, options)
     }
 
-    /// Mounts the device with these options and unmounts again; `Err` holds mount(8)'s message.
+    /// Mounts and unmounts the device; `Err` holds mount(8)'s message.
     pub fn try_mount(&self, options: &str) -> Result<(), String> {
         self.mounted_with(options, |_| ())
     }
 
-    /// Options in force after a mount with these options: those of the mount, of the superblock,
-    /// and of /proc/fs/ext4.
+    /// Mounts with these options; returns the options in force: those of the mount, of the
+    /// superblock, and of /proc/fs/ext4.
     pub fn options_in_force_with(&self, options: &str) -> Result<Vec<String>, String> {
         self.mounted_with(options, |point| self.options_in_force(point))
     }
@@ -133,7 +127,6 @@ impl LoopDevice {
         wait_for("the device is free", || alone.open(&self.device).is_ok());
     }
 
-    /// Options in force at the point where the device is mounted.
     pub fn options_in_force(&self, point: &Path) -> Vec<String> {
         let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let mut lines = table
@@ -191,7 +184,6 @@ fn mount_options(options: &str) -> Vec<&str> {
     }
 }
 
-/// A mounted file system on a loop device, unmounted on drop.
 pub struct Mounted {
     pub point: PathBuf,
     pub disk: LoopDevice,
@@ -205,14 +197,12 @@ impl Mounted {
         Self { point, disk }
     }
 
-    /// A directory on the file system, created if missing.
     pub fn create_subdirectory(&self, name: &str) -> PathBuf {
         let dir = self.point.join(name);
         fs::create_dir_all(&dir).unwrap();
         dir
     }
 
-    /// The mount point as a string.
     pub fn path(&self) -> &str {
         self.point.to_str().unwrap()
     }
@@ -228,7 +218,6 @@ impl Drop for Mounted {
     }
 }
 
-/// A mount point that is unmounted on drop, whatever is mounted there.
 pub struct MountPoint(pub PathBuf);
 
 impl MountPoint {
@@ -256,7 +245,7 @@ pub fn unmount(point: &Path) {
     run("umount", &[point.to_str().unwrap()]);
 }
 
-/// Unmounts, lazily if busy; a path without a mount is not an error.
+/// Unmounts the path, lazily if it is busy. A path without a mount is not an error.
 fn unmount_lazily(point: &Path) {
     let done = Command::new("umount").arg(point).output_in_time();
     if !done.status.success() {
@@ -264,12 +253,11 @@ fn unmount_lazily(point: &Path) {
     }
 }
 
-/// ext4 of 256 MiB with these mkfs arguments and mount options.
 pub fn mount_ext4(mkfs: &[&str], options: &str) -> Mounted {
     mount_file_system(256, &[&["mkfs.ext4", "-q"], mkfs].concat(), options)
 }
 
-/// XFS of 512 MiB; mkfs.xfs refuses less than 300 MiB.
+/// Mounts a new XFS of 512 MiB; mkfs.xfs refuses less than 300 MiB.
 pub fn mount_xfs(options: &str) -> Mounted {
     mount_file_system(512, &["mkfs.xfs", "-q"], options)
 }
@@ -284,7 +272,6 @@ pub fn mount_file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
     disk.mount(options)
 }
 
-/// Entries of a directory whose names start with walwise's scratch prefix.
 pub fn scratch_dirs(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();

@@ -32,8 +32,8 @@ pub fn subject_of_scope(scope: Scope) -> Subject {
 }
 
 impl TestHost {
-    /// ext4 with barriers on a SATA disk that reports a volatile cache, on bare metal, without a
-    /// server.
+    /// Creates a machine with ext4 and barriers on a SATA disk that reports a volatile cache, on
+    /// bare metal, without a server.
     pub fn plain() -> Self {
         let mount = Subject::mount("/data");
         let mut machine = Self {
@@ -63,8 +63,8 @@ impl TestHost {
         machine
     }
 
-    /// The plain host with a RAID controller that protects its cache, and a measurement: the only
-    /// host that could get advice to remove flushes.
+    /// Like [`Self::plain`], with a RAID controller that protects its cache, and with a
+    /// measurement. Only such a machine can get advice to remove flushes.
     pub fn protected() -> Self {
         let mut machine = Self::plain();
         for (fact, word) in [
@@ -95,7 +95,6 @@ impl TestHost {
             .with_fact("pg.fsync_disabled_by", "none")
     }
 
-    /// Puts the target on a mount on a partition of a disk.
     fn on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
         let (mount, part) = (Subject::mount(point), Subject::device(part));
         self.facts.add_edge(&data_subject(), &mount);
@@ -106,7 +105,6 @@ impl TestHost {
         self
     }
 
-    /// The host with a device of this kind between file system and disk.
     #[must_use]
     pub fn with_layer(self, kind: &str) -> Self {
         let mut facts = FactSet::default();
@@ -152,7 +150,6 @@ impl TestHost {
         );
     }
 
-    /// Sets a fact of the given subject.
     pub fn set_fact_of(&mut self, of: &Subject, fact: &str, word: &str) {
         // A new layer starts with healthy state, which later words may change.
         let state: &[(&str, &str)] = match (fact, word) {

@@ -13,7 +13,6 @@ use super::running::wait_for;
 use super::{run, stderr, stdout};
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
-/// A server with its own directory for option files, socket and log.
 pub struct Mariadb {
     directory: tempfile::TempDir,
     pub data: PathBuf,
@@ -28,8 +27,8 @@ pub struct Mariadb {
 }
 
 impl Mariadb {
-    /// A new server with its data below an existing directory; `lines` go into an included option
-    /// file.
+    /// Creates a server with its data below an existing directory; `lines` go into an included
+    /// option file.
     pub fn new_below(data: &Path, lines: &str) -> Self {
         let server = Self::over(data.join("mysql"));
         server.write_option_file("conf.d/storage.cnf", lines);
@@ -45,7 +44,6 @@ impl Mariadb {
         server
     }
 
-    /// A server over a data directory that the caller provides.
     pub fn over(data: PathBuf) -> Self {
         let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -89,7 +87,6 @@ impl Mariadb {
         self.directory.path()
     }
 
-    /// A directory that the server may write, created if missing.
     pub fn create_server_directory(&self, path: &Path) {
         std::fs::create_dir_all(path).unwrap();
         self.chown_to_server(path);
@@ -142,7 +139,6 @@ impl Mariadb {
         self.start_at_once();
     }
 
-    /// Restarts the server without waiting for file timestamps.
     pub fn restart_at_once(&mut self) {
         if let Some(mut server) = self.server.take() {
             self.sql("SHUTDOWN").unwrap();
@@ -192,7 +188,6 @@ impl Mariadb {
             .then(|| stdout(&output).trim().to_owned())
     }
 
-    /// True if the installed server accepts an option.
     pub fn accepts_option(option: &str) -> bool {
         let mut help = Command::new("mariadbd");
         let output = help

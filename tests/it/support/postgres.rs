@@ -11,10 +11,8 @@ use super::programs::copy_of_walwise;
 use super::run;
 use crate::support::deadline::CommandInTime as _;
 
-/// Directory of the installed PostgreSQL's programs.
 pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
-/// A cluster with its own directory for socket, log and files of the test.
 pub struct Cluster {
     directory: tempfile::TempDir,
     pub data: PathBuf,
@@ -28,17 +26,15 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A new cluster below its own directory.
     pub fn new() -> Self {
         Self::on(|own| (own.join("data"), own.join("fast/wal")))
     }
 
-    /// A new cluster with data and WAL below two existing directories.
+    /// Creates a cluster with data and WAL below two existing directories.
     pub fn new_below(data: &Path, wal: &Path) -> Self {
         Self::on(|_| (data.join("data"), wal.join("wal")))
     }
 
-    /// A cluster made by a printed command, `initdb -D DIRECTORY`, with WAL in the data directory.
     pub fn from_initdb_command(command: &str) -> Self {
         let words: Vec<&str> = command.split(' ').collect();
         let data = words
@@ -78,7 +74,6 @@ impl Cluster {
         cluster
     }
 
-    /// A cluster without data: only its own directory exists.
     fn of(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
         let id = |flag| run("id", &[flag, "postgres"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -97,7 +92,6 @@ impl Cluster {
         cluster
     }
 
-    /// Creates the directory if missing, owned by the server's user and readable by others.
     fn create_server_directory(&self, path: &Path) {
         std::fs::create_dir_all(path).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -108,7 +102,7 @@ impl Cluster {
         self.directory.path()
     }
 
-    /// A path as a string: `data`, `wal`, or a name in the cluster's own directory.
+    /// Returns a path as a string: `data`, `wal`, or a name in the cluster's own directory.
     pub fn path(&self, name: &str) -> String {
         let path = match name {
             "data" => self.data.clone(),
@@ -118,12 +112,10 @@ impl Cluster {
         path.display().to_string()
     }
 
-    /// Makes the server's user the owner of a path.
     pub fn chown_to_server(&self, path: &Path) {
         chown(path, Some(self.uid), Some(self.gid)).unwrap();
     }
 
-    /// Appends to a file in the data directory.
     pub fn append_to_file(&self, name: &str, text: &str) {
         let path = self.data.join(name);
         let before = std::fs::read_to_string(&path).unwrap_or_default();
@@ -157,7 +149,6 @@ impl Cluster {
         self.start_at_once();
     }
 
-    /// Restarts the server without waiting for file timestamps.
     pub fn restart_at_once(&self) {
         if self.data.join("postmaster.pid").exists() {
             self.stop();
@@ -193,7 +184,6 @@ impl Cluster {
         );
     }
 
-    /// The server's answer to a statement of its owner.
     pub fn sql(&self, statement: &str) -> String {
         self.run_server_program(
             "psql",
@@ -210,7 +200,6 @@ impl Cluster {
         )
     }
 
-    /// A program run as the server's user.
     pub fn command_as_owner(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -225,7 +214,7 @@ impl Cluster {
         command
     }
 
-    /// walwise run as the server's user, from a copy, because that user cannot read the build
+    /// Runs walwise as the server's user, from a copy, because that user cannot read the build
     /// directory.
     pub fn walwise_as_owner(&self) -> Command {
         let program = copy_of_walwise(self.own_directory());
@@ -242,7 +231,6 @@ impl Cluster {
         self.command_as_owner(Path::new(PROGRAMS).join(name))
     }
 
-    /// Runs a server program that must succeed; returns its trimmed output.
     pub fn run_server_program(&self, name: &str, arguments: &[&str]) -> String {
         // The server inherits pg_ctl's open files, so a pipe would stay open as long as the server
         // runs.

@@ -3,25 +3,41 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use super::running::holds_in_time;
 use crate::support::deadline::CommandInTime as _;
 
+/// Returns the path of the built walwise. `WALWISE_PROGRAM` can name another build, such as an
+/// installed or an optimized one.
+pub fn program_path() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("WALWISE_PROGRAM")
+            .unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
+    });
+    &PROGRAM
+}
+
 pub fn walwise() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
+    let mut command = Command::new(program_path());
     command.env_remove("NO_COLOR").env("LC_ALL", "C.UTF-8");
     command
 }
 
-/// A copy of walwise that any user may execute, made by another program. Children of this process
-/// inherit a file open for writing, and such a file cannot be executed.
+/// A shell that runs `script` in a mount namespace of its own. Arguments are `$1` and following.
+pub fn private_mounts_shell(script: &str) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private"]);
+    command.args(["sh", "-c", script, "sh"]);
+    command
+}
+
+/// Copies walwise, so that any user may execute it. `cp` makes the copy, because children of this
+/// process would inherit a file open for writing, and such a file cannot be executed.
 pub fn copy_of_walwise(into: &Path) -> PathBuf {
     let program = into.join("walwise");
     if !program.exists() {
-        run(
-            "cp",
-            &[env!("CARGO_BIN_EXE_walwise"), program.to_str().unwrap()],
-        );
+        run("cp", &[program_path(), program.to_str().unwrap()]);
     }
     program
 }

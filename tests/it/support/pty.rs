@@ -19,20 +19,17 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 use super::deadline::{holds_in_time, wait_for};
 use super::untouched::DirectorySnapshot;
 
-/// Longer than any working host needs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 struct TerminalOutput {
     parser: vt100::Parser,
     written: Vec<u8>,
-    /// True while output is not read.
     held: bool,
     ended: bool,
 }
 
 impl TerminalOutput {
-    /// True while a frame is incomplete, according to the begin and end marks of synchronized
-    /// output.
+    /// Whether a frame is incomplete, according to the begin and end marks of synchronized output.
     fn is_drawing(&self) -> bool {
         let last = |mark: &[u8]| {
             self.written
@@ -43,7 +40,6 @@ impl TerminalOutput {
     }
 }
 
-/// A program in a terminal, killed on drop.
 pub struct Pty {
     master: Box<dyn MasterPty + Send>,
     /// Sends keys to a writer thread, because a program that reads nothing would block the test.
@@ -58,7 +54,6 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// Starts walwise with these arguments.
     pub fn walwise(arguments: &[&str]) -> Self {
         Self::walwise_in(Path::new("."), &[], arguments)
     }
@@ -74,7 +69,7 @@ impl Pty {
         let mut pty = Self::program_in(
             directory,
             variables,
-            env!("CARGO_BIN_EXE_walwise"),
+            crate::support::programs::program_path(),
             arguments,
         );
         pty.kept = kept;
@@ -101,7 +96,7 @@ impl Pty {
     pub fn shell(script: &str) -> Self {
         let mut command = set_terminal_env(CommandBuilder::new("bash"));
         command.args(["--norc", "-c", &format!("set -m; {script}")]);
-        command.env("W", env!("CARGO_BIN_EXE_walwise"));
+        command.env("W", crate::support::programs::program_path());
         Self::start(command)
     }
 
@@ -172,20 +167,17 @@ impl Pty {
         }
     }
 
-    /// Adds a directory that must be unchanged at the end.
     pub fn with_kept_directory(mut self, directory: &Path) -> Self {
         self.kept.push(DirectorySnapshot::take(directory));
         self
     }
 
-    /// Accepts a requested file with its present contents.
     pub fn accept_changed_file(&mut self, file: &Path) {
         self.kept
             .iter_mut()
             .for_each(|directory| directory.accept_changed_file(file));
     }
 
-    /// Fails unless the directories are unchanged.
     pub fn assert_untouched(&self, when: &str) {
         for directory in &self.kept {
             assert_eq!(
@@ -211,23 +203,19 @@ impl Pty {
             .any(|directory| !directory.changed_paths().is_empty())
     }
 
-    /// Continues the stopped program.
     pub fn thaw(&self) {
         self.signal(Signal::SIGCONT);
     }
 
-    /// Sends a signal only to the program.
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.pid().try_into().unwrap()), signal).unwrap();
     }
 
-    /// Stops or resumes reading output, like a terminal that hangs.
     pub fn set_output_held(&self, held: bool) {
         self.seen.0.lock().unwrap().held = held;
         self.seen.1.notify_all();
     }
 
-    /// True if the program's main thread is blocked writing to the terminal.
     pub fn is_blocked_writing(&self) -> bool {
         let call =
             std::fs::read_to_string(format!("/proc/{}/syscall", self.pid())).unwrap_or_default();
@@ -240,7 +228,7 @@ impl Pty {
         self.child.process_id().unwrap()
     }
 
-    /// Peak memory in bytes, sampled at each key press and while waiting for the end.
+    /// Returns the peak memory in bytes, sampled at each key press and while waiting for the end.
     pub fn peak_memory(&self) -> u64 {
         self.largest.get()
     }
@@ -255,7 +243,6 @@ impl Pty {
             .unwrap();
     }
 
-    /// Waits for a text on the screen and clicks on its first occurrence.
     pub fn click(&mut self, text: &str) {
         self.wait_for_text(text);
         let (column, row) = {
@@ -325,31 +312,25 @@ impl Pty {
             .contains(text)
     }
 
-    /// Waits for a text on the screen; returns the whole screen.
     pub fn wait_for_text(&self, text: &str) -> String {
         self.until(text, |screen| screen.contents().contains(text))
     }
 
-    /// Waits until a text is no longer on the screen.
     pub fn wait_for_text_gone(&self, text: &str) -> String {
         self.until(&format!("no {text}"), |screen| {
             !screen.contents().contains(text)
         })
     }
 
-    /// All output so far, including overwritten text.
     pub fn all_output(&self) -> String {
         String::from_utf8_lossy(&self.seen.0.lock().unwrap().written).into_owned()
     }
 
-    /// Sends a signal to the terminal's foreground process group.
     pub fn signal_foreground(&self, signal: Signal) {
         let group = self.master.process_group_leader().unwrap();
         kill(Pid::from_raw(group), signal).unwrap();
     }
 
-    /// Waits for the end. The program must exit with this code and restore directories, terminal
-    /// modes, main screen, cursor, mouse and colours.
     pub fn assert_ends_clean(&mut self, code: u32) {
         let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
@@ -357,8 +338,8 @@ impl Pty {
         self.assert_untouched("in the end");
     }
 
-    /// Waits for the end on a terminal that reads no output: modes and, soon, directories must be
-    /// restored; the screen cannot be.
+    /// Waits for the end on a terminal that reads no output. The modes and, soon after, the
+    /// directories must be restored; the screen cannot be restored.
     pub fn assert_ends_unread(&mut self, code: u32) {
         let (found, shown) = self.wait_for_exit();
         assert_eq!(found, code, "{shown}");
@@ -374,14 +355,12 @@ impl Pty {
         self.wait_until_untouched();
     }
 
-    /// Waits until the helper of a killed program has removed its files.
     fn wait_until_untouched(&self) {
         for directory in &self.kept {
             wait_for("nothing is left", || directory.changed_paths().is_empty());
         }
     }
 
-    /// Waits for the end; returns exit code and last screen.
     fn wait_for_exit(&mut self) -> (u32, String) {
         self.is_judged = true;
         let mut status = None;
@@ -402,8 +381,6 @@ impl Pty {
         (status.unwrap().exit_code(), last())
     }
 
-    /// Fails unless the terminal is in its initial state, as required at the end and while a shell
-    /// has the terminal.
     pub fn assert_terminal_restored(&self) {
         assert_eq!(terminal_modes(&*self.master), self.modes_before);
         let seen = self.seen.0.lock().unwrap();
@@ -413,7 +390,6 @@ impl Pty {
             "the alternate screen was not left"
         );
         assert!(!screen.hide_cursor(), "the cursor stayed hidden");
-        // Mouse, paste and keypad modes; colours and emphasis.
         let fresh = vt100::Parser::default();
         assert_eq!(
             screen.input_mode_formatted(),
@@ -428,7 +404,7 @@ impl Pty {
 
 impl Drop for Pty {
     fn drop(&mut self) {
-        // The program has usually ended by itself.
+        // Killing fails if the program has already ended, as it usually has.
         let _ = self.child.kill();
         holds_in_time(|| !matches!(self.child.try_wait(), Ok(None)));
         assert!(
@@ -438,7 +414,6 @@ impl Drop for Pty {
     }
 }
 
-/// Peak memory of a process in bytes; 0 if the process has ended.
 fn peak_memory_of(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -447,7 +422,6 @@ fn peak_memory_of(process: u32) -> u64 {
         << 10
 }
 
-/// Sets the variables of a common terminal, independent of the tests' own terminal.
 fn set_terminal_env(mut command: CommandBuilder) -> CommandBuilder {
     command.env_remove("NO_COLOR");
     command.env_remove("TMUX");

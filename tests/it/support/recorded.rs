@@ -1,5 +1,3 @@
-//! The recorded hosts: their files, and ten that represent typical situations of an administrator.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -40,7 +38,6 @@ pub fn recorded_host_file(name: &str) -> PathBuf {
         .with_extension("host")
 }
 
-/// Files of all recorded hosts, sorted by name.
 pub fn recorded_host_files() -> Vec<PathBuf> {
     let entries = fs::read_dir(recorded_host_file("any").parent().unwrap()).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -48,7 +45,6 @@ pub fn recorded_host_files() -> Vec<PathBuf> {
     files
 }
 
-/// Reports about everything on each recorded host, made once in a process.
 pub fn recorded_host_reports() -> &'static [(PathBuf, Report)] {
     static REPORTS: LazyLock<Vec<(PathBuf, Report)>> = LazyLock::new(|| {
         let report = |path: PathBuf| {
@@ -66,7 +62,6 @@ pub fn recorded_host_reports() -> &'static [(PathBuf, Report)] {
     &REPORTS
 }
 
-/// The JSON documents of those reports, made once in a process.
 pub fn recorded_host_documents() -> &'static [(String, Value)] {
     static DOCUMENTS: LazyLock<Vec<(String, Value)>> = LazyLock::new(|| {
         let document = |(path, report): &(PathBuf, Report)| {

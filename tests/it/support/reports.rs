@@ -4,8 +4,8 @@ use walwise_judge::rules::{Evaluation, Finding, Pack, RuleSet};
 use walwise_model::facts::{FactSet, ServerArea};
 use walwise_report::{Report, ReportInput, RunContext, build};
 
-/// A report of a live host with these findings, none of which has to come from a rule; the plan
-/// follows all of their advice.
+/// Builds a report of a live host with these findings, none of which has to come from a rule; the
+/// plan follows all of their advice.
 pub fn report_of_findings(facts: &FactSet, findings: Vec<Finding>) -> Report {
     build(ReportInput {
         facts,

@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 pub use super::deadline::{holds_in_time, wait_for};
 use super::{loops, walwise};
 
-/// Child processes of a process that have not ended; empty if the process itself has ended.
+/// Lists the child processes of a process that have not ended; empty if the process itself has
+/// ended.
 pub fn children(of: impl Display) -> BTreeSet<String> {
     let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     children.split_whitespace().map(str::to_owned).collect()
@@ -50,8 +51,6 @@ impl Running {
         Self { child, outputs }
     }
 
-    /// Waits until a probe below this directory has its scratch file; returns the scratch
-    /// directory.
     pub fn wait_for_probe(&mut self, below: &Path) -> PathBuf {
         let mut dirs = Vec::new();
         let mut ended = None;
@@ -69,7 +68,6 @@ impl Running {
         })
     }
 
-    /// Waits until the process has a child or has ended.
     pub fn wait_for_child(&mut self) {
         wait_for("it starts a child", || {
             let ended = self.child.try_wait().unwrap().is_some();

@@ -1,8 +1,8 @@
 //! walwise under strace, which delays or fails chosen system calls or raises a signal:
 //! `fdatasync:error=EIO:when=3`.
 //!
-//! `when` counts calls per thread (strace(1)). In memory the calls themselves cost next to nothing,
-//! so the injected delay is the whole cost.
+//! `when` counts calls per thread (strace(1)). In memory, calls cost next to nothing, so nearly all
+//! of the measured time is the injected delay.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,11 +15,11 @@ pub fn directory_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
-/// Starts `walwise probe` of a directory with these calls changed, and a trace with paths. All
-/// calls that any test changes are traced, so that tracing always costs the same.
+/// Starts `walwise probe` with these calls changed, and a trace with paths. All calls that any test
+/// changes are traced, so that tracing always costs the same.
 pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str]) -> Running {
     let mut command = Command::new("strace");
-    // Untraced calls then run at full speed; strace 6.1 does not send signals in this mode.
+    // With `--seccomp-bpf`, untraced calls run at full speed, but strace 6.1 sends no signals.
     if !planted.iter().any(|one| one.contains("signal=")) {
         command.arg("--seccomp-bpf");
     }
@@ -39,8 +39,6 @@ pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str
     Running::start(command.args(["--force"]).args(arguments))
 }
 
-/// A command that traces walwise and the programs it runs: opens, ioctls, flushes and directory
-/// changes.
 pub fn traced_walwise(trace: &Path) -> Command {
     let mut command = Command::new("strace");
     command

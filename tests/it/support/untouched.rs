@@ -5,7 +5,6 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A recorded state of a directory.
 pub struct DirectorySnapshot {
     root: PathBuf,
     before: BTreeMap<PathBuf, Entry>,
@@ -15,7 +14,6 @@ pub struct DirectorySnapshot {
 type Entry = (u32, u32, u32, Vec<u8>);
 
 impl DirectorySnapshot {
-    /// Records the current state.
     pub fn take(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -23,14 +21,12 @@ impl DirectorySnapshot {
         }
     }
 
-    /// Accepts the current contents of a file as requested.
     pub fn accept_changed_file(&mut self, file: &Path) {
         if let Some(now) = all_in(&self.root).remove(file) {
             self.before.insert(file.to_owned(), now);
         }
     }
 
-    /// Names that changed; empty if none did.
     pub fn changed_paths(&self) -> Vec<PathBuf> {
         let now = all_in(&self.root);
         let names = self.before.keys().chain(now.keys());

@@ -13,7 +13,8 @@ type Row = (&'static [&'static str], &'static str, RowOutcome);
 use crate::support::deadline::CommandInTime as _;
 use RowOutcome::{Equal, Refused};
 
-/// `M` stands for the mount, which is remounted with the options of each row.
+/// Mount options of ext4. `M` stands for the mount, which is remounted with the options of each
+/// row.
 const EXT4: &[Row] = &[
     (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
     (
@@ -78,7 +79,8 @@ const EXT4: &[Row] = &[
     (&["mount.atime@M=noatime"], "noatime", Refused),
 ];
 
-/// `S` stands for the options in /proc/self/mountinfo, the only source for XFS and btrfs.
+/// Mount options of XFS. `S` stands for the options in /proc/self/mountinfo, the only source for
+/// XFS and btrfs.
 const XFS: &[Row] = &[
     (&["mount.super_options@M=S"], "ro", Equal),
     (&["mount.super_options@M=S"], "discard", Equal),
@@ -156,8 +158,6 @@ fn options_of_btrfs() {
     check_remount_rows(&loops::mount_btrfs(""), BTRFS);
 }
 
-/// Changes options and back, seen at two mounts of one superblock: superblock options are shared,
-/// `ro` of a mount is not.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn every_mount_of_a_superblock_follows_and_back_again() {

@@ -90,11 +90,17 @@ carried() {
     return 1
 }
 
-# fresh DEVICE: waits for the device, empties its beginning and its end, where firmware RAID writes, and prints it.
+# emptied DEVICE: writes zeros to its beginning.
+emptied() {
+    test -b "$1" && dd if=/dev/zero of="$1" bs=1M count=4 conv=fsync 2>/dev/null
+}
+
+# fresh DEVICE: waits for the device, empties its beginning and its end, where firmware RAID writes, and prints it. What had
+# the device before may let go of it late.
 fresh() {
     until_true "$1 is there" test -b "$1"
     until_true "$1 has a size" grep -qvx 0 "/sys/class/block/${1##*/}/size"
-    dd if=/dev/zero of="$1" bs=1M count=4 conv=fsync 2>/dev/null || fail "$1 cannot be written"
+    until_true "$1 can be written" emptied "$1"
     sectors=$(cat "/sys/class/block/${1##*/}/size")
     dd if=/dev/zero of="$1" bs=4k seek=$((sectors / 8 - 256)) count=256 conv=fsync 2>/dev/null || fail "$1 has no end"
     echo "$1"

@@ -221,6 +221,7 @@ bsdgroups
 check=none
 commit=1
 data=writeback
+data=journal
 data=ordered
 data_err=abort
 dax

@@ -1,7 +1,5 @@
-//! The difference between two packs, entry by entry and field by field.
-//!
-//! Order, comments, position and stamps of entries are ignored, because they do not change any
-//! result.
+//! Compares the entries of two packs. Order, comments, positions and stamps are ignored, because
+//! they do not change any result.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +14,6 @@ pub enum EntryChange {
     Changed(Vec<FieldChange>),
 }
 
-/// A field that differs, with both values on one line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FieldChange {
     pub name: String,
@@ -26,11 +23,9 @@ pub struct FieldChange {
     pub new: Option<String>,
 }
 
-/// Entries by kind and name. Several rows may share a name, such as an option that several words
-/// undo.
+/// Several rows may share a name, such as the rows for the words that undo an option.
 type EntriesByName<'e> = BTreeMap<(&'e str, &'e str), Vec<&'e BTreeMap<String, Value>>>;
 
-/// The entries that differ, sorted by kind and name.
 pub fn entry_differences<'e>(
     old: &'e [KnowledgeEntry],
     new: &'e [KnowledgeEntry],
@@ -64,7 +59,6 @@ pub fn entry_differences<'e>(
     changes
 }
 
-/// Stands for the name of an entry without a naming field.
 const NAMELESS: &str = "without a name";
 
 fn group_by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
@@ -109,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_was_added_removed_and_changed_is_named_by_its_field() {
-        let old = "[[rule]]\nid = \"a.a\"\nlevel = \"advice\"\nchecked = \"unverified\"\n[[rule]]\nid = \"a.b\"\n\
+        let old = "[[rule]]\nid = \"a.a\"\nlevel = \"advice\"\nchecked = \"2026-11-22 against mount(8)\"\n[[rule]]\nid = \"a.b\"\n\
                    [[options]]\nof = [\"xfs\"]\nnames = [\"x\", \"y\"]\nsource = \"s\"\n";
         let new = "# moved\n[[options]]\nof = [\"xfs\"]\nnames = [\"y\"]\nsource = \"s\"\n[[rule]]\nid = \"a.c\"\n\
                    [[rule]]\nid = \"a.a\"\nlevel = \"warning\"\nchecked = \"2026-11-23 against mount(8)\"\n";
@@ -134,7 +128,6 @@ mod tests {
         assert!(entry_differences(&new, &new).is_empty());
     }
 
-    /// An option that several words undo has several rows.
     #[test]
     fn rows_of_one_name_are_compared_as_a_set() {
         let row =
@@ -149,7 +142,6 @@ mod tests {
         ));
     }
 
-    /// A rule that lost its id counts as a difference.
     #[test]
     fn an_entry_without_a_name_is_compared() {
         let [one, none] = ["[[rule]]\nlevel = \"advice\"\n", ""]

@@ -1,7 +1,6 @@
-//! The entries of rule files and tables as plain fields, without interpreting them.
-//!
-//! A row with several names, such as ten mount options, counts as one entry in a file. In a
-//! comparison it counts as ten, because moving a name to another row does not change the others.
+//! Entries of the pack. A row with several names, such as ten mount options, is one entry. A
+//! comparison counts each name separately, so that a name can move to another row without changing
+//! the others.
 
 use std::collections::BTreeMap;
 
@@ -13,27 +12,26 @@ use walwise_model::provenance::Verification;
 use walwise_model::text::line_index::LineIndex;
 use walwise_model::toml_table::CHECKED;
 
-/// A rule, or a row of a table.
 pub struct KnowledgeEntry {
     pub file: String,
     /// The line where the entry begins, from 1.
     pub line: usize,
-    /// The word in double brackets, such as `rule` or `options`.
+    /// The word in double brackets above the entry, such as `rule` or `options`.
     pub kind: String,
     /// One or more names: the id of a rule, or words such as `ext4 nobarrier`.
     pub names: Vec<String>,
-    /// When the entry was checked, and against which source.
-    pub checked: Verification,
-    /// All fields except names and stamp.
+    /// When the entry was checked, and against which source; `None` in old packs.
+    pub checked: Option<Verification>,
+    /// All fields except those with the names and the stamp.
     pub fields: BTreeMap<String, Value>,
 }
 
 /// Fields that name a row, by priority.
-const NAMING: [&str; 6] = ["id", "names", "words", "feature", "version", "releases"];
+const NAMING_FIELDS: [&str; 6] = ["id", "names", "words", "feature", "version", "releases"];
 /// The field with the owner of the names, such as a file system.
-const OWNER: &str = "of";
+const OWNER_FIELD: &str = "of";
 
-/// The entries of files, given as name and text; the error names the file.
+/// Parses the entries of files, given as name and text; the error names the file.
 pub fn parse_entries<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
 ) -> Result<Vec<KnowledgeEntry>, String> {
@@ -80,14 +78,14 @@ fn build_entry(
         .as_ref()
         .and_then(Value::as_str)
         .map(Verification::parse);
-    let checked = stamp
-        .and_then(Result::ok)
-        .unwrap_or(Verification::Unverified);
+    let checked = stamp.and_then(Result::ok);
     let owners = fields
-        .remove(OWNER)
+        .remove(OWNER_FIELD)
         .map(|value| collect_strings(&value))
         .unwrap_or_default();
-    let naming = NAMING.iter().find(|name| fields.contains_key(**name));
+    let naming = NAMING_FIELDS
+        .iter()
+        .find(|name| fields.contains_key(**name));
     let own = naming
         .and_then(|name| fields.remove(*name))
         .map(|value| collect_strings(&value))
@@ -110,8 +108,6 @@ fn build_entry(
     }
 }
 
-/// The strings in a value: the string itself, those of an array's items, or `KEY = VALUE` of a
-/// table.
 fn collect_strings(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
@@ -126,7 +122,6 @@ fn collect_strings(value: &Value) -> Vec<String> {
     }
 }
 
-/// A value on one line, strings without quotes.
 pub fn display_value(value: &Value) -> String {
     value
         .as_str()
@@ -140,7 +135,7 @@ mod tests {
     #[test]
     fn a_row_has_each_of_its_names_and_its_line() {
         let text = "# first\n[[options]]\nof = [\"ext4\", \"xfs\"]\nnames = [\"a\", \"b\"]\nsource = \"s\"\n\
-                    checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nchecked = \"unverified\"\n";
+                    checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nrefs = []\n";
         let found = parse_entries([("f.toml", text)]).unwrap();
         let told: Vec<_> = found
             .iter()
@@ -153,11 +148,12 @@ mod tests {
                 (8, "rule", "x.y".to_owned())
             ]
         );
-        assert_eq!(found[0].checked.to_string(), "2026-11-23 against mount(8)");
+        let stamps = found.iter().map(|one| one.checked.as_ref());
+        let stamps = stamps.map(|stamp| stamp.map(ToString::to_string));
+        assert!(stamps.eq([Some("2026-11-23 against mount(8)".to_owned()), None]));
         assert_eq!(found[0].fields.keys().collect::<Vec<_>>(), ["source"]);
     }
 
-    /// An entry that a comparison leaves out would count as equal.
     #[test]
     fn what_is_no_row_is_a_mistake() {
         for text in [

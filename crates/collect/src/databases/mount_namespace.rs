@@ -18,12 +18,12 @@ use crate::text::display_safe;
 use crate::{mountinfo, visibility};
 
 /// The kernel's limit of symbolic links in one path (path_resolution(7)).
-const LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 pub struct NamespaceHost<'a> {
     host: &'a dyn Host,
-    /// The host with our own rights, for directories that the process's user cannot reach in our
-    /// namespace.
+    /// The host with walwise's own rights, for directories that the process's user cannot reach in
+    /// our namespace.
     invoker_host: &'a dyn Host,
     pid: u32,
     root: PathBuf,
@@ -33,7 +33,8 @@ pub struct NamespaceHost<'a> {
 }
 
 impl<'a> NamespaceHost<'a> {
-    /// `None` if the process has our mount namespace, or if that is unknown.
+    /// The file system as process `pid` sees it; `None` if the process shares our mount namespace,
+    /// or if that is unknown.
     pub fn new(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host
@@ -67,7 +68,6 @@ impl<'a> NamespaceHost<'a> {
         })
     }
 
-    /// The path in the process's namespace, with symbolic links resolved.
     fn resolve_links(&self, path: &Path) -> Result<PathBuf, HostError> {
         let mut todo: VecDeque<OsString> = path_components(path).collect();
         let (mut done, mut links) = (PathBuf::from("/"), 0);
@@ -80,7 +80,7 @@ impl<'a> NamespaceHost<'a> {
             match self.host.link_target(&self.path_through_process(&next)) {
                 Ok(to) => {
                     links += 1;
-                    if links > LINKS {
+                    if links > MAX_LINKS {
                         return Err(HostError::new(
                             HostErrorKind::Failed,
                             "too many symbolic links",
@@ -93,7 +93,8 @@ impl<'a> NamespaceHost<'a> {
                         todo.push_front(part);
                     }
                 }
-                // The path is missing or not a link; the caller's next query shows which.
+                // The path is missing or is not a link; the caller's next query shows which of the
+                // two.
                 Err(miss) if matches!(miss.kind, HostErrorKind::Failed | HostErrorKind::Absent) => {
                     done = next;
                 }
@@ -103,12 +104,14 @@ impl<'a> NamespaceHost<'a> {
         Ok(done)
     }
 
-    /// The path through /proc/PID/root; `path` must not contain links.
+    /// Returns the path below /proc/PID/root of the process's `path`. The directories above `path`
+    /// must not be links, because an absolute link would start at our root.
     fn path_through_process(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Maps a directory of the process to its path in our mount namespace.
+    /// The path of the process's directory in our mount namespace. The reading is known only if
+    /// both paths have the same device and inode.
     pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
         let shown = display_safe(path_bytes(path));
         let from = format!("/proc/{}/mountinfo", self.pid);
@@ -136,7 +139,8 @@ impl<'a> NamespaceHost<'a> {
             Err(miss) => return error_reading(miss, &from),
         };
         let over = |entry: &&mountinfo::Entry| real.starts_with(OsStr::from_bytes(&entry.point));
-        // Of several mounts on one mount point, the last one is visible.
+        // Of several mounts on one mount point, the last one hides the others, so the last match
+        // counts.
         let entry = theirs
             .iter()
             .filter(over)
@@ -170,9 +174,10 @@ impl<'a> NamespaceHost<'a> {
     }
 }
 
-/// The uid of a directory's owner. Between two queries a process can change its own mounts, but not
-/// ours. If the directory seen through the process belongs to `user`, our view must confirm that
-/// owner.
+/// Returns the uid of a directory's owner. The directory's path is `seen` for the process and
+/// `here` for us. If the process has its own mount namespace and `seen` belongs to `user`, the
+/// owner of `here` is returned: a process can change its own mounts between two queries, but not
+/// ours.
 pub fn directory_owner(
     host: &dyn Host,
     inside: Option<&NamespaceHost<'_>>,
@@ -192,7 +197,6 @@ fn without_trailing_slash(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Splits a path into its names and `..`, without `/` and `.`.
 fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
     path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -208,7 +212,7 @@ impl Host for NamespaceHost<'_> {
         if let Question::UserName(_) = question {
             return Err(HostError::new(
                 HostErrorKind::NotCollected,
-                "the server has its own user database",
+                "the server's mount namespace has its own user database",
             ));
         }
         let Some(path) = question
@@ -315,7 +319,7 @@ mod tests {
             panic!()
         };
         assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
-        // The directory at this path in our namespace is another one.
+        // In our namespace, /srv/volumes/pg/data leads to another directory, with inode 99.
         let fake = host_with_container();
         let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
         let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();

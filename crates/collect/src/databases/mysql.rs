@@ -1,12 +1,13 @@
 //! MySQL and MariaDB servers, running or installed: the directories of data and logs, and the
 //! settings that affect storage, each with its source.
 //!
-//! Leads to a data directory are processes, installed programs and the requested directory. Each
-//! directory is read with its owner's rights and recorded once. A process counts as its server only
-//! if the process's user owns the directory and the process has the system tablespace open.
+//! Leads to a data directory are processes, installed programs, the requested directory, and an
+//! option file that the user names. Each directory is read with its owner's rights and recorded
+//! once. A process counts as the server of a directory only if the process's user owns the
+//! directory and the process has the system tablespace open.
 //!
-//! SET GLOBAL changes most settings at run time without a trace. Files show the settings at the
-//! server's start; only the server reports those in force.
+//! SET GLOBAL changes many settings at run time without a trace in any file. Files show the
+//! settings at the server's start; only the server reports those in force.
 
 mod options;
 mod process;
@@ -18,7 +19,7 @@ mod redo_log_size {
     //! From MySQL 8.0.30 on, `innodb_redo_log_capacity` sets the size of the redo log. If it is
     //! set, the server ignores `innodb_log_file_size` and `innodb_log_files_in_group` and logs a
     //! note (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). If it is unset, the product of
-    //! the two still counts. MariaDB has only the two old settings.
+    //! these two is still the size. MariaDB has only the two old settings.
 
     use super::product_version::ProductVersion;
     use super::settings;
@@ -26,14 +27,14 @@ mod redo_log_size {
     use crate::facts::{Reading, Source, UnknownReason};
 
     const CAPACITY: &str = "innodb_redo_log_capacity";
-    const OLD: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
+    const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
     pub fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Vec<String>> {
         let unknown = |why, detail: String| Reading::unknown(why, detail);
         let Some((line, version)) = edition.product_and_version() else {
             return unknown(
                 UnknownReason::NotCollected,
-                format!("the server's version is unknown, and so is whether it has {CAPACITY}"),
+                format!("the server's version is unknown, so the server may lack {CAPACITY}"),
             );
         };
         if settings::default_in_release(CAPACITY, line, version).is_absent() {
@@ -69,7 +70,7 @@ mod redo_log_size {
             }
         };
         let mut ignored = Vec::new();
-        for name in OLD {
+        for name in OLD_SIZE_SETTINGS {
             match written.get(name) {
                 None => {}
                 Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
@@ -100,7 +101,8 @@ mod counters {
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::text::display_safe;
 
-    /// Records the counters; `answer` is `None` if no server runs.
+    /// Records the counters of a running server. `answer` is `None` if no process is proven to be
+    /// the server.
     pub fn record_counters(
         facts: &mut FactSet,
         cluster: &Subject,
@@ -159,11 +161,11 @@ mod counters {
                     }
                     (None, Some(_)) => Reading::unknown(
                         UnknownReason::Absent,
-                        format!("this release does not count {name}"),
+                        format!("this release does not report {name}"),
                     ),
                     (None, None) => Reading::unknown(
                         UnknownReason::NotCollected,
-                        format!("the recorded answer has no counters, so {name} is missing"),
+                        format!("the capture has no server counters, so {name} is missing"),
                     ),
                 }
             }
@@ -260,19 +262,18 @@ use super::mount_namespace::NamespaceHost;
 use super::servers::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
-use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
+use crate::facts::{FactSet, Scope};
 use crate::host::{Host, HostError, HostErrorKind};
 use instance::{HostViews, ServerLead};
 
-/// Every distribution uses this path by default.
 const DEFAULT_DATA_DIRECTORY: &str = "/var/lib/mysql";
 
-/// The facts of all MySQL and MariaDB servers; `host` must cache answers.
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    // If processes cannot be listed, the PostgreSQL collector has already reported that.
+    // An error is dropped here, because the PostgreSQL collector reports that processes cannot be
+    // listed.
     let (running, mut unproven) =
         process::running_servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
@@ -323,6 +324,12 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
                 continue;
             }
             (Err(note), _) => {
+                // `own` has a cluster only if the data directory of a running server was not read
+                // in time. Notes about any other lead are dropped, because another user's files may
+                // have caused them.
+                if own.subjects_of_scope(Scope::Cluster).next().is_some() {
+                    facts.merge(own);
+                }
                 facts.add_note(note);
                 continue;
             }
@@ -352,8 +359,6 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-/// The lead given by an option file that the user names. The data directory is the one that the
-/// file sets, or else the requested one.
 fn config_argument_lead<'a>(
     host: &dyn Host,
     request: &'a Request,
@@ -375,7 +380,7 @@ fn config_argument_lead<'a>(
         namespace: None,
     };
     match lead(reader, None).resolve_data_directory(&view, request, &mut FactSet::default()) {
-        Ok(Some(found)) if found.is_datadir_in_files() => {
+        Ok(Some(found)) if found.has_datadir_setting() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.path) {
                 facts.add_note(named.other_directory_note(&found.path, asked));
             }
@@ -385,13 +390,12 @@ fn config_argument_lead<'a>(
     }
 }
 
-/// Whether the directory has the directory `mysql` and the file `ibdata1`, which every server
-/// creates in its data directory.
+/// Whether the directory has the entries `mysql` and `ibdata1`, which a server creates in its data
+/// directory by default. A directory to which access is denied counts as a data directory.
 fn is_data_directory(host: &dyn Host, path: &Path) -> bool {
     let has = |name: &str| host.stat(&path.join(name));
     match has("mysql") {
         Ok(stat) => {
-            // If permission is denied, the file may still exist.
             let tablespace = has("ibdata1")
                 .map_or_else(|miss| may_exist_despite_error(&miss), |stat| stat.is_file());
             stat.is_dir() && tablespace
@@ -402,7 +406,6 @@ fn is_data_directory(host: &dyn Host, path: &Path) -> bool {
     }
 }
 
-/// Whether a path may exist although the query failed with this error.
 fn may_exist_despite_error(miss: &HostError) -> bool {
     !matches!(
         miss.kind,
@@ -410,10 +413,11 @@ fn may_exist_despite_error(miss: &HostError) -> bool {
     )
 }
 
-/// The data directory at the requested target or above it.
+/// The nearest data directory at the requested target or above it.
 pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
-    // An inaccessible entry may exist, but at least one of the two entries must be visible.
+    // An entry to which access is denied may exist. A directory therefore counts if one entry
+    // exists and the other is not certainly missing.
     let is_there = |path: &Path, name: &str| match host.stat(&path.join(name)) {
         Ok(_) => Some(true),
         Err(miss) if may_exist_despite_error(&miss) => None,

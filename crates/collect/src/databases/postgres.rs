@@ -1,11 +1,11 @@
 //! PostgreSQL clusters, running or installed: the directories of data and WAL, and the settings
 //! that affect storage, each with its source.
 //!
-//! Leads to a data directory are processes, distributions' directories, systemd units and the
-//! requested directory. Each directory is read with its owner's rights and recorded once. Any user
-//! can name a process `postgres`. A process therefore counts as a server only if its user owns the
-//! directory and `postmaster.pid` there has its process id. Without root most leads end in
-//! *denied*, which is recorded too.
+//! Leads to a data directory are processes, distributions' directories, systemd units, the
+//! requested directory, and a configuration file that the user names. Each directory is read with
+//! its owner's rights and recorded once. Any user can name a process `postgres`. A process
+//! therefore counts as a server only if its user owns the directory and `postmaster.pid` there has
+//! its process id. Without root, most leads are recorded as *denied*.
 
 mod conf;
 mod installed_clusters {
@@ -13,8 +13,7 @@ mod installed_clusters {
     //! directory.
     //!
     //! Debian keeps configurations in /etc/postgresql/VERSION/NAME and data elsewhere; other
-    //! distributions keep both together. An inaccessible directory counts as a cluster if it is
-    //! exactly where a distribution puts clusters.
+    //! distributions keep both together.
 
     use std::path::{Path, PathBuf};
 
@@ -45,7 +44,6 @@ mod installed_clusters {
             .collect()
     }
 
-    /// The version and the cluster's name, from the path of a configuration in Debian's layout.
     pub fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
         let mut parts = config_file
             .strip_prefix(DEBIAN_CONFIG_DIRECTORY)
@@ -60,7 +58,6 @@ mod installed_clusters {
         part().is_some().then_some((version, name))
     }
 
-    /// The default data directories of distributions and of the official container image.
     pub fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = [
             "/var/lib/pgsql/data",
@@ -87,7 +84,8 @@ mod installed_clusters {
         found
     }
 
-    /// Whether the directory has a cluster; true if it is inaccessible.
+    /// Whether the directory has a PG_VERSION. A directory to which access is denied counts as a
+    /// cluster directory.
     pub fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
         match host.stat(&path.join("PG_VERSION")) {
             Ok(_) => true,
@@ -98,7 +96,7 @@ mod installed_clusters {
         }
     }
 
-    /// The data directory at the requested target or above it.
+    /// The nearest data directory at the requested target or above it.
     pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
         let real = host.real_path(request.target.as_deref()?).ok()?;
         let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
@@ -109,8 +107,8 @@ mod installed_clusters {
             .map(Path::to_owned)
     }
 
-    /// The entries of a directory, read with its owner's rights: a user may have placed a symbolic
-    /// link in the path.
+    /// The entries of a directory, read with its owner's rights, because another user may have
+    /// placed a symbolic link in the path.
     fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
         if host
             .stat(directory)
@@ -133,17 +131,18 @@ mod installed_clusters {
         }
     }
 }
+mod io_uring;
 mod process;
 mod server;
 mod settings;
 mod checksums {
-    //! Whether a cluster has data checksums, which no configuration file shows: the server's
-    //! answer, or else the control file.
+    //! Whether a cluster has data checksums. No configuration file shows this, so it is taken from
+    //! the server's answer or else from the control file.
     //!
     //! The control file is right even for a running server, because pg_checksums changes only
-    //! stopped ones. The file's layout differs between versions, so it is read by the
-    //! `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*). Only
-    //! one line of the output leaves the host.
+    //! stopped clusters. The file's layout differs between versions, so it is read by the
+    //! `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*). The
+    //! host passes on only one line of the output.
 
     use std::path::Path;
 
@@ -156,9 +155,9 @@ mod checksums {
     use crate::text::display_safe;
     use crate::version::Version;
 
-    const NAME: &str = "data_checksums";
+    const CHECKSUMS_SETTING: &str = "data_checksums";
 
-    /// Reads the state of data checksums; `data` is the data directory in the mount namespace of
+    /// Whether data checksums are on. `data` is the data directory in the mount namespace of
     /// `host`.
     pub fn data_checksums(
         host: &dyn Host,
@@ -167,7 +166,7 @@ mod checksums {
         major: Option<&Version>,
         data: &Path,
     ) -> Reading<bool> {
-        match answer.and_then(|answer| answer.get(NAME)) {
+        match answer.and_then(|answer| answer.get(CHECKSUMS_SETTING)) {
             Some(told) => told.and_then(|value| match value.as_slice() {
                 b"on" => Ok(true),
                 b"off" => Ok(false),
@@ -175,7 +174,7 @@ mod checksums {
             }),
             None => {
                 control_file_checksums(host, request, major, data).with_remedy(Remedy::Do(format!(
-                    "run in psql on the server on {}: SHOW data_checksums;",
+                    "run in psql, connected to the server on {}: SHOW data_checksums;",
                     display_safe(path_bytes(data))
                 )))
             }
@@ -191,7 +190,7 @@ mod checksums {
         let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
         let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
         let Some(number) = number.filter(|number| *number >= 10) else {
-            return unknown("walwise reads the control file only from PostgreSQL 10 on");
+            return unknown("walwise reads the control file only of PostgreSQL 10 and later");
         };
         let Some(directory) = data.to_str() else {
             return unknown("the name of the data directory cannot be passed to pg_controldata");
@@ -224,8 +223,9 @@ mod counters;
 mod config_load {
     //! The settings that are certainly in force in a running server which does not report them.
     //!
-    //! A server reads its configuration at start and on reload, and nothing records a reload. A
-    //! line that changed since the start is therefore uncertain, and so is everything before it.
+    //! A server reads its configuration at start and on reload, and no file records a reload. The
+    //! lines of a file that changed since the start are therefore uncertain, and so are all lines
+    //! before them.
 
     use std::path::Path;
 
@@ -235,21 +235,20 @@ mod config_load {
     use crate::host::{Host, Moment, Question};
     use crate::text::display_safe;
 
-    /// The longest delay, on a busy server, between reading a file and recording the load time.
+    /// The longest assumed delay, on a busy server, between reading a file and recording the load
+    /// time.
     const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
-    /// The time at which a server, running or possibly running, loaded its configuration.
     pub struct ConfigLoad<'a> {
         host: &'a dyn Host,
         time: Option<Moment>,
-        /// True if the server itself reported the time.
         is_reported: bool,
         data: String,
     }
 
     impl<'a> ConfigLoad<'a> {
-        /// Takes the server's start as the load time: the second in `postmaster.pid`, refined by
-        /// the start of its process if one is proven.
+        /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
+        /// start time of the process if that is known.
         pub fn new(
             host: &'a dyn Host,
             second: Option<u64>,
@@ -265,8 +264,8 @@ mod config_load {
             }
         }
 
-        /// Takes the time that the server reports; `at_us` is `pg_conf_load_time` in microseconds
-        /// since 1970.
+        /// Uses the load time that the server reports; `at_us` is `pg_conf_load_time` in
+        /// microseconds since 1970.
         pub fn from_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
             let at = at_us
                 .checked_mul(1000)
@@ -280,8 +279,8 @@ mod config_load {
             }
         }
 
-        /// The settings that are certainly in force. `owner` is the user whom the server would
-        /// answer, for the remedy.
+        /// Returns the settings with a gap at each file that may have changed since the server
+        /// loaded it. The gaps have a remedy if the name of the user `owner` is known.
         pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
             conf.with_changed_file_gaps(
                 |path| self.change_since_load(path),
@@ -298,10 +297,11 @@ mod config_load {
             }
             let uid = servers::own_uid(self.host);
             let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-            // Root has already queried with the owner's rights.
+            // Root has already queried with the owner's rights, so running walwise as the owner is
+            // not a remedy.
             if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
                 Remedy::Do(format!(
-                    "let the server on {} accept {owner} on its socket, or restart it, then check again",
+                    "let {owner} log in over the socket of the server on {}, or restart the server, then check again",
                     self.data
                 ))
             } else {
@@ -309,7 +309,6 @@ mod config_load {
             }
         }
 
-        /// Describes how a file or directory changed since the load; `None` if it has not changed.
         fn change_since_load(&self, path: &Path) -> Option<String> {
             let complaint = start_time::change_since_start(self.host, self.time, path)?;
             Some(format!(
@@ -326,11 +325,12 @@ use std::path::PathBuf;
 
 use super::config_argument::ConfigArgument;
 use super::mount_namespace::NamespaceHost;
-use super::servers::{ServingProof, own_uid};
+use super::servers::{self, ServingProof, own_uid};
 use super::user_host::UserHost;
 use crate::collector::Request;
-use crate::facts::FactSet;
+use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::note::{PostgresNote, ServerNote};
+use crate::facts::{FactSet, Reading, ServerArea, ServerKind, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
 use crate::text::display_safe;
 use cluster::ClusterLead;
@@ -338,11 +338,12 @@ pub use installed_clusters::requested_data_directory;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
-    let mut seen = VisitedPaths {
+    let mut seen = RecordedPaths {
         config_files: BTreeSet::new(),
         directories: BTreeSet::new(),
         followed_configs: BTreeSet::new(),
         unproven_directories: Vec::new(),
+        unread_clusters: Vec::new(),
     };
     for lead in running_leads(host, request, &mut facts) {
         seen.record_lead(lead, host, request, &mut facts);
@@ -372,7 +373,6 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let named = named.filter(|(home, _)| installed_clusters::is_cluster_directory(host, home));
     let asked =
         installed_clusters::requested_data_directory(host, request).map(|home| (home, None));
-    // A directory named by an unproven process is examined like any other.
     let unproven = std::mem::take(&mut seen.unproven_directories)
         .into_iter()
         .map(|home| (home, None));
@@ -388,6 +388,11 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             reader_uid: reader,
         };
         seen.record_lead(lead, host, request, &mut facts);
+    }
+    for unread in seen.unread_clusters {
+        if !seen.directories.contains(&unread.directory) {
+            unread.record(&mut facts);
+        }
     }
     facts
 }
@@ -407,8 +412,7 @@ fn config_argument_lead<'a>(host: &dyn Host, request: &'a Request) -> Option<Clu
     })
 }
 
-/// The paths recorded so far, so that nothing is recorded twice.
-struct VisitedPaths {
+struct RecordedPaths {
     /// Configuration files, each with the uid that read it, because any user can name another
     /// user's file.
     config_files: BTreeSet<(u32, PathBuf)>,
@@ -416,9 +420,71 @@ struct VisitedPaths {
     followed_configs: BTreeSet<PathBuf>,
     /// Directories named by processes that could not be proven to serve them.
     unproven_directories: Vec<PathBuf>,
+    /// Clusters that could not be read in time, or at all although a server names them.
+    unread_clusters: Vec<UnreadCluster>,
 }
 
-impl VisitedPaths {
+/// A cluster of which nothing but the named directory is known.
+struct UnreadCluster {
+    directory: PathBuf,
+    source: Source,
+    running: Reading<bool>,
+}
+
+impl UnreadCluster {
+    /// Records the cluster with every setting unknown; without the record, the directory would pass
+    /// for one without a server.
+    fn record(self, facts: &mut FactSet) {
+        let shown = display_safe(path_bytes(&self.directory));
+        let subject = Subject::cluster(&*shown);
+        facts.set_server_area(&subject, ServerArea::Pg);
+        facts.insert_known(
+            &subject,
+            &kind::KIND,
+            ServerKind::Postgres,
+            self.source.clone(),
+        );
+        facts.insert_known(&subject, &postgres::DATA, shown, self.source);
+        facts.insert(&subject, &postgres::RUNNING, self.running);
+    }
+}
+
+impl RecordedPaths {
+    /// Keeps the directory of a lead that cannot be read. A lead without a process is kept only
+    /// after a time-out (`in_time` is false), because a cluster may then be there. `reader` has the
+    /// rights of the lead's user. It is `None` for a process in a container, where the directory
+    /// has another path.
+    fn keep_unread(
+        &mut self,
+        lead: &ClusterLead<'_>,
+        in_time: bool,
+        reader: Option<&UserHost<'_>>,
+    ) {
+        let Some((reader, directory)) = reader.zip(lead.data_directory.clone()) else {
+            return;
+        };
+        let running = match &lead.server {
+            Some(server) => {
+                servers::serves_unread_directory(reader, server.pid, server.uid, &directory)
+            }
+            None if in_time => None,
+            None => Some(Reading::unknown(
+                UnknownReason::TimedOut,
+                "the cluster was not read in time",
+            )),
+        };
+        let Some(running) = running else { return };
+        let source = match &lead.server {
+            Some(server) => server.command_line(),
+            None => Source::system_call(format!("stat {}", display_safe(path_bytes(&directory)))),
+        };
+        self.unread_clusters.push(UnreadCluster {
+            directory,
+            source,
+            running,
+        });
+    }
+
     fn record_lead(
         &mut self,
         lead: ClusterLead<'_>,
@@ -432,10 +498,12 @@ impl VisitedPaths {
             .as_ref()
             .and_then(|server| NamespaceHost::new(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
+        let reader = inside.is_none().then_some(&behalf);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 let file = display_safe(path_bytes(&lead.config_file));
+                self.keep_unread(&lead, false, reader);
                 return facts.add_note(PostgresNote::ConfigTimeout { file });
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
@@ -445,8 +513,8 @@ impl VisitedPaths {
                 .data_directory
                 .as_ref()
                 .is_some_and(|home| self.directories.contains(&real(home)));
-        // Two servers may share a configuration file. An installed cluster with the file of a
-        // running server is that server's cluster.
+        // Running servers may share a configuration file, so a lead is skipped because of a known
+        // file only if it has no process.
         let config_file = (lead.reader_uid, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         let by_hand = lead.config_argument;
@@ -454,11 +522,13 @@ impl VisitedPaths {
             return;
         }
         let mut own = FactSet::default();
-        let again = (lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some()))
-            .then(|| lead.clone());
+        let may_follow =
+            lead.server.is_none() && (lead.data_directory.is_none() || by_hand.is_some());
+        let origin = lead.clone();
         let found = match lead.resolve_config(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
             Err(why) => {
+                self.keep_unread(&origin, true, reader);
                 return match by_hand {
                     Some(named) => facts.add_note(named.unused_note(why)),
                     None => facts.add_note(why),
@@ -476,17 +546,17 @@ impl VisitedPaths {
             ServingProof::Contradicted(note) => return facts.add_note(note),
             ServingProof::Unreadable(_) => return self.unproven_directories.push(found.data_path),
         }
-        // If configuration and data have different owners, both are read again with the rights of
-        // the data's owner.
+        // If the configuration and the data directory have different owners, both are read again
+        // with the rights of the data directory's owner.
         let owner = UserHost::for_owner(host, &found.data_path).uid;
-        if let Some(lead) = again.filter(|lead| {
-            lead.reader_uid != owner && !self.followed_configs.contains(&lead.config_file)
-        }) {
-            self.followed_configs.insert(lead.config_file.clone());
+        if may_follow
+            && origin.reader_uid != owner
+            && self.followed_configs.insert(origin.config_file.clone())
+        {
             return self.record_lead(
                 ClusterLead {
                     reader_uid: owner,
-                    ..lead
+                    ..origin
                 },
                 host,
                 request,
@@ -512,7 +582,11 @@ impl VisitedPaths {
                     self.config_files.insert(config_file);
                 }
             }
-            Err(note) => facts.add_note(note),
+            Err(note) => {
+                let in_time = !matches!(note, PostgresNote::DataTimeout { .. });
+                self.keep_unread(&origin, in_time, reader);
+                facts.add_note(note);
+            }
         }
     }
 }

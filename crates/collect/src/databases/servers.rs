@@ -3,18 +3,18 @@
 //!
 //! The host passes on only allow-listed options and variables. Workers are children of their server
 //! and have the same name, so children of servers are dropped. Any user can name a process like a
-//! server; the collectors of each kind of server must prove its claim to a directory. A preload for
-//! the whole system is in /etc/ld.so.preload, not in the environment.
+//! server. The collectors of each database product must therefore prove that a process serves its
+//! data directory. A preload for all processes is in /etc/ld.so.preload, not in the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::ParseIntError;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
 use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
 use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
-use crate::host::{Host, HostError, HostErrorKind, LAST_SYSTEM_USER, Question};
+use crate::host::{Host, HostError, HostErrorKind, LAST_SYSTEM_USER, Question, Stat, path_bytes};
 use crate::mountinfo;
 use crate::servers::find_server_program;
 use crate::text::{decode_display_safe, display_safe};
@@ -37,7 +37,7 @@ pub struct ServerListing {
     pub skipped: Vec<(Option<u32>, u64)>,
 }
 
-/// A process that may serve a directory of its user, but could not be proven to.
+/// A process that may serve a directory of its user, but for which the proof is missing.
 #[derive(Clone, Debug)]
 pub struct UnprovenProcess {
     pub uid: Option<u32>,
@@ -67,14 +67,14 @@ pub fn own_uid(host: &dyn Host) -> Option<u32> {
         .find_map(|line| line.strip_prefix("euid=")?.parse().ok())
 }
 
-/// Server processes without workers, those of the target's owner first. Errs if processes cannot be
-/// listed.
+/// Returns the server processes without workers, those of the target's owner first. Errs if
+/// processes cannot be listed.
 pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
     let bound = host.collection_limits().servers;
     let mut listed = text.lines().filter_map(parse_process);
-    // Reads more rows than the bound, so that the order below can choose among them.
+    // More rows than the limit are read, so that the sort below decides which of them are examined.
     let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
     let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
     let mut leave_out = |row: ServerProcess| *left_out.entry(row.uid).or_default() += 1;
@@ -88,8 +88,8 @@ pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerList
         .into_iter()
         .filter(|row| !pids.contains(&row.parent))
         .collect();
-    // The number of processes is bounded, so the order matters: the target's owner, then system
-    // users, then users with few servers. No user can crowd out another.
+    // Only a limited number of processes is examined, so the order matters: first the target's
+    // owner, then system users, then users with few servers. No user can crowd out another.
     let first = request
         .target
         .as_deref()
@@ -120,7 +120,7 @@ pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerList
 }
 
 /// Whether `hidepid` hides other users' processes from us (filesystems/proc.rst of the kernel).
-/// Root sees all processes.
+/// Never true for root, who sees all processes.
 fn is_hidepid_in_force(host: &dyn Host) -> bool {
     const HIDING: [&[u8]; 4] = [
         b"hidepid=2",
@@ -155,7 +155,8 @@ fn parse_skipped_count(line: &str) -> Option<(Option<u32>, u64)> {
     Some((parse_uid(uid).ok()?, count.parse().ok()?))
 }
 
-/// `-` means that the ids of the process differ, or that its user has no id in our namespace.
+/// Parses a user id. `-` means that the ids of the process differ, or that its user has no id in
+/// our namespace.
 fn parse_uid(word: &str) -> Result<Option<u32>, ParseIntError> {
     if word == "-" {
         Ok(None)
@@ -164,16 +165,12 @@ fn parse_uid(word: &str) -> Result<Option<u32>, ParseIntError> {
     }
 }
 
-/// The result of the attempt to prove that a process serves a directory.
 pub enum ServingProof {
-    /// The process's user owns the directory, and a file there that only the server writes or opens
-    /// identifies the process.
+    /// The process's user owns the directory. A file in it, which only the server can write or
+    /// open, identifies the process.
     Serves,
-    /// The claim is disproven; the note gives the reason.
     Contradicted(Note),
-    /// The evidence could not be read.
     Unreadable(UnprovenProcess),
-    /// No running server was found for the directory, so there is no process to check.
     NoServer,
 }
 
@@ -227,6 +224,7 @@ pub fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
 }
 
 /// The name of libeatmydata if LD_PRELOAD or /etc/ld.so.preload lists it (ld.so(8)), else `none`.
+/// The reading is unknown if a list that could name the library was not read.
 pub fn preloaded_eatmydata(
     host: &dyn Host,
     pid: u32,
@@ -252,7 +250,7 @@ pub fn preloaded_eatmydata(
     }
 }
 
-/// The first libeatmydata in the list, which turns fsync into a no-op.
+/// Returns the first of the libraries that is libeatmydata, which turns fsync into a no-op.
 fn eatmydata_library(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
     libraries
@@ -260,16 +258,58 @@ fn eatmydata_library(libraries: &[u8]) -> Option<String> {
         .map(display_safe)
 }
 
-/// The reading of the preloaded library for a directory without a proven server.
+/// The real path of a server's directory. Errs if that is another file than the named path (device
+/// and inode), so that a server never gets another server's directory.
+pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostError> {
+    let real = host.real_path(path)?;
+    if real == path {
+        return Ok(real);
+    }
+    // Old captures hold the status of at most one of the two paths, so a missing status proves
+    // nothing.
+    let Ok(named) = host.stat(path) else {
+        return Ok(real);
+    };
+    let found = host.stat(&real)?;
+    let identity = |stat: &Stat| (stat.major, stat.minor, stat.inode);
+    if identity(&named) == identity(&found) {
+        Ok(real)
+    } else {
+        Err(HostError::new(
+            HostErrorKind::Failed,
+            "the real path is a different file from the named path",
+        ))
+    }
+}
+
+/// Whether a process serves a directory that could not be read; `None` if the directory belongs to
+/// another user, because any user can name any directory. `host` asks with the rights of `uid`.
+pub fn serves_unread_directory(
+    host: &dyn Host,
+    pid: u32,
+    uid: u32,
+    directory: &Path,
+) -> Option<Reading<bool>> {
+    match host.stat(directory) {
+        Ok(stat) if stat.uid == u64::from(uid) => {
+            Some(Reading::known(true, Source::file(format!("/proc/{pid}"))))
+        }
+        Err(miss) if miss.kind == HostErrorKind::TimedOut => {
+            Some(error_reading(&miss, &display_safe(path_bytes(directory))))
+        }
+        Ok(_) | Err(_) => None,
+    }
+}
+
 pub fn preload_reading_without_server(running: Option<&bool>) -> Reading<String> {
     match running {
         Some(false) => Reading::unknown(
             UnknownReason::Absent,
-            "no server is running here; the LD_PRELOAD of a future server is unknown",
+            "no server is running, so there is no LD_PRELOAD to read",
         ),
         _ => Reading::unknown(
             UnknownReason::NotCollected,
-            "no process is proven to serve this directory, so none was checked",
+            "no process was identified as the server of this directory, so none was checked",
         ),
     }
 }
@@ -382,6 +422,43 @@ mod tests {
             [203, 202, 200, 201],
             "the target's, a system's, then those of few"
         );
+    }
+
+    #[test]
+    fn a_real_path_is_the_same_file_as_the_named_path() {
+        let file = |inode| Stat {
+            mode: 0o040_700,
+            uid: 26,
+            gid: 26,
+            major: 8,
+            minor: 1,
+            node_major: 0,
+            node_minor: 0,
+            inode,
+            size: 4096,
+            ctime: None,
+        };
+        let real = |answer: &str, inode: Option<u64>| {
+            let path = Path::new("/var/lib/pg");
+            let mut host = FakeHost::default()
+                .answer(Question::RealPath(path.into()), answer)
+                .answer(Question::Stat(path.into()), file(2).encode());
+            if let Some(inode) = inode {
+                host = host.answer(Question::Stat(answer.into()), file(inode).encode());
+            }
+            verified_real_path(&host, path).ok()
+        };
+        assert_eq!(real("/var/lib/pg", None), Some("/var/lib/pg".into()));
+        assert_eq!(real("/data/pg", Some(2)), Some("/data/pg".into()));
+        for (answer, inode) in [
+            ("/data/ph", Some(3)),
+            ("/data/ph", None),
+            ("data/pg", Some(2)),
+            ("\u{1}", None),
+            ("", None),
+        ] {
+            assert_eq!(real(answer, inode), None, "{answer:?}");
+        }
     }
 
     #[test]

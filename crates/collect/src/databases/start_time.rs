@@ -1,9 +1,9 @@
 //! The start time of a server, and whether a file has changed since.
 //!
-//! A file is certainly in force only if neither the file nor the directory that could add files has
-//! changed since the start. The kernel stamps files from a coarse clock, so a change can be one
-//! tick later than its time stamp. Old captures hold whole seconds; a change in the second of the
-//! start then counts as later.
+//! A configuration file is certainly in force only if it has not changed since the server's start.
+//! A directory of included files is checked too, because files could have been added to it. The
+//! kernel stamps files from a coarse clock, so a change can be one tick later than its time stamp.
+//! Old captures hold whole seconds; a change in the second of the start then counts as later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use crate::host::{Host, HostErrorKind, Moment, path_bytes};
 use crate::text::display_safe;
 
-/// The largest lag of the clock that stamps files, in nanoseconds: a jiffy of the slowest kernel
-/// (CONFIG_HZ=100; ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
+/// The largest lag of the clock that stamps files, in nanoseconds: one tick at CONFIG_HZ=100, the
+/// lowest rate (ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
 const MAX_CLOCK_LAG_NS: u128 = 10_000_000;
 
 /// The largest number of links that the kernel follows in one path (MAXSYMLINKS,
@@ -28,15 +28,15 @@ pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path)
             display_safe(path_bytes(path))
         ));
     };
-    // A link may be newer than its target; the directory that holds the link has then changed.
+    // A link may be newer than its target, so the directories that hold links are checked too.
     let holders = links.iter().filter_map(|link| link.parent());
     std::iter::once(path)
         .chain(holders)
         .find_map(|path| change_after_start(host, started, path))
 }
 
-/// All symbolic links on the path to a file, each once; `None` if there are more than the kernel
-/// follows, for example in a loop.
+/// Returns all symbolic links on the path to a file, each once; `None` if there are more than the
+/// kernel follows, for example in a loop.
 fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut links = BTreeSet::new();
     let mut ways = vec![path.to_owned()];
@@ -63,7 +63,7 @@ fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> 
     let shown = display_safe(path_bytes(path));
     let Some(started) = started else {
         return Some(format!(
-            "whether {shown} changed since the server started is unknown"
+            "it is unknown whether {shown} changed after the server started"
         ));
     };
     match host.stat(path).map(|stat| stat.ctime) {
@@ -99,8 +99,8 @@ pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
     }
 }
 
-/// The start time of a server. The start of its process refines the recorded second if both agree;
-/// if not, the clock was set in between and the recorded second counts.
+/// The start time of a server. The start of its process refines the recorded second if the two
+/// agree. If not, the clock was set between them, and the recorded second counts.
 pub fn server_start(second: u64, process: Option<Moment>) -> Moment {
     process
         .filter(|process| process.second() == second)
@@ -139,8 +139,6 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// A change in the second of the start counts as earlier only if it precedes the start by more
-    /// than the clock's lag.
     #[test]
     fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
         let started = Moment::from_nanos(1_000 * SECOND + 500_000_000);
@@ -229,7 +227,6 @@ mod tests {
         assert!(at(900, 1_001).is_some_and(|says| says.contains("kept changed")));
     }
 
-    /// Links within links are counted once each; a loop of links is uncertain.
     #[test]
     fn every_link_of_a_nest_counts_and_a_circle_is_uncertain() {
         let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));

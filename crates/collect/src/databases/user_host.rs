@@ -1,5 +1,5 @@
-//! The host as another user sees it: queries about files run with the rights of the files' owner,
-//! all others with those of the invoking user.
+//! The host as another user sees it: queries about files and to database servers run with that
+//! user's rights, all others with those of the invoking user.
 //!
 //! The user is fixed before anything is read: the user of a process, or the owner of a directory.
 //! For root's files the user is `nobody`, so that a symbolic link reveals only what everybody can
@@ -18,15 +18,15 @@ pub struct UserHost<'a> {
 impl<'a> UserHost<'a> {
     pub fn new(host: &'a dyn Host, uid: u32) -> Self {
         if uid != NOBODY {
-            // A server exists, so its settings table is needed. Parsing the table overlaps with the
-            // start of the child process.
+            // A server exists, so its settings table will be needed. The table is parsed here,
+            // while the child process that queries as this user starts.
             servers::preload_table();
         }
         Self { host, uid }
     }
 
-    /// The host with the rights of the owner of `path`, with links resolved. The rights are those
-    /// of `nobody` if the path belongs to root or does not exist.
+    /// The host with the rights of the owner of the file to which `path` resolves. If that owner is
+    /// root or unknown, the rights are those of `nobody`.
     pub fn for_owner(host: &'a dyn Host, path: &Path) -> Self {
         let owner = host
             .stat(path)
@@ -36,7 +36,6 @@ impl<'a> UserHost<'a> {
     }
 }
 
-/// Whether the query reads files, as opposed to kernel state.
 fn is_asked_as_user(question: &Question) -> bool {
     match question {
         Question::PgSettings(_)

@@ -1,8 +1,8 @@
 //! Whether each file system issues flushes, from its current mount options.
 //!
-//! Barrier options belong to the superblock, so all its mounts have one answer. On ext4 a missing
-//! `nobarrier` in mountinfo does not mean *on*. XFS may print `nobarrier` long after the option
-//! lost its effect.
+//! Barrier options belong to the superblock, so all mounts of a superblock get the same answer. On
+//! ext4, barriers can be off although mountinfo does not print `nobarrier`. XFS may print
+//! `nobarrier` long after the option lost its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,9 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// Block file systems that send flushes unless one of [`BARRIER_OFF_OPTIONS`] is set.
-const FLUSHING: &[&str] = &[
+/// Block file systems, besides ext4 and XFS, that send flushes unless one of
+/// [`BARRIER_OFF_OPTIONS`] is set.
+const FLUSHING_TYPES: &[&str] = &[
     "btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2",
 ];
 
@@ -44,6 +45,7 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
             )
         });
     // All mounts of a superblock print the same options, unless these changed during the read.
+    // Differing answers therefore make the barrier unknown.
     let mut answers: BTreeMap<String, BTreeSet<Barrier>> = BTreeMap::new();
     for (superblock, _, reading) in &found {
         if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
@@ -55,14 +57,13 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
             .as_ref()
             .and_then(|superblock| answers.get(superblock));
         if words.is_some_and(|words| words.len() > 1) {
-            let says = "mounts of one superblock show different options";
+            let says = "the mounts of this file system show different barrier options";
             *reading = Reading::unknown(UnknownReason::Ambiguous, says);
         }
         facts.insert(mount, &mount::BARRIER, reading.clone());
     }
 }
 
-/// Whether file systems of this class send flushes, or pass on those that they receive.
 fn issues_flushes(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Overlay)
 }
@@ -110,7 +111,7 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
                     .any(|option| option == "volatile" || option == "fsync=volatile"),
             )
         }),
-        other if FLUSHING.contains(&other) => {
+        other if FLUSHING_TYPES.contains(&other) => {
             printed.map(|options| barrier_state(is_off(&options)))
         }
         other => Reading::unknown(
@@ -124,8 +125,8 @@ fn barrier_state(is_off: bool) -> Barrier {
     if is_off { Barrier::Off } else { Barrier::On }
 }
 
-/// The barrier of an ext4 file system, from mountinfo alone. mountinfo prints only deviations from
-/// the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
+/// The barrier state of an ext4 file system, from mountinfo alone. mountinfo prints only deviations
+/// from the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
 /// invisible there.
 fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     let (value, source) = match printed {
@@ -153,9 +154,9 @@ fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     }
 }
 
-/// The barrier of a mount with the ext3 driver. Before Linux 3.1 barriers were off by default
-/// (commit 00eacd66cd8a), and the option was printed when on. Distribution kernels may differ and
-/// stay unknown.
+/// Returns *off* for ext3 without a barrier option before Linux 3.1: the driver left barriers off
+/// by default, and printed the option when on (commit 00eacd66cd8a). `None` for other mounts, and
+/// for distribution kernels that may differ.
 fn old_ext3_barrier_off(
     fstype: &str,
     printed: &Reading<Vec<String>>,
@@ -392,8 +393,6 @@ mod tests {
                 Version::parse("6.1").unwrap(),
                 Source::Assumed,
             );
-            // Options of a superblock's second mount have no effect: mountinfo prints those of the
-            // first mount.
             for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
                 let mount = Subject::mount(point);
                 facts.insert_known(&mount, &mount::CLASS, MountClass::Block, Source::Assumed);

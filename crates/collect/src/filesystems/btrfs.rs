@@ -2,7 +2,7 @@
 //! place, from /sys/fs/btrfs/UUID (ch-sysfs of btrfs-progs).
 //!
 //! A mount names one device but may span many, and a commit is only as durable as the worst of
-//! them.
+//! these devices.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,7 +21,6 @@ pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 
 const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";
 
-/// Profiles of block groups, spelled as their directories in sysfs.
 const PROFILES: &[&str] = &[
     "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
 ];
@@ -92,7 +91,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The facts that all mounts of a file system share.
 #[derive(Clone)]
 struct BtrfsProperties {
     data: Reading<Vec<String>>,
@@ -137,7 +135,8 @@ fn parse_missing_flag(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Sums the counts in this file of every device; one unreadable file makes the sum unknown.
+/// Sums the count in `file` over all devices of the file system. The sum is unknown if the file of
+/// one device cannot be read.
 fn sum_over_devices(
     host: &dyn Host,
     devinfo: &Path,
@@ -226,7 +225,7 @@ fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<Stri
     refusal.unwrap_or_else(|| {
         Reading::unknown(
             UnknownReason::Malformed,
-            format!("{shown} names no profile"),
+            format!("{shown} contains no profile"),
         )
     })
 }
@@ -247,7 +246,7 @@ fn is_nodatacow(options: &[String]) -> bool {
 fn no_sysfs_reading<T>() -> Reading<T> {
     Reading::unknown(
         UnknownReason::Absent,
-        format!("no file system in {SYSFS_DIRECTORY} has its device"),
+        format!("no file system in {SYSFS_DIRECTORY} contains this device"),
     )
 }
 

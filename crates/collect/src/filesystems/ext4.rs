@@ -1,9 +1,9 @@
 //! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted
 //! errors, features, clusters.
 //!
-//! Options and journal are readable for everyone (/proc/fs/ext4, /sys/fs/ext4); the superblock with
-//! features and clusters only for root. `fc_info` exists with and without fast commits, so only a
-//! count above zero proves the feature.
+//! Everyone can read the options and the journal (/proc/fs/ext4, /sys/fs/ext4). Only root can read
+//! the superblock, which has features and clusters. `fc_info` exists with and without fast commits,
+//! so only a count above zero proves the feature.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -23,12 +23,12 @@ use crate::parallel;
 use crate::text::{decode_display_safe, display_safe};
 
 mod journal {
-    //! The external journal of a file system, by the name of the journal's thread. The name is
-    //! needed if the list of journals is ambiguous.
+    //! Finds the external journal of a file system by the name of the journal's kernel thread. The
+    //! name is needed if /proc/fs/jbd2 lists several candidates.
     //!
     //! The thread is named after the journal (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the
     //! file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name to
-    //! 15 bytes; a truncated name proves something only if no external journal could have it.
+    //! 15 bytes; a truncated name is used only if no external journal could have it.
 
     use std::path::Path;
 
@@ -37,7 +37,7 @@ mod journal {
     use crate::host::Host;
 
     /// The maximal length of /proc/PID/comm in kernels before 5.17, in bytes.
-    const LONGEST: usize = 15;
+    const MAX_COMM_BYTES: usize = 15;
 
     /// The external journal device; *absent* for an internal journal. `task` is the process id in
     /// the file system's `journal_task`.
@@ -92,8 +92,8 @@ mod journal {
         }
     }
 
-    /// Whether the thread name is that of an internal journal; `None` if it is truncated too early
-    /// to decide.
+    /// Whether the thread name is that of an internal journal; `None` if undecidable, for example
+    /// because the name is truncated.
     fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
         if let Some(inode) = name
             .strip_prefix(own)
@@ -101,7 +101,7 @@ mod journal {
         {
             return inode.bytes().all(|b| b.is_ascii_digit()).then_some(true);
         }
-        (name.len() + "jbd2/".len() != LONGEST).then_some(false)
+        (name.len() + "jbd2/".len() != MAX_COMM_BYTES).then_some(false)
     }
 
     #[cfg(test)]
@@ -206,7 +206,7 @@ mod journal {
             #[test]
             fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
                 let whole = format!("jbd2/{own}-8");
-                let cut: String = whole.chars().take(LONGEST).collect();
+                let cut: String = whole.chars().take(MAX_COMM_BYTES).collect();
                 prop_assert_eq!(journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
                 prop_assert!(matches!(journal_of_task(&own, "71", &cut), (None, Some(UnknownReason::Absent | UnknownReason::Ambiguous))));
             }
@@ -216,7 +216,6 @@ mod journal {
 
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
-/// The readings of one file system, which may have several mounts.
 #[derive(Clone)]
 struct Ext4Readings {
     options: Reading<Vec<String>>,
@@ -274,7 +273,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// Reads the facts of one file system, except those that are assumed for one of its mounts.
 fn read_file_system(
     host: &dyn Host,
     facts: &FactSet,
@@ -311,7 +309,7 @@ fn read_file_system(
                 .iter()
                 .rev()
                 .find_map(|option| option.strip_prefix("data="));
-            JournalMode::parse_word(mode.ok_or("no data= among the options in force")?)
+            JournalMode::parse_word(mode.ok_or("the options in force contain no data=")?)
         }),
     };
     let fast_commit = match features.clone() {
@@ -384,7 +382,7 @@ fn has_journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Readin
     }
 }
 
-const JOURNALS: &str = "/proc/fs/jbd2";
+const JOURNALS_DIRECTORY: &str = "/proc/fs/jbd2";
 
 /// The external journal of each file system. /proc/fs/jbd2 lists internal journals with their inode
 /// (`sda1-8`) and external ones without their file system (`sdb1`). If several are possible, the
@@ -395,7 +393,7 @@ fn find_external_journals(
     devices: &[&Subject],
     found: &[Ext4Readings],
 ) -> Vec<Reading<String>> {
-    let names: BTreeSet<String> = match host.list_directory(Path::new(JOURNALS)) {
+    let names: BTreeSet<String> = match host.list_directory(Path::new(JOURNALS_DIRECTORY)) {
         Ok(names) => names
             .iter()
             .map(|name| display_safe(name.as_encoded_bytes()))
@@ -403,7 +401,7 @@ fn find_external_journals(
         Err(miss) => {
             return devices
                 .iter()
-                .map(|_| error_reading(&miss, JOURNALS))
+                .map(|_| error_reading(&miss, JOURNALS_DIRECTORY))
                 .collect();
         }
     };
@@ -422,9 +420,10 @@ fn find_external_journals(
             UnknownReason::Absent,
             "the journal is not on another device",
         ),
-        [only] if lacking == 1 => {
-            Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}")))
-        }
+        [only] if lacking == 1 => Reading::known(
+            (*only).clone(),
+            Source::file(format!("{JOURNALS_DIRECTORY}/{only}")),
+        ),
         _ => match journal::journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
             known @ Reading::Known { .. } => known,
             Reading::Unknown { .. } => Reading::unknown(
@@ -436,9 +435,9 @@ fn find_external_journals(
     devices.iter().zip(found).map(each).collect()
 }
 
-/// Whether fast commits are in use. A count above zero proves the feature; zero proves nothing.
-/// Linux 5.10 and later show the count for every file system (ext4_register_sysfs in
-/// fs/ext4/sysfs.c), so a kernel without the file has no fast commits.
+/// Whether fast commits are in use, from `fc_info`. A count of commits above zero proves the
+/// feature; zero proves nothing. Linux 5.10 and later have `fc_info` for every file system
+/// (ext4_register_sysfs in fs/ext4/sysfs.c), so a kernel without it has no fast commits.
 fn fast_commit_in_use(
     host: &dyn Host,
     path: &Path,
@@ -585,7 +584,7 @@ mod tests {
         );
         for (answer, expect) in [
             ("features extent bigalloc\ncluster 16384\n", Some(16384)),
-            // The answer of an older capture, and a malformed number.
+            // Older captures have no cluster size. In the last case, the number is malformed.
             ("features extent bigalloc\n", None),
             ("features extent bigalloc\ncluster many\n", None),
         ] {

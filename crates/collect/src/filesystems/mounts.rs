@@ -87,8 +87,6 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The subject of the next mount on this mount point. `lain` has the number of mounts so far on
-/// each mount point.
 fn next_mount_subject<'a>(
     point: &'a [u8],
     lain: &mut HashMap<&'a [u8], u32>,
@@ -103,7 +101,8 @@ fn next_mount_subject<'a>(
         } else {
             format!("{name}#{count}")
         });
-        // A directory may itself have a name such as `/srv#2`.
+        // A directory may itself have a name such as `/srv#2`, so the count is raised until the
+        // name is free.
         if !facts.contains(&subject) || *count == u32::MAX {
             return subject;
         }
@@ -144,7 +143,7 @@ fn record_mount(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, fac
     facts.insert_known(
         subject,
         &mount::CLASS,
-        mount_class::classify(&fstype, major),
+        mount_class::class_of_type(&fstype, major),
         source.clone(),
     );
     facts.insert_known(
@@ -165,7 +164,8 @@ fn has_option(options: &[String], word: &str) -> bool {
     options.iter().any(|option| option == word)
 }
 
-/// The policy for access times: without `noatime` and `relatime` every access is written.
+/// Returns when a read updates the access time: never with `noatime`, rarely with `relatime`, and
+/// always without both options.
 fn atime_policy(options: &[String]) -> Atime {
     match (
         has_option(options, "noatime"),
@@ -193,7 +193,6 @@ fn redacted_options(options: &[Vec<u8>]) -> Vec<String> {
     options.iter().map(show).collect()
 }
 
-/// Whether statfs(2) cannot hang on this mount, or the target is on it.
 fn may_call_statfs(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
     match facts.value(subject, &mount::CLASS) {
         Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => {
@@ -237,16 +236,6 @@ fn record_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet
         answer => answer.clone().map(|fs| fs.block.unwrap_or_default()),
     };
     facts.insert(subject, &mount::BLOCK_SIZE, block);
-    let inodes = match answer {
-        Reading::Known { value, .. } if value.inodes == 0 => Reading::unknown(
-            UnknownReason::Absent,
-            "the file system has no fixed number of inodes",
-        ),
-        answer => answer
-            .clone()
-            .map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
-    };
-    facts.insert(subject, &mount::FREE_INODES, inodes);
     let size = facts.value(subject, &mount::SIZE);
     let percent = facts
         .get(subject, &mount::FREE)
@@ -318,23 +307,6 @@ mod tests {
             mount_of_path(&facts, b"/srv/"),
             Some(Subject::mount("/srv#2"))
         );
-    }
-
-    #[test]
-    fn inodes_are_a_share_only_where_their_number_is_fixed() {
-        let free = |inodes| {
-            collect_with(None, inodes)
-                .0
-                .get(&Subject::mount("/"), &mount::FREE_INODES)
-        };
-        assert_eq!(free(20).value(), Some(&5.0));
-        assert!(matches!(
-            free(0),
-            Reading::Unknown {
-                why: UnknownReason::Absent,
-                ..
-            }
-        ));
     }
 
     #[test]

@@ -30,7 +30,8 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The number in the option's last occurrence, which counts; `None` if the option is missing.
+/// The number in the option's last occurrence, which overrides earlier ones; `None` if the option
+/// is missing.
 fn parse_number_option(options: &[String], name: &str) -> Option<Result<u64, String>> {
     let text = options
         .iter()
@@ -46,7 +47,7 @@ fn ext4_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     let options = facts.get(subject, &mount::EXT4_OPTIONS);
     let blocks = options.and_then(|options| {
         parse_number_option(&options, "stripe")
-            .unwrap_or_else(|| Err("no stripe= among the options in force".to_owned()))
+            .unwrap_or_else(|| Err("the options in force contain no stripe=".to_owned()))
     });
     match (blocks, facts.get(subject, &mount::BLOCK_SIZE)) {
         (Reading::Known { value: 0, source }, _) => Reading::known(0, source),
@@ -71,7 +72,7 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
     let Some(array) = facts.subject_in_scope(subject, Scope::Device) else {
         return Reading::unknown(
             UnknownReason::Absent,
-            "the device under the file system is unknown",
+            "the underlying device of the file system is unknown",
         );
     };
     match facts.get(&array, &device::KIND) {
@@ -104,7 +105,7 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
         ) => Reading::known(StripeFit::NoStripes, source),
         (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => Reading::unknown(
             UnknownReason::Absent,
-            "the md array below does not report its stripe size",
+            "the underlying md array does not report its stripe size",
         ),
         (
             Reading::Known { .. },
@@ -169,7 +170,6 @@ mod tests {
     use crate::facts::catalog::device::DeviceKind;
     use crate::testing::FakeHost;
 
-    /// Chunks of 512 KiB on three data disks.
     const STRIPE: u64 = 3 * 512 * 1024;
 
     fn stripe_fact(

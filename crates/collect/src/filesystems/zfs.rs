@@ -38,21 +38,17 @@ struct Pool {
     state: String,
     /// The devices that a commit waits for.
     devices: Vec<PoolDevice>,
-    /// Names such as `mirror-0` of groups with too few devices.
     incomplete_groups: Vec<String>,
-    /// The pool, groups and devices that have errors, with the counts.
     errors: Vec<String>,
     /// False for older captures, which lack error counts and the `errors:` line.
     has_error_counts: bool,
-    /// The first line that could not be parsed.
     bad_line: Option<String>,
-    /// The `errors:` line, the last line of a pool.
     damage: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct PoolDevice {
-    /// The device's path, or its guid if no path is printed.
+    /// The device's path, or its GUID if `zpool status` prints no path.
     name: String,
     state: String,
 }
@@ -109,7 +105,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                 if pool.has_error_counts {
                     Ok(pool.errors)
                 } else {
-                    Err(NO_COUNTS.to_owned())
+                    Err(NO_COUNTS_DETAIL.to_owned())
                 }
             });
             facts.insert(subject, &mount::ZFS_ERRORS, counted);
@@ -119,8 +115,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The name of a dataset: for a mount from mountinfo, for a volume from a udev name such as
-/// `zvol/tank/pg`.
+/// Returns the name of a dataset: for a mount from mountinfo, for a volume from its udev link, such
+/// as `zvol/tank/pg`.
 fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -172,13 +168,12 @@ fn pool_reading(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<
     })
 }
 
-/// The detail of readings that need error counts, which older captures lack.
-const NO_COUNTS: &str = "not in this capture";
+const NO_COUNTS_DETAIL: &str = "this capture does not contain the pool's errors";
 
 fn has_damaged_data(pool: Reading<Pool>) -> Reading<bool> {
     match pool.value() {
         Some(pool) if !pool.has_error_counts && pool.damage.is_none() => {
-            Reading::unknown(UnknownReason::NotCollected, NO_COUNTS)
+            Reading::unknown(UnknownReason::NotCollected, NO_COUNTS_DETAIL)
         }
         Some(_) | None => pool.and_then(|pool| match pool.damage.as_deref() {
             Some("none" | "No known data errors") => Ok(false),
@@ -203,12 +198,11 @@ impl Pool {
         Ok(lost)
     }
 
-    /// The reason why the list of devices is incomplete.
     fn incompleteness_reason(&self) -> Option<String> {
         let short = self
             .incomplete_groups
             .first()
-            .map(|group| format!("{group} lacks a device"));
+            .map(|group| format!("{group} is missing a device"));
         let end = self.has_error_counts && self.damage.is_none();
         let end = end.then(|| "the last line is missing".to_owned());
         let none = self
@@ -219,9 +213,9 @@ impl Pool {
     }
 }
 
-/// The devices in use. They are unknown if the list is incomplete or one device is not found,
-/// because the worst device decides. A device that is missing from the pool takes no commit,
-/// whatever its path.
+/// Returns the names of the devices that the pool uses, and the subjects of those that are found.
+/// The names are unknown if the list is incomplete or a device is not found, because the worst
+/// device decides.
 fn pool_devices(
     host: &dyn Host,
     name: &str,
@@ -248,7 +242,7 @@ fn pool_devices(
             let path =
                 Some(decode_display_safe(&device.name)).filter(|path| path.starts_with(b"/"));
             let found = path.and_then(|path| {
-                // A device of a test pool may be a file.
+                // A device of a test pool may be a file, which is represented by its mount.
                 device_of_path(host, &path, facts).or_else(|| points.mount_for_file(&path).cloned())
             });
             match found {
@@ -343,13 +337,12 @@ fn minimum_devices(group: &str) -> Option<usize> {
         .map(|parity| parity.clamp(1, 3) + 1)
 }
 
-/// A pool while its device tree is being parsed.
 #[derive(Default)]
 struct PoolParser {
     pool: Pool,
-    /// True while the lines belong to a class of devices that a commit waits for.
+    /// True for classes of devices that a commit waits for. False for cache and spare devices.
     is_commit_class: bool,
-    /// Groups that are still open: depth, name, number of devices.
+    /// Groups whose devices are still being listed: depth, name, number of devices.
     groups: Vec<(usize, String, usize)>,
 }
 
@@ -366,7 +359,6 @@ impl PoolParser {
         }
     }
 
-    /// Adds a line of the device tree: indentation, then name, state and error counts.
     fn add_line(&mut self, depth: usize, words: &[&[u8]]) {
         self.close_groups(depth);
         let (Some(name), state) = (words.first(), words.get(1)) else {
@@ -387,7 +379,6 @@ impl PoolParser {
         }
     }
 
-    /// Adds the counts `READ WRITE CKSUM`, which follow name and state.
     fn add_error_counts(&mut self, words: &[&[u8]]) {
         let Some((name, counts)) = words
             .split_first()
@@ -422,9 +413,10 @@ impl PoolParser {
     }
 }
 
-/// Parses lines `pool: NAME`, `state: STATE`, the device tree and `errors: …`. Depth is the
-/// indentation after a tab; the pool and the classes `logs`, `special`, `dedup`, `cache` and
-/// `spares` are not indented.
+/// Parses the output of `zpool status -P`: lines `pool: NAME` and `state: STATE`, the device tree
+/// and `errors: …`. A line of the tree, such as `\t    /dev/sdb1 ONLINE 0 0 0`, begins with a tab.
+/// The names of the pool and of classes (`logs`, `special`, `dedup`, `cache`, `spares`) follow the
+/// tab directly. Groups and devices are indented by blanks.
 fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();
@@ -472,7 +464,6 @@ fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     pools
 }
 
-/// The values, by `DATASET<tab>PROPERTY`.
 fn parse_properties(text: &[u8]) -> BTreeMap<String, String> {
     let line = |line: &[u8]| {
         let fields: Vec<String> = line.split(|b| *b == b'\t').map(display_safe).collect();

@@ -1,9 +1,4 @@
-//! Block devices as the kernel lists them, and the devices below each. One module per kind of
-//! device or per question.
-
 pub mod node {
-    //! A block device before its facts are recorded.
-
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt as _;
     use std::path::PathBuf;
@@ -14,7 +9,6 @@ pub mod node {
     use crate::facts::catalog::device::DeviceKind;
     use crate::text::display_safe;
 
-    /// The directory that lists every block device, partitions included.
     pub const CLASS: &str = "/sys/class/block";
 
     #[derive(Clone, Debug)]
@@ -53,7 +47,8 @@ pub mod node {
             self.name.as_bytes().starts_with(prefix.as_bytes())
         }
 
-        /// False for a partition, which uses its disk's queue, unless device-mapper made it.
+        /// False for partitions, which use their disk's queue, unless device-mapper made the
+        /// partition.
         pub fn has_own_queue(&self) -> bool {
             !self.kind.is_partition() || self.has_name_prefix("dm-")
         }
@@ -64,7 +59,6 @@ pub mod node {
                 .any(|window| window == part.as_bytes())
         }
 
-        /// The first component of the device path that matches.
         pub fn path_component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
             let parts = self
                 .device_path
@@ -74,8 +68,9 @@ pub mod node {
         }
     }
 
-    /// Whether a device path is complete. The kernel writes the address of a SCSI unit below its
-    /// target (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
+    /// False for a device path that may be truncated or garbled. After each component `targetH:C:T`
+    /// the address of a unit `H:C:T:U` must follow, as in `target2:0:0/2:0:0:0`
+    /// (drivers/scsi/scsi_sysfs.c).
     pub fn is_complete_device_path(place: &[u8]) -> bool {
         let mut parts = place.split(|b| *b == b'/').peekable();
         let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
@@ -98,7 +93,8 @@ pub mod node {
 mod bcache;
 mod cloud;
 pub mod dm {
-    //! Device-mapper devices: name, UUID, and the kind by the UUID's prefix, which needs no root.
+    //! Device-mapper devices: name, UUID, and the kind, which the UUID's prefix shows without
+    //! root's rights.
     //!
     //! The prefixes are those of lsblk(8). A partition of a multipath disk is a device-mapper
     //! device too. The targets (linear, thin, cache …) need root, see [`crate::storage::mappings`].
@@ -109,7 +105,7 @@ pub mod dm {
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
 
-    /// Records name and UUID; returns the UUID, empty if there is none.
+    /// Returns the UUID, which is empty if unknown.
     pub fn record_name_and_uuid(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
         facts.insert(
             &node.subject,
@@ -176,8 +172,9 @@ pub mod dm {
 }
 mod geometry;
 mod device_kind {
-    //! The kind of a whole block device, by its driver's name (drivers/block, drivers/md,
-    //! drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
+    //! The kind of a block device other than a partition, by its driver's name (drivers/block,
+    //! drivers/md, drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of
+    //! OpenZFS).
     //!
     //! An unlisted name becomes `other`, from which nothing is derived, so an unknown driver never
     //! gives a wrong answer.
@@ -207,6 +204,7 @@ mod device_kind {
 
     pub fn kind_by_name(node: &Node) -> DeviceKind {
         // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
+        // They count as *other*.
         let name = node.name.to_string_lossy();
         if let Some(rest) = name.strip_prefix("mmcblk") {
             let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
@@ -223,8 +221,8 @@ mod device_kind {
     }
 }
 mod loop_device {
-    //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. The kernel appends `
-    //! (deleted)` to the path of an unlinked file; the suffix is kept.
+    //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. A suffix ` (deleted)`,
+    //! which the kernel appends to the path of an unlinked file, is kept.
 
     use super::node::Node;
     use crate::attribute;
@@ -250,12 +248,14 @@ mod medium;
 mod topology;
 mod transport;
 mod multipath_unit {
-    //! Several paths to one unit, found by the identity that each disk reports. That is `wwid` in
-    //! sysfs, from the SCSI vital product data page 83h or the NVMe namespace.
+    //! Several paths to one unit (SCSI logical unit or NVMe namespace), found by the identity that
+    //! each disk reports: `wwid` in sysfs, from the SCSI vital product data page 83h or the
+    //! namespace.
     //!
     //! Each path keeps its facts and stays a leaf of the stack, because it has its own counters and
-    //! its own queue, which can drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count paths
-    //! once. Some makers give several units one identity, so sizes must match too.
+    //! its own queue, which can drop flushes. [`FactSet::distinct_bottom_disks`] and
+    //! [`FactSet::first_path`] count paths once. Some makers give several units one identity, so
+    //! sizes must match too.
 
     use std::collections::BTreeMap;
     use std::collections::btree_map::Entry;
@@ -293,7 +293,8 @@ mod multipath_unit {
         facts.insert(&node.subject, &device::UNIT, reading);
     }
 
-    /// Marks disks of equal identity and size as paths to one unit, which is named after the first.
+    /// Marks disks of equal identity and size as paths to one unit, which the first of them
+    /// represents.
     pub fn link_paths_by_unit<'n>(
         disks: impl IntoIterator<Item = &'n Subject>,
         facts: &mut FactSet,

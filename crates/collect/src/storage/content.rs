@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use self::uses::{DeviceUse, DeviceUses};
+use self::uses::{DeviceUse, DeviceUseIndex};
 use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::escape::ShellCommand;
@@ -30,7 +30,6 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// Whether a free device of this kind can be offered for a database.
 fn is_scannable_kind(kind: DeviceKind) -> bool {
     matches!(
         kind,
@@ -52,7 +51,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         .target
         .as_deref()
         .and_then(|path| requested_device(host, path, facts));
-    let uses = DeviceUses::from_facts(host, facts);
+    let uses = DeviceUseIndex::from_facts(host, facts);
     let alone = check_mounts_visible(facts);
     let devices = facts.subjects_where(&device::SIZE, |size| *size > 0);
     let answers = parallel::map(&devices, |subject| {
@@ -94,7 +93,6 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The device that the requested path names, by number or else by name.
 fn requested_device(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
     let by_number = || {
         device_of_node(
@@ -108,7 +106,8 @@ fn requested_device(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Sub
 
 struct ContentReadings {
     used_by: Reading<Vec<String>>,
-    /// `None` if the device was not read.
+    /// The result of the scan; `None` for a device that is not scanned, because it is in use or
+    /// because of its kind.
     scan: Option<Reading<host::DeviceScan>>,
     content: Reading<ContentState>,
     holds: Reading<Vec<String>>,
@@ -166,7 +165,7 @@ fn content_readings(
             if value.unread_places > 0 && describe_contents(value).is_empty() =>
         {
             let left = value.unread_places;
-            let says = format!("{left} known locations of signatures were not read in time");
+            let says = format!("{left} known signature locations were not read in time");
             let unread = Reading::unknown(UnknownReason::TimedOut, says);
             match facts.value(subject, &device::PATH) {
                 Some(path) => suggest_check_of_device(unread, look, &path),
@@ -177,7 +176,8 @@ fn content_readings(
     };
     let content = holds.clone().map(|holds| holds.is_empty());
     let content = match (content.value(), alone, facts.get(subject, &device::SWAP)) {
-        // If the use of the device is unknown, only contents that were found are certain.
+        // If the use of the device is unknown, an empty scan does not prove that the device is
+        // free. Contents that were found are certain.
         (Some(true), Err(unknown), _) => unknown.clone().map(|()| true),
         (
             Some(true),
@@ -228,7 +228,8 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
         .collect()
 }
 
-/// Errs in a container, or if the mount table is incomplete.
+/// Checks that the mount table shows every use of a device. Errs in a container, or if the mount
+/// table is incomplete.
 fn check_mounts_visible(facts: &FactSet) -> Result<(), Reading<()>> {
     use MountNote::{BeyondBound, MalformedLine, NoTable};
     let is_gap = |note: &Note| {
@@ -293,21 +294,22 @@ fn scan_device(
     }
 }
 
-/// Adds to a timeout the remedy to check only this device. After a thorough scan there is no
-/// remedy.
+/// If the scan timed out, adds the remedy to check only this device. After a thorough scan there is
+/// no remedy.
 fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -> Reading<T> {
     match look {
         ScanDepth::Thorough => unread,
         ScanDepth::Brief => {
             let check = ShellCommand::or_placeholder(ShellCommand::walwise_check(path, ""));
             unread.with_remedy(Remedy::Do(format!(
-                "check this device, which takes at most 10 s: {check}"
+                "check this device (takes at most 10 s): {check}"
             )))
         }
     }
 }
 
-/// Scans the device. A capture holds only one of the two depths, so the other one is the fallback.
+/// Scans the device. If a capture lacks the scan of this depth, the scan of the other depth is
+/// returned.
 fn query_content(
     host: &dyn Host,
     node: &Path,
@@ -623,7 +625,7 @@ mod tests {
         run(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
-            ["path to sda, mounted at /"]
+            ["same disk as sda, mounted at /"]
         );
         assert_eq!(
             facts.value(&sdb, &device::CONTENT),

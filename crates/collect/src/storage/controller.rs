@@ -1,5 +1,5 @@
-//! The RAID volumes behind disks, from the controllers' own tools. The kernel shows none of this,
-//! so without the tool it is unknown.
+//! The RAID volumes behind disks, from the controllers' own tools. The kernel does not show the
+//! volumes' caches or the battery, so without the tool these are unknown.
 //!
 //! The driver of a disk's SCSI host selects the tools, which run once per family and only as root.
 //! Parsers turn every answer into the same types ([`report`]), and [`volume_lookup`] finds the
@@ -11,8 +11,8 @@ mod query;
 mod report;
 mod synonyms;
 mod storcli_json {
-    //! The JSON of storcli, perccli and their successors: an array with one entry per controller,
-    //! whose values are addressed by full paths. A failed command still has an entry.
+    //! The JSON of storcli, perccli and their successors: an array with one entry per controller.
+    //! Values in an entry are addressed by full paths. A failed command still has an entry.
 
     use serde_json::{Map, Value};
 
@@ -21,12 +21,11 @@ mod storcli_json {
     use super::synonyms::{MEGARAID_JSON, canonical_name};
     use crate::text::json;
 
-    /// Parses the first JSON object in an answer, with synonyms replaced by canonical keys.
     pub fn parse_storcli_document(answer: &[u8]) -> Option<Value> {
         Some(canonical_keys(json::first_json_object(answer)?.0))
     }
 
-    /// Replaces synonyms by canonical keys; two synonyms with different values are dropped.
+    /// Replaces synonyms by canonical keys. Two synonyms with different values become null.
     fn canonical_keys(value: Value) -> Value {
         match value {
             Value::Object(fields) => {
@@ -63,7 +62,6 @@ mod storcli_json {
         entry.get("Response Data").filter(|_| done)
     }
 
-    /// A string or number at this path, trimmed.
     pub fn text_field(value: &Value, path: &[&str]) -> Option<String> {
         let mut at = value;
         for key in path {
@@ -77,7 +75,7 @@ mod storcli_json {
         Some(crate::text::display_safe(text.trim().as_bytes()))
     }
 
-    /// Parses the value at this path; `meaning` gets it in lower case.
+    /// Reads the field at `path`. `meaning` translates the value, which it receives in lower case.
     pub fn parse_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -93,7 +91,7 @@ mod storcli_json {
             .flatten()
     }
 
-    /// Parses the value at this path; `meaning` gets it unchanged.
+    /// Reads the field at `path`. `meaning` translates the value, which it receives unchanged.
     pub fn parse_exact_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -109,12 +107,12 @@ mod storcli_json {
 }
 mod megacli;
 mod volume_lookup;
-mod smart_array_cache {
+mod smart_array_cache_modes {
     //! The cache modes and battery packs that the firmware of Smart Array and SmartRAID controllers
     //! reports; ssacli and arcconf print the same words.
     //!
-    //! Something other than the controller's cache may accelerate a volume that is set to cache.
-    //! Only acceleration methods known to use the controller's cache count.
+    //! A volume that is set to cache may be accelerated by something other than the controller's
+    //! cache. If the firmware reports such a method, the volume's policy is unknown.
 
     use super::fields::{Fields, normalise};
     use super::report::{FieldReading, Volume, default_write_mode, write_back_policy};
@@ -140,15 +138,15 @@ mod smart_array_cache {
         }
     }
 
-    /// Derives the modes from the fields of the volume and of the controller's cache.
-    /// `keeps_no_writes` means that the cache has no share for writes.
+    /// Derives the write modes of a volume. `own` are the fields of the volume, `cache` those of
+    /// the controller's cache. `keeps_no_writes` is true if the cache is used only for reads.
     pub fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheModes {
         let caching = own.parse_value("caching", |word| match word {
             "enabled" => Some(CachePolicy::WriteBack),
             "disabled" => Some(CachePolicy::WriteThrough),
             _ => None,
         });
-        // Without a share for writes the cache cannot write back, whatever the volume's setting.
+        // A cache that is used only for reads cannot write back, whatever the volume's setting.
         let caching = if keeps_no_writes {
             caching.map(|_| CachePolicy::WriteThrough)
         } else {
@@ -159,7 +157,7 @@ mod smart_array_cache {
                 if bypasses_controller_cache(own) =>
             {
                 FieldReading::conflicting(
-                    "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
+                    "`Caching` is Enabled even though `LD Acceleration Method` is not the controller's cache",
                 )
             }
             FieldReading::Value(
@@ -182,7 +180,8 @@ mod smart_array_cache {
             _ => None,
         });
         let (policy, in_force) = match caching.value() {
-            // The controller may suspend caching although the volume is set to cache.
+            // The controller may suspend caching although the volume is set to cache, so the
+            // current mode is that of the controller's cache.
             Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => {
                 (on_failure.clone().map(write_back_policy), now)
             }
@@ -198,7 +197,6 @@ mod smart_array_cache {
         }
     }
 
-    /// The firmware's reason why the cache does not work as configured.
     pub fn cache_status_detail(fields: &Fields) -> Option<String> {
         fields
             .get("cache status details")
@@ -206,7 +204,6 @@ mod smart_array_cache {
             .map(str::to_owned)
     }
 
-    /// Whether battery or capacitor packs are present, from their count.
     pub fn battery_pack_presence(fields: &Fields, key: &str) -> FieldReading<BatteryCondition> {
         fields.parse_value(key, |count| match count.parse() {
             Ok(0) => Some(BatteryCondition::Absent),
@@ -216,7 +213,7 @@ mod smart_array_cache {
     }
 
     /// Whether something other than the controller's cache accelerates the volume. Old firmware
-    /// prints no method.
+    /// prints no acceleration method.
     fn bypasses_controller_cache(own: &Fields) -> bool {
         const METHOD: &str = "ld acceleration method";
         own.has(METHOD)
@@ -253,11 +250,12 @@ pub const COLLECTOR: Collector = Collector {
     run,
 };
 
-/// The tools of a controller family, and how the family numbers volumes.
 struct FamilyTools {
-    /// The tools, each with its query, most informative first.
+    /// The tools, each with the function that queries it. Tools that report more fields are earlier
+    /// in the list.
     tools: &'static [(Tool, QueryFn)],
-    /// The package that a remedy names if no tool is installed.
+    /// The package that a remedy names if no tool is installed; Dell's controllers need a package
+    /// of their own.
     install: &'static str,
     addresses: VolumeAddressing,
 }
@@ -290,7 +288,7 @@ fn family_tools(family: ControllerFamily) -> FamilyTools {
             install: "ssacli",
             addresses: VolumeAddressing::Opaque,
         },
-        // The SCSI targets of 9600 volumes do not follow the tool's numbers.
+        // On 9600 controllers, the SCSI target of a volume is not the volume's number in the tool.
         ControllerFamily::MegaRaid9600 => FamilyTools {
             tools: &[
                 (Tool::Storcli2, storcli2::query),
@@ -343,11 +341,10 @@ fn controller_family(disk: &Subject, facts: &FactSet) -> Option<ControllerFamily
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
     scsi_drivers::find_driver(&driver)?
-        .controller()
+        .raid_controller()
         .map(|controller| controller.family)
 }
 
-/// The report of the first tool that lists a controller.
 fn query_family(
     host: &dyn Host,
     request: &Request,
@@ -399,7 +396,6 @@ fn query_family(
     }))
 }
 
-/// The reading for controllers whose tools walwise cannot parse.
 fn unsupported_tool_reading() -> Reading<String> {
     let remedy = "check with the controller's own tool whether the battery protects the cache";
     Reading::unknown(
@@ -420,7 +416,6 @@ fn record_unknown_controller(disk: &Subject, unknown: &Reading<String>, facts: &
     }
 }
 
-/// Finds each disk's volume and records the facts that the tool reports.
 fn record_disk_volumes(
     host: &dyn Host,
     family: ControllerFamily,
@@ -459,10 +454,8 @@ fn record_disk_volumes(
                 record_volume(subject, &[(adapter, volume)], &source, facts);
             }
             VolumeMatch::OneOf(volumes) => {
-                let unknown = Reading::unknown(
-                    UnknownReason::Ambiguous,
-                    "several volumes could be this disk",
-                );
+                let unknown =
+                    Reading::unknown(UnknownReason::Ambiguous, "several volumes match this disk");
                 facts.insert(subject, &controller::VOLUME, unknown);
                 record_volume(subject, &volumes, &source, facts);
             }
@@ -499,10 +492,9 @@ fn record_disk_volumes(
     }
 }
 
-/// The remedy for a disk that matches none of the tool's volumes with certainty.
 fn find_volume_remedy(tool: Tool, disk: &Subject) -> String {
     format!(
-        "find the serial number of {} in the output of {}: is it a volume or a pass-through (JBOD) disk?",
+        "find the serial number of {} in the output of {} to see whether the disk is a volume or a pass-through (JBOD) disk",
         disk.name(),
         tool.name(),
     )
@@ -512,7 +504,6 @@ fn sysfs_directory(disk: &Subject) -> String {
     format!("/sys/class/block/{}", disk.name())
 }
 
-/// The properties from the kernel by which a disk is matched with a volume.
 fn disk_identity(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
     let name = Path::new("/sys/class/block").join(path_from_bytes(
         crate::text::decode_display_safe(subject.name()),
@@ -617,7 +608,7 @@ fn record_unanimous_value<'a, T: Choice>(
     let reading = match first {
         _ if !alike => Reading::unknown(
             UnknownReason::Ambiguous,
-            format!("{source}: several volumes could be this disk, and they differ"),
+            format!("{source}: several volumes match this disk, and they differ"),
         ),
         FieldReading::Value(value) => Reading::known(value, source.clone()),
         FieldReading::Missing(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),

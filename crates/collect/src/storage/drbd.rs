@@ -19,7 +19,6 @@ const PROC: &str = "/proc/drbd";
 const SHOW: [&str; 2] = ["show", "--show-defaults"];
 const COMMAND: &str = "drbdsetup show --show-defaults";
 
-/// The settings of a device, from /proc/drbd or drbdsetup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct DeviceReport {
     protocol: Option<DrbdProtocol>,
@@ -27,7 +26,6 @@ struct DeviceReport {
     md_flushes: Option<bool>,
 }
 
-/// The devices' settings, by minor number.
 type Devices = BTreeMap<u32, DeviceReport>;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -111,7 +109,6 @@ fn find_device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading
     })
 }
 
-/// A field of the report; `otherwise` is the reason if the report lacks the field.
 fn report_field<T>(
     said: &Reading<DeviceReport>,
     what: fn(&DeviceReport) -> Option<T>,
@@ -124,13 +121,15 @@ fn report_field<T>(
         })
 }
 
-/// The first reading if it is known, else the second, which has the remedy.
+/// Returns `listed` (/proc/drbd) if known, else `shown` (drbdsetup). If both are unknown, `shown`
+/// is the better answer, because its remedy names the missing tool.
 fn first_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
-/// Parses /proc/drbd. A device is a line such as ` 0: cs:Connected ro:Primary/Secondary
-/// ds:UpToDate/UpToDate C r-----`. If the device has a resource, the next line has `wo:f`.
+/// Parses /proc/drbd. A device is a line such as
+/// ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`. If the device has a
+/// resource, the next line contains `wo:f` or another write ordering.
 fn parse_proc(text: &[u8]) -> Devices {
     let mut devices = Devices::new();
     let mut last = None;
@@ -172,7 +171,6 @@ fn parse_proc(text: &[u8]) -> Devices {
     devices
 }
 
-/// Parses the redacted lines `MINOR: NAME=VALUE …`.
 fn parse_show(text: &[u8]) -> Devices {
     let line = |line: &[u8]| {
         let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
@@ -208,7 +206,9 @@ fn parse_show(text: &[u8]) -> Devices {
     text.split(|b| *b == b'\n').filter_map(line).collect()
 }
 
-/// The method in use, which is the first one allowed (`max_allowed_wo` in drbd_receiver.c).
+/// Returns the first of the methods barrier, flush and drain that is allowed, or else *none*, as
+/// DRBD does (`max_allowed_wo` in drbd_receiver.c). `None` if a setting before the first allowed
+/// one is unknown.
 fn write_ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
     let methods = [
         DrbdOrdering::Barrier,
@@ -272,7 +272,6 @@ mod tests {
         facts
     }
 
-    /// The values for all devices; `?` stands for unknown.
     fn fact_by_device<T: crate::facts::FactValue + ToString>(
         facts: &FactSet,
         key: &Key<T>,
@@ -385,7 +384,8 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm_and_a_bad_line_costs_itself(bad: Vec<u8>) {
             let bad = bad.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>();
-            // Device 11 has its `wo:` line already, so a `wo:` in the bad line changes no device.
+            // The bad line follows the `wo:` line of device 11, so a `wo:` in the bad line changes
+            // no device.
             let table = [TABLE.as_bytes(), b" 11: cs:Unconfigured\nwo:f\n", &bad, b"\n 12: cs:Unconfigured\n"].concat();
             let (clean, noisy) = (parse_proc(TABLE.as_bytes()), parse_proc(&table));
             prop_assume!(!bad.windows(5).any(|part| part == b": cs:"));

@@ -6,8 +6,6 @@
 //! is not woken, so its answers stay unknown.
 
 mod drive_query {
-    //! A query of one disk: the tools, their output, and the facts derived from the output.
-
     use std::collections::BTreeSet;
 
     use crate::error_readings::error_reading;
@@ -33,12 +31,11 @@ mod drive_query {
         pub host: &'a dyn Host,
         pub node: &'a str,
         pub timed_out: &'a BTreeSet<Tool>,
-        /// If set, no tool runs, and every fact gets this reading.
+        /// The reading that replaces the answer of every tool; `None` if the tools may run.
         pub refusal: Option<&'a Reading<Value>>,
     }
 
     impl DriveQuery<'_> {
-        /// Runs the tool with these arguments and the path of the disk's device node.
         pub fn run_tool(
             &self,
             tool: Tool,
@@ -51,7 +48,7 @@ mod drive_query {
             let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
             let argv = shell::command_line(&tool.name(), &arguments);
             if self.timed_out.contains(&tool) || drive.timed_out.contains(&tool) {
-                let says = format!("{argv}: not run, because it timed out before");
+                let says = format!("`{argv}` was not run, because the program timed out earlier");
                 return Err(Reading::unknown(UnknownReason::TimedOut, says));
             }
             match self.host.run_tool(tool, &arguments) {
@@ -115,7 +112,6 @@ mod drive_query {
         }
     }
 
-    /// Converts the refusal to the type of another fact.
     pub fn refusal_as<T>(refusal: &Reading<Value>) -> Reading<T> {
         refusal
             .clone()
@@ -149,7 +145,7 @@ mod write_cache_flag {
         drive
     }
 
-    /// Queries a physical disk; `otherwise` is recorded if no tool reports the flag.
+    /// Queries a physical disk; returns `otherwise` if no tool reports the flag.
     pub fn query_write_cache_flag(
         questions: &DriveQuery,
         otherwise: Reading<DriveCache>,
@@ -185,7 +181,7 @@ mod write_cache_flag {
         why.unwrap_or_else(Reading::not_collected)
     }
 
-    /// Parses the flag in any tool's output; `None` if two lines differ.
+    /// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.
     pub fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
         let text = String::from_utf8_lossy(answer);
         let mut found: Option<DriveCache> = None;
@@ -305,7 +301,7 @@ mod smart {
         match json.get("rotation_rate").and_then(Json::as_u64) {
             Some(0) => Reading::unknown(
                 UnknownReason::Absent,
-                format!("`{}`: the disk has no rotating platters", answer.argv),
+                format!("`{}`: the disk does not rotate", answer.argv),
             ),
             rate => answer.reading_or_absent(rate, "a rotation speed"),
         }
@@ -396,7 +392,8 @@ impl QueryMethod {
             Transport::Usb | Transport::VirtioScsi | Transport::Vmware | Transport::Hyperv => {
                 Some(Self::Presented)
             }
-            // RAID volumes are queried through their controller, network disks not at all.
+            // A RAID volume is queried through its controller. The volume `none` means a
+            // passed-through disk.
             Transport::Megaraid | Transport::Raid => {
                 (facts.value(disk, &controller::VOLUME)? == "none").then_some(Self::Disk)
             }
@@ -432,7 +429,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let (asked, rest) = disks.split_at(disks.len().min(MAX_DISKS));
     if !rest.is_empty() {
         let says = format!(
-            "only {} disks were queried, and this one was not",
+            "walwise queries at most {} disks, so this disk was not queried",
             asked.len()
         );
         record_refusal(
@@ -497,7 +494,8 @@ fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
 struct PartitionsByDisk(BTreeMap<Subject, Vec<Subject>>);
 
 impl PartitionsByDisk {
-    /// One pass over the edges serves all disks, because a large host has thousands of disks.
+    /// Groups the partitions by disk. The storage stack is walked once for all disks, because a
+    /// large host has thousands of disks.
     fn from_facts(facts: &FactSet) -> Self {
         let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
@@ -519,8 +517,8 @@ impl PartitionsByDisk {
     }
 }
 
-/// Records a reading for a disk. A reading of zones is recorded for the partitions too, but only if
-/// the kernel shows no zones.
+/// Records the fact of a disk. A reading of shingled zones is recorded for the partitions too, or
+/// dropped if it adds nothing to what the kernel shows.
 fn record_drive_fact(
     disk: &Subject,
     partitions: &PartitionsByDisk,
@@ -540,7 +538,6 @@ fn record_drive_fact(
     }
 }
 
-/// Records the reason for every fact that the answers would give, without running a tool.
 fn record_refusal(
     host: &dyn Host,
     disks: &[(Subject, QueryMethod)],

@@ -1,8 +1,9 @@
-//! The targets of device-mapper devices (linear, thin, cache …): offsets of linear ones, mode of a
-//! cache, and state, from one run of dmsetup(8) as root.
+//! The targets of device-mapper devices (linear, thin, cache …) from dmsetup(8), which needs root:
+//! the offsets of linear targets, the mode of a cache, and the state.
 //!
-//! The host passes on only parts of the tables. A volume may have several targets; an unlisted one
-//! is `other`. The state is known if `dmsetup status` lists the same targets as `dmsetup table`.
+//! The host passes on only parts of the tables. A volume may have several targets. A target of an
+//! unlisted kind counts as `other`. The state is known only if `dmsetup status` lists every target
+//! whose kind reports a state.
 
 mod status;
 
@@ -30,7 +31,7 @@ struct MapperTarget {
 }
 
 impl MapperTarget {
-    /// The start of a linear target and its offset on the device below, in sectors.
+    /// For a linear target, returns its start and its offset on the device below, in sectors.
     fn start_and_offset(&self) -> Option<[u64; 2]> {
         let [start, offset] = self.words.as_slice() else {
             return None;
@@ -38,8 +39,7 @@ impl MapperTarget {
         Some([start.parse().ok()?, offset.parse().ok()?])
     }
 
-    /// The cache mode, or multipath's behaviour without paths.
-    fn mode(&self) -> Option<&str> {
+    fn cache_mode_or_no_path_policy(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
     }
 
@@ -48,7 +48,6 @@ impl MapperTarget {
         self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
     }
 
-    /// Parses the words of a status, as opposed to a table.
     fn parse_status(&self, name: &str) -> Result<TargetStatus, String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let unknown = || {
@@ -61,13 +60,12 @@ impl MapperTarget {
     }
 }
 
-/// Targets by device name.
 type Tables = BTreeMap<String, Vec<MapperTarget>>;
 
-/// Bytes per sector, the unit of a table.
+/// Bytes per sector, the unit of offsets and sizes that dmsetup prints.
 const SECTOR: u64 = 512;
 
-/// The largest alignment reported, 1 MiB, as log2 of its sectors.
+/// The base-2 logarithm of the largest alignment reported, in sectors: 2048 sectors are 1 MiB.
 const MAX_ALIGNMENT_BITS: u32 = 11;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -96,7 +94,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                 ),
             });
         record_state(&subject, &found, &status, &name, facts);
-        // The UUIDs of other kinds show their targets, so an unread table is not a gap there.
+        // If the table could not be read, unknown facts are recorded only for LVM and for
+        // device-mapper devices of unknown kind. For all other kinds, the UUID shows the target.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_generic_mapping) {
             record_mapping(&subject, &found, facts);
@@ -126,8 +125,9 @@ fn record_state(
         }
         (Some(kinds), _) => status.clone().and_then(|all| {
             let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
-            // A thin volume has its pool's state (`thin_status` in drivers/md/dm-thin.c). Captures
-            // of walwise 0.1 have only pools.
+            // Captures of walwise 0.1 have the status of pools but not of thin volumes. A thin
+            // volume has its pool's state (`thin_status` in drivers/md/dm-thin.c), so the volume
+            // itself counts as *fine*.
             let is_by_pool = listed.is_empty() && kinds.iter().all(|kind| kind == "thin");
             if is_by_pool
                 && all
@@ -138,7 +138,9 @@ fn record_state(
                 return Ok(vec![MappingState::Fine.into()]);
             }
             if !listed.iter().map(|one| &one.kind).eq(kinds) {
-                return Err(format!("not every target of {name} is listed"));
+                return Err(format!(
+                    "`dmsetup status` does not list every target of {name}"
+                ));
             }
             listed.iter().map(|one| one.parse_status(name)).collect()
         }),
@@ -196,19 +198,26 @@ fn record_mapping(subject: &Subject, found: &Reading<Vec<MapperTarget>>, facts: 
     facts.insert(subject, &device::DM_ALIGNMENT, common_alignment(found));
     if is("cache") || is("writecache") {
         let mode = found.clone().and_then(|all| {
-            // The worst of several targets counts; a writecache always holds writes back.
+            // A device with several targets writes back if one of them does. A writecache always
+            // writes back.
             let held = all.iter().any(|one| {
-                one.kind == "writecache" || one.kind == "cache" && one.mode() == Some("writeback")
+                one.kind == "writecache"
+                    || one.kind == "cache"
+                        && one.cache_mode_or_no_path_policy() == Some("writeback")
             });
             let unread = all
                 .iter()
-                .any(|one| one.kind == "cache" && one.mode().is_none());
+                .any(|one| one.kind == "cache" && one.cache_mode_or_no_path_policy().is_none());
             match (held, unread) {
                 (true, _) => Ok(DmCacheMode::Writeback),
-                (false, true) => Err("cache without a mode".to_owned()),
+                (false, true) => Err("no mode is listed for the cache".to_owned()),
                 (false, false) => {
                     let cache = all.iter().find(|one| one.kind == "cache");
-                    DmCacheMode::parse_word(cache.and_then(MapperTarget::mode).ok_or("no mode")?)
+                    DmCacheMode::parse_word(
+                        cache
+                            .and_then(MapperTarget::cache_mode_or_no_path_policy)
+                            .ok_or("no mode")?,
+                    )
                 }
             }
         });
@@ -219,11 +228,11 @@ fn record_mapping(subject: &Subject, found: &Reading<Vec<MapperTarget>>, facts: 
             match all
                 .iter()
                 .find(|one| one.kind == "multipath")
-                .and_then(MapperTarget::mode)
+                .and_then(MapperTarget::cache_mode_or_no_path_policy)
             {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
-                _ => Err("multipath without its features".to_owned()),
+                _ => Err("no features are listed for the multipath device".to_owned()),
             }
         });
         facts.insert(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
@@ -245,7 +254,7 @@ fn common_alignment(found: &Reading<Vec<MapperTarget>>) -> Reading<u64> {
     found.clone().and_then(|all| {
         let places: Option<Vec<[u64; 2]>> =
             all.iter().map(MapperTarget::start_and_offset).collect();
-        let places = places.ok_or("linear target without its offsets")?;
+        let places = places.ok_or("no offsets are listed for a linear target")?;
         let bits = places
             .as_flattened()
             .iter()
@@ -254,7 +263,6 @@ fn common_alignment(found: &Reading<Vec<MapperTarget>>) -> Reading<u64> {
     })
 }
 
-/// Runs `dmsetup table` and `dmsetup status` in parallel.
 fn query_dmsetup(
     host: &dyn Host,
     request: &Request,
@@ -265,7 +273,7 @@ fn query_dmsetup(
     }
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
         let denied = || {
-            Reading::unknown(UnknownReason::Denied, "dmsetup needs root")
+            Reading::unknown(UnknownReason::Denied, "dmsetup requires root")
                 .with_remedy(Remedy::RunAsRoot)
         };
         return (denied(), denied());
@@ -287,7 +295,6 @@ fn query_dmsetup(
     (table, status)
 }
 
-/// Parses the lines `NAME: TARGET [WORD…]` of a table or status.
 fn parse_table(text: &[u8]) -> Tables {
     let mut table = Tables::new();
     for (name, mut words) in split_dmsetup_lines(text) {
@@ -420,7 +427,6 @@ mod tests {
         }
     }
 
-    /// A lost, repeated, truncated or unknown line makes only its own device's state unknown.
     #[test]
     fn a_state_is_known_from_a_whole_answer_only() {
         let lines: Vec<&str> = STATUS.lines().collect();
@@ -474,7 +480,6 @@ mod tests {
         );
     }
 
-    /// A capture of walwise 0.1 has only the usage of pools, and keeps its meaning.
     #[test]
     fn an_older_capture_is_read_as_before() {
         for (pool, state) in [
@@ -540,7 +545,7 @@ mod tests {
             ("vg-new: linear 0 2047\n", Some(512)),
             ("vg-new: linear 0 0\n", Some(1 << 20)),
             ("vg-new: linear 0 2048\nvg-new: striped \n", None),
-            // The table of an older capture, and tables that cannot be parsed.
+            // The table of an older capture has no offsets. The other two tables cannot be parsed.
             ("vg-new: linear \n", None),
             ("vg-new: linear 0 x\n", None),
             ("vg-new: linear 0 2048\nvg-new: linear \n", None),

@@ -1,8 +1,8 @@
 //! Swap: the devices that hold it, from /proc/swaps (proc(5)).
 //!
-//! A swap file counts for the device below its mount. After a line with an unknown device, no other
-//! device is known to be free of swap. The same holds in an LXC container, where lxcfs synthesises
-//! /proc/swaps.
+//! A swap file is attributed to the device below its mount. If a line names an unknown device, any
+//! device that no line names may hold swap too. The same holds in an LXC container, where lxcfs
+//! synthesises /proc/swaps.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,6 @@ pub fn active_swap_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
             .map(|(path, _)| decode_fstab_field(path))
     };
     text.split(|b| *b == b'\n')
-        // The first line is a heading.
         .skip(1)
         .filter_map(path)
         .collect()
@@ -72,7 +71,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             Some(devices) => holders.extend(devices),
             None => {
                 lost = Some(format!(
-                    "{SWAPS}: {} is not on any device found",
+                    "{SWAPS}: the device of {} was not found",
                     display_safe(&path)
                 ));
             }
@@ -82,7 +81,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .value(&Subject::host(), &machine::CONTAINER)
         .is_some_and(|container| container == "lxc")
     {
-        lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container")));
+        lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container's swap")));
     }
     let empty: BTreeSet<Subject> = facts
         .subjects_where(&device::SIZE, |size| *size == 0)
@@ -171,8 +170,6 @@ mod tests {
     }
 
     proptest! {
-        /// Readable lines stay valid. After a line that cannot be parsed, no device is known to be
-        /// free of swap.
         #[test]
         fn a_bad_line_costs_what_it_could_have_named(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),

@@ -1,8 +1,8 @@
 //! Whether util-linux's weekly trim covers a file system: fstrim.timer is enabled, and fstab lists
 //! the mount point (fstrim(8), `--listed-in`).
 //!
-//! Trimming by cron or custom units is not detected. A mount in fstab trims the whole file system,
-//! so its other mounts count too. Before util-linux 2.33 the service trimmed everything mounted.
+//! Trimming by cron or custom units is not detected. Trimming one mount trims the file system, so
+//! its other mounts are covered too. Before util-linux 2.33 the service trimmed everything mounted.
 //! The distribution's preset does not count, only the link that enables the timer.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,6 @@ pub const COLLECTOR: Collector = Collector {
 
 const FSTAB: &str = "/etc/fstab";
 const UNITS: &str = "/etc/systemd/system";
-/// Links that enable the timer, made by the admin or part of a distribution.
 const ENABLING_LINKS: [&str; 3] = [
     "/etc/systemd/system/timers.target.wants/fstrim.timer",
     "/usr/lib/systemd/system/timers.target.wants/fstrim.timer",
@@ -47,7 +46,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let is_missed =
         |subject: &Subject| timer.value() == Some(&true) && !listed.contains_mount(facts, subject);
     let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
-    // The release matters only for mounts that fstab does not list.
+    // The release of util-linux decides only about mounts that fstab does not list, so it is not
+    // queried without such mounts.
     let is_needed = listed.has_entries && !missed.is_empty();
     let release = if is_needed {
         query_version(host, request, Tool::Mount, "--version")
@@ -80,7 +80,7 @@ fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
             Err(miss) => return error_reading(&miss, link),
         }
     }
-    // Without systemd, some other service may trim.
+    // Without systemd, some other service may trim, so the answer is unknown.
     match host.list_directory(Path::new(UNITS)) {
         Ok(_) => Reading::known(false, Source::file(UNITS)),
         Err(miss) => error_reading(&miss, UNITS),
@@ -92,7 +92,6 @@ fn is_not_a_link(miss: &HostError) -> bool {
     matches!(miss.kind, HostErrorKind::Absent | HostErrorKind::Failed)
 }
 
-/// The file systems that fstab lists and that are mounted now.
 struct FstabMounts {
     has_entries: bool,
     file_systems: BTreeSet<(String, String)>,
@@ -153,7 +152,7 @@ impl FstabMounts {
             _ => Reading::unknown(
                 UnknownReason::Ambiguous,
                 format!(
-                    "{FSTAB} does not list the mount, but fstrim.timer trims it anyway before util-linux 2.33"
+                    "{FSTAB} does not list the mount, but in util-linux before 2.33 fstrim.timer still trims it"
                 ),
             ),
         }

@@ -23,7 +23,6 @@ mod type_mismatch {
         "reiserfs", "vfat", "xfs",
     ];
 
-    /// For each line whose type differs from the mounted one, records the mounted type.
     pub fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
         let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
         for line in lines {
@@ -206,7 +205,6 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     })
 }
 
-/// The swap that a line of fstab describes; `None` for any other line.
 fn swap_entry(entry: &BootEntry) -> Option<swap::SwapDeclaration> {
     let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
     let (named, options) = (

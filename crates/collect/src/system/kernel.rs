@@ -1,14 +1,14 @@
 //! The running kernel: release, version, vendor, available file systems, dirty limits, and
 //! command-line parameters on mounting and scheduling.
 //!
-//! Releases of Debian and Ubuntu have only the ABI (`6.1.0-37-amd64`). Their stable level comes
-//! from the build string or Ubuntu's version signature; the version then keeps the release in its
-//! tail.
+//! The release string of Debian and Ubuntu has only the ABI (`6.1.0-37-amd64`). The upstream stable
+//! version comes from Debian's build string or Ubuntu's version signature; the release string
+//! becomes its tail.
 
 mod build_date {
     //! A kernel's build date, from the end of its build string (uname(2), version): Debian writes
-    //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others `Tue Nov 12
-    //! 17:28:15 UTC 2024`.
+    //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others
+    //! `Tue Nov 12 17:28:15 UTC 2024`.
 
     use jiff::civil::Date;
 
@@ -16,7 +16,7 @@ mod build_date {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ];
 
-    /// The date in the time zone of the builder.
+    /// Returns the build date in the time zone of the builder.
     pub fn parse_build_date(build: &str) -> Option<Date> {
         let words: Vec<&str> = build.split_ascii_whitespace().collect();
         let last = words.last()?;
@@ -89,17 +89,17 @@ mod dirty_limits {
     //! Limits of dirty data in the page cache: vm.dirty_* (Documentation/admin-guide/sysctl/vm.rst
     //! of the kernel).
     //!
-    //! Of each pair, the nonzero one is in force. A ratio applies to the memory that could hold
-    //! dirty pages, which changes constantly. A ratio of all memory is therefore the upper bound.
+    //! Each limit is set as a ratio or in bytes; the nonzero setting is in force. A ratio applies
+    //! to the memory that could hold dirty pages, which changes constantly. A ratio of all memory
+    //! is therefore the upper bound.
 
     use std::path::Path;
 
     use crate::attribute;
     use crate::facts::catalog::kernel;
     use crate::facts::{FactSet, Reading, Subject};
-    use crate::host::Host;
-
-    const MEMORY: &str = "/proc/meminfo";
+    use crate::host::{Host, Question};
+    use crate::system::os::name_value_lines::text_value;
 
     pub fn record_dirty_limits(host: &dyn Host, facts: &mut FactSet) {
         let host_itself = Subject::host();
@@ -123,7 +123,7 @@ mod dirty_limits {
         match file("bytes") {
             Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
                 let total = memory.ok_or_else(|| {
-                    format!("the limit is {percent} % of a total that {MEMORY} lacks")
+                    format!("the limit is {percent} % of the total memory, which is unknown")
                 })?;
                 percent
                     .checked_mul(total / 100)
@@ -133,18 +133,9 @@ mod dirty_limits {
         }
     }
 
-    /// The memory in bytes, from a line such as `MemTotal:  16384 kB`.
     fn total_memory(host: &dyn Host) -> Option<u64> {
-        let text = host.read(Path::new(MEMORY)).ok()?;
-        let line = text
-            .split(|b| *b == b'\n')
-            .find_map(|line| line.strip_prefix(b"MemTotal:"))?;
-        let number = std::str::from_utf8(line)
-            .ok()?
-            .trim()
-            .strip_suffix("kB")?
-            .trim();
-        number.parse::<u64>().ok()?.checked_mul(1024)
+        let summary = host.ask(&Question::Resources).ok()?;
+        text_value(&summary, "memory_bytes")?.parse().ok()
     }
 
     #[cfg(test)]
@@ -161,7 +152,7 @@ mod dirty_limits {
             ];
             let host = FakeHost::default()
                 .files("/proc/sys/vm", &files)
-                .file(MEMORY, memory);
+                .answer(Question::Resources, memory);
             let mut facts = FactSet::default();
             record_dirty_limits(&host, &mut facts);
             facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
@@ -169,7 +160,7 @@ mod dirty_limits {
 
         #[test]
         fn the_limit_in_force_is_named_with_its_source() {
-            let memory = "MemTotal:       1000 kB\nMemFree: 3 kB\n";
+            let memory = "memory_bytes=1024000\ncpus=2\n";
             for (bytes, ratio, expect, from) in [
                 ("0", "10", 102_400, "/proc/sys/vm/dirty_background_ratio"),
                 (
@@ -246,7 +237,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &kernel::BUILD,
         attribute::read_text(host, Path::new(BUILD)),
     );
-    // A capture or container may lack /proc/version; uname(2) has the same string.
+    // A capture or container may lack /proc/version, so the build string of uname(2) replaces it.
     let built_by = facts.value(&subject, &kernel::BUILD);
     let built_by = built_by
         .or_else(|| line(3, "build").value().cloned())
@@ -262,12 +253,31 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &kernel::VERSION,
         kernel_version(host, &release, &built_by, vendor.as_deref()),
     );
+    let machine = line(4, "machine");
+    let name = release.value().map(String::as_str);
+    let size = machine.and_then(|machine| {
+        page_size(&machine, name, vendor.as_deref()).ok_or_else(|| {
+            format!("the page size of this kernel for {machine} is not in the table")
+        })
+    });
+    facts.insert(&subject, &kernel::PAGE_SIZE, size);
     facts.insert(
         &subject,
         &kernel::FILESYSTEMS,
         available_block_file_systems(host),
     );
     facts.insert(&subject, &kernel::FAST_COMMIT, supports_fast_commit(host));
+    let is_loaded = facts.get(&subject, &kernel::FAST_COMMIT).is_known();
+    facts.insert(
+        &subject,
+        &kernel::JBD2_DEBUG,
+        has_jbd2_debug(host, is_loaded),
+    );
+    facts.insert(
+        &subject,
+        &kernel::IO_URING_DISABLED,
+        attribute::read_number(host, Path::new("/proc/sys/kernel/io_uring_disabled")),
+    );
     facts.insert(
         &subject,
         &kernel::ROOT_FLAGS,
@@ -281,12 +291,27 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     dirty_limits::record_dirty_limits(host, facts);
 }
 
+/// Returns the size of a memory page in bytes. On aarch64, Red Hat Enterprise Linux has pages of
+/// 4 KiB since release 9 (coreos-assembler issue 3617). Earlier releases, and kernels with `64k` in
+/// their release, have 64 KiB.
+fn page_size(machine: &str, release: Option<&str>, vendor: Option<&str>) -> Option<u64> {
+    const LARGE: u64 = 64 << 10;
+    const SMALL: u64 = 4 << 10;
+    match (machine, vendor?) {
+        ("aarch64", "el7" | "el8") => Some(LARGE),
+        ("aarch64", "el9" | "el10") if release?.contains("64k") => Some(LARGE),
+        ("x86_64", _) | ("aarch64", "el9" | "el10") => Some(SMALL),
+        _ => None,
+    }
+}
+
 /// The vendor of a release, as in the fact `kernel.vendor`; `other` if unknown.
 pub fn kernel_vendor_of(release: &str) -> &'static str {
     vendor::identify_vendor(release, "").name
 }
 
-/// The version: the release, or the stable level for vendors that keep it elsewhere.
+/// Returns the upstream stable version for vendors that publish it outside the release string, and
+/// otherwise the version in the release string.
 fn kernel_version(
     host: &dyn Host,
     release: &Reading<String>,
@@ -335,10 +360,12 @@ fn available_block_file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     const LIST: &str = "/proc/filesystems";
     match host.read(Path::new(LIST)) {
         Ok(text) => {
-            // Types without a device have `nodev` before the tab.
-            let lines = text
-                .split(|b| *b == b'\n')
-                .filter_map(|line| line.strip_prefix(b"\t"));
+            // Types without a device have `nodev` before the tab. So has OpenZFS, although its
+            // pools are on devices.
+            let lines = text.split(|b| *b == b'\n').filter_map(|line| {
+                line.strip_prefix(b"\t")
+                    .or_else(|| line.strip_prefix(b"nodev\t").filter(|name| *name == b"zfs"))
+            });
             Reading::known(lines.map(display_safe).collect(), Source::file(LIST))
         }
         Err(miss) => error_reading(&miss, LIST),
@@ -357,13 +384,25 @@ fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
             format!("{FEATURE}: ext4 is not loaded, or does not announce the feature"),
         )
         .with_remedy(Remedy::Do(
-            "mount an ext4 file system, so that ext4 is loaded".to_owned(),
+            "mount an ext4 file system to load ext4".to_owned(),
         )),
         other => other,
     }
 }
 
-/// The comma-separated values of a parameter; an empty list if the parameter is missing.
+/// Only a kernel with CONFIG_JBD2_DEBUG has this parameter (fs/jbd2/journal.c). That it is absent
+/// proves nothing unless jbd2 `is_loaded`, which ext4 needs.
+fn has_jbd2_debug(host: &dyn Host, is_loaded: bool) -> Reading<bool> {
+    const PARAMETER: &str = "/sys/module/jbd2/parameters/jbd2_debug";
+    match attribute::read_text(host, Path::new(PARAMETER)).map(|_| true) {
+        Reading::Unknown {
+            why: UnknownReason::Absent,
+            ..
+        } if is_loaded => Reading::known(false, Source::file(PARAMETER)),
+        other => other,
+    }
+}
+
 fn parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
@@ -457,6 +496,25 @@ mod tests {
                 .unwrap()
                 .at_least(&Version::parse("6.13").unwrap());
             assert_eq!(at_least, below_6_13, "{release:?} {stated:?}");
+        }
+    }
+
+    #[test]
+    fn debug_code_of_jbd2_is_ruled_out_only_if_jbd2_is_loaded() {
+        const EXT4: &str = "/sys/fs/ext4/features/fast_commit";
+        const PARAMETER: &str = "/sys/module/jbd2/parameters/jbd2_debug";
+        for (files, expected) in [
+            (&[][..], None),
+            (&[EXT4][..], Some(false)),
+            (&[EXT4, PARAMETER][..], Some(true)),
+        ] {
+            let host = FakeHost::default();
+            let host = files
+                .iter()
+                .fold(host, |host, file| host.file(*file, "0\n"));
+            let facts = collect("6.12.1", "x", host);
+            let found = facts.value(&Subject::host(), &kernel::JBD2_DEBUG);
+            assert_eq!(found, expected, "{files:?}");
         }
     }
 

@@ -3,9 +3,7 @@
 //! Memory and processors are read here because a container has fewer. A `.dockerenv` in the root
 //! directory proves nothing: virtual machines are built from container images too.
 
-mod name_value_lines {
-    //! Parsers of lines `name=value`, in answers of the host and in os-release(5).
-
+pub mod name_value_lines {
     use crate::text::display_safe;
 
     pub fn text_value(text: &[u8], name: &str) -> Option<String> {
@@ -21,8 +19,9 @@ mod execution_environment {
     //! Where walwise runs (host, guest or container), and its privileges.
     //!
     //! A guest cannot see whether its hypervisor honours flushes. DMI names the hypervisor; the
-    //! processor's `hypervisor` flag proves that there is one. Namespaces prove a container; marker
-    //! files name it. Root inside a user namespace is not root.
+    //! processor's `hypervisor` flag proves that there is one. Namespaces and a runtime's files in
+    //! /run prove a container; other marker files only name it. Root inside a user namespace is not
+    //! root.
 
     use std::path::Path;
 
@@ -35,7 +34,6 @@ mod execution_environment {
     use crate::host::{Host, Question};
     use crate::path_lookup::mount_of_path;
 
-    /// Records virtualisation, container, vantage point and privilege.
     pub fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
         let identity = match host.ask(&Question::Identity) {
             Ok(answer) => Reading::known(answer, Source::system_call("geteuid and /proc/self/ns")),
@@ -61,7 +59,8 @@ mod execution_environment {
         );
     }
 
-    /// The vantage point. *Container* needs only the first reading; *host* and *guest* need both.
+    /// Decides between *container*, *host* and *guest*. *Container* needs only the first reading;
+    /// the other two need both.
     fn vantage_reading(
         container: &Reading<String>,
         virtualisation: &Reading<String>,
@@ -104,10 +103,11 @@ mod execution_environment {
             && text_value(identity, "user_namespace").is_none_or(|which| which == "initial"))
     }
 
-    /// Hyper-V has the same DMI maker and product on Azure and elsewhere.
+    /// Hyper-V, also on Azure, which has the same DMI maker and product and is recognised by its
+    /// chassis tag.
     const HYPERV: &str = "hyperv";
 
-    /// The first words of DMI maker and product, with the hypervisor.
+    /// Substrings of the DMI maker or product, each with the hypervisor that it means.
     const MAKERS: &[(&str, &str)] = &[
         ("QEMU", "kvm"),
         ("KVM", "kvm"),
@@ -179,7 +179,7 @@ mod execution_environment {
         let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
             return Reading::unknown(
                 UnknownReason::Ambiguous,
-                "on this processor a guest cannot detect its hypervisor",
+                "a guest on this processor cannot detect its hypervisor",
             );
         };
         let guest = flags
@@ -281,7 +281,7 @@ mod execution_environment {
         use crate::testing::FakeHost;
 
         const HOST: &str = "euid=0\npid_namespace=initial\nuser_namespace=initial\n";
-        const APART: &str = "euid=0\npid_namespace=other\nuser_namespace=other\n";
+        const OTHER_NAMESPACES: &str = "euid=0\npid_namespace=other\nuser_namespace=other\n";
         const STAT: &str =
             "mode=33188 uid=0 gid=0 major=0 minor=1 node_major=0 node_minor=0 inode=1 size=0";
 
@@ -344,16 +344,21 @@ mod execution_environment {
             );
             let docker = with_cpu_flags("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
             assert_eq!(
-                as_strs(&vantage_facts(APART, "overlay", docker)),
+                as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", docker)),
                 ("none", "docker", "container", false)
             );
             let pod = with_cpu_flags("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
             assert_eq!(
-                as_strs(&vantage_facts(APART, "overlay", pod)),
+                as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", pod)),
                 ("none", "kubernetes", "container", false)
             );
             assert_eq!(
-                as_strs(&vantage_facts(APART, "ext4", with_cpu_flags("vme"))).1,
+                as_strs(&vantage_facts(
+                    OTHER_NAMESPACES,
+                    "ext4",
+                    with_cpu_flags("vme")
+                ))
+                .1,
                 "container"
             );
         }
@@ -457,7 +462,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.insert(&Subject::host(), &machine::CPUS, number("cpus"));
 }
 
-/// Records os-release(5) from /etc, or else the file of the vendor in /usr/lib.
 fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
     let paths = ["/etc/os-release", "/usr/lib/os-release"];
     let found = paths
@@ -485,8 +489,8 @@ fn record_os_release(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// Removes shell quotes as in os-release(5): within double quotes, a backslash escapes the four
-/// special characters.
+/// Removes shell quotes as in os-release(5): within double quotes, a backslash escapes double
+/// quotes, dollar signs, backticks and backslashes.
 fn shell_unquote(value: &[u8]) -> Vec<u8> {
     let value = value.trim_ascii();
     let inner = |quote: &[u8]| value.strip_prefix(quote)?.strip_suffix(quote);

@@ -13,14 +13,13 @@ use crate::version::Version;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ToolUse {
-    /// Hosts with block devices of any kind.
     Devices,
-    /// Hosts on which a file system of this type is mounted or could be created on a free disk.
+    /// A tool that is needed if a file system of this type is mounted or could be created on a free
+    /// disk.
     FileSystem(&'static str),
     Arrays,
 }
 
-/// The fact, the tool, the argument that prints the version, and the hosts that need it.
 type ToolRow = (&'static Key<Version>, Tool, &'static str, ToolUse);
 
 const TOOLS: &[ToolRow] = &[
@@ -60,7 +59,8 @@ impl ToolUse {
     }
 }
 
-/// Whether a device may be free for a new file system; contents that were not read may be empty.
+/// Whether a file system could be created on a device. True if the device could not be read; false
+/// if it is of a kind that walwise never reads.
 fn may_be_free(content: &Reading<ContentState>) -> bool {
     match content {
         Reading::Known { value, .. } => value.allows_new_filesystem(),
@@ -79,7 +79,6 @@ fn may_be_free(content: &Reading<ContentState>) -> bool {
     }
 }
 
-/// The text for progress displays.
 pub const ID: &str = "tools";
 
 pub struct ToolSelection {
@@ -140,7 +139,6 @@ mod tests {
         ),
     ];
 
-    /// A host with a free array, which makes every tool needed.
     fn facts_with_array() -> FactSet {
         let mut facts = FactSet::default();
         let array = Subject::device("md0");

@@ -9,8 +9,7 @@ use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
 use crate::text::display_safe;
 
-/// Inode flags of linux/fs.h.
-const FLAGS: [(u32, InodeFlag); 3] = [
+const INODE_FLAGS: [(u32, InodeFlag); 3] = [
     (0x0080_0000, InodeFlag::Nocow),
     (0x8, InodeFlag::Sync),
     (0x4000, InodeFlag::JournalData),
@@ -21,7 +20,8 @@ pub struct DirectoryProperties {
     flags: Reading<Vec<InodeFlag>>,
 }
 
-/// Reads a target's directory; `None` if the target has no readable one.
+/// Reads whether the target's directory is empty, and its inode flags. `None` if the target has no
+/// readable directory.
 pub fn read_directory_properties(
     host: &dyn Host,
     place: &ProspectiveTarget,
@@ -45,7 +45,8 @@ pub fn read_directory_properties(
     })
 }
 
-/// Records every fact except the role. `wal` are the WAL directories on the target's file system.
+/// Records the facts of a target and joins it with its mount or device. `wal` holds the WAL and
+/// redo directories on the target's file system.
 pub fn record_target(
     host: &dyn Host,
     place: &ProspectiveTarget,
@@ -139,7 +140,7 @@ fn inode_flags(host: &dyn Host, directory: &Path) -> Reading<Vec<InodeFlag>> {
     let call = format!("FS_IOC_GETFLAGS {}", display_safe(path_bytes(directory)));
     match host.inode_flags(directory) {
         Ok(bits) => {
-            let set = FLAGS
+            let set = INODE_FLAGS
                 .iter()
                 .filter(|(bit, _)| bits & bit != 0)
                 .map(|(_, flag)| *flag);
@@ -149,8 +150,8 @@ fn inode_flags(host: &dyn Host, directory: &Path) -> Reading<Vec<InodeFlag>> {
     }
 }
 
-/// Whether btrfs overwrites new files in place. `None` on other file systems; unknown if the
-/// directories of WAL and data differ.
+/// Whether btrfs overwrites new files in place. `None` on other file systems; unknown if this
+/// differs between the directories of WAL and data.
 fn btrfs_nocow(
     host: &dyn Host,
     facts: &FactSet,
@@ -208,14 +209,14 @@ fn swap_on_same_disks(
     if disks.is_empty() {
         return Reading::unknown(
             UnknownReason::Absent,
-            format!("no block device is known under {}", target.name()),
+            format!(
+                "the underlying block devices of {} are unknown",
+                target.name()
+            ),
         );
     }
     let Some(swapping) = swapping else {
-        return Reading::unknown(
-            UnknownReason::NotCollected,
-            "the devices that hold swap are unknown",
-        );
+        return Reading::unknown(UnknownReason::NotCollected, "the swap devices are unknown");
     };
     let both = disks
         .iter()

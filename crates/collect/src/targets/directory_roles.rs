@@ -1,5 +1,5 @@
-//! The role of a target: the files that database servers keep on it, and the links by which rules
-//! on a server use facts of a mount and vice versa.
+//! The role of a target: the files that database servers keep on it. Links let rules on a server
+//! use facts of a mount, and vice versa.
 //!
 //! A server is linked to the mount of its WAL or redo log, because a commit waits there. All
 //! directories of a server on one file system are one target, since a verdict is about a file
@@ -18,7 +18,6 @@ use crate::text::{decode_display_safe, display_safe};
 pub struct ServerDirectories {
     cluster: Subject,
     directories: Vec<ServerDirectory>,
-    /// The reason why some of the server's directories are unknown.
     unknown_reason: Option<Reading<Infallible>>,
 }
 
@@ -115,7 +114,7 @@ impl ServerDirectories {
             .find(|spot| spot.holds_wal_or_redo())
     }
 
-    /// The first directory on each file system, that of the data first.
+    /// Returns the first directory on each file system; the data directory precedes all others.
     pub fn one_per_file_system(&self) -> Vec<&ServerDirectory> {
         let mut seen = BTreeSet::new();
         self.directories
@@ -125,7 +124,8 @@ impl ServerDirectories {
     }
 }
 
-/// The directories of all servers. Links each server to the mount and the device of its log.
+/// The directories of all servers. Links each server to the mount and the device of its WAL or redo
+/// log.
 pub fn server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     let homes: Vec<ServerDirectories> = clusters
@@ -155,7 +155,6 @@ pub fn server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
     homes
 }
 
-/// The servers that use a target, each with its directories on that file system.
 fn servers_using<'h>(
     place: &ProspectiveTarget,
     homes: &'h [ServerDirectories],
@@ -179,9 +178,9 @@ fn servers_using<'h>(
         .collect()
 }
 
-/// Directories on other file systems, of servers that use the target. If the target has a server's
-/// data, all its other directories count. If the target has neither data nor log, only the log's
-/// file system counts, because commits wait there.
+/// Returns directories of the servers that use the target, one on each other file system. If the
+/// target holds a server's data, all file systems of that server are included. If it holds neither
+/// data nor log, only the log's file system is included, because commits wait there.
 pub fn server_directories_elsewhere(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
@@ -212,7 +211,6 @@ pub fn server_directories_elsewhere(
     paths
 }
 
-/// Records the role; returns the log directories on the target's file system.
 pub fn record_target_roles(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],

@@ -14,13 +14,12 @@ use crate::host::{Host, HostError, Stat, path_bytes, path_from_bytes};
 use crate::parallel;
 use crate::text::{decode_display_safe, display_safe};
 
-/// File system types that never hold a database.
 const NEVER_FOR_DATA: [&str; 10] = [
     "squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs",
 ];
 
-/// Mount points of the operating system and of container engines, which exclude everything below
-/// them.
+/// Mount points of the operating system and of container engines. Mounts below them are left out
+/// too.
 const SYSTEM_MOUNT_POINTS: [&str; 17] = [
     "/boot",
     "/efi",
@@ -41,7 +40,8 @@ const SYSTEM_MOUNT_POINTS: [&str; 17] = [
     "/var/lib/snapd",
 ];
 
-/// Directories of temporary files. A file system mounted below one was put there on purpose.
+/// Mount points that are never targets. Mounts below them can be, because somebody mounted those on
+/// purpose.
 const TEMPORARY_MOUNT_POINTS: [&str; 2] = ["/tmp", "/var/tmp"];
 
 pub fn discovered_targets(
@@ -76,20 +76,19 @@ fn fact_path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<Pa
         .map(|text| path_from_bytes(decode_display_safe(&text)))
 }
 
-/// A mount that may represent its file system among the targets.
 struct MountCandidate<'f> {
     mount: &'f Subject,
     file_system: Subject,
     point: PathBuf,
     /// True if only part of the file system is mounted, as by a bind mount.
     is_partial: bool,
-    /// `None` for mount points that hold no data.
+    /// The answer of stat(2) for the mount point; `None` for a mount that cannot be a target.
     stat: Option<Result<Stat, HostError>>,
 }
 
 impl MountCandidate<'_> {
-    /// The sort key, best first: whole file systems, then short paths.
-    fn rank(&self) -> impl Ord + '_ {
+    /// The sort key: complete file systems before partial ones, then short paths before long ones.
+    fn sort_key(&self) -> impl Ord + '_ {
         (
             self.is_partial,
             self.point.as_os_str().len(),
@@ -115,7 +114,7 @@ fn unused_data_mounts(
         } else if one.stat.is_some()
             && best
                 .get(&one.file_system)
-                .is_none_or(|known| one.rank() < known.rank())
+                .is_none_or(|known| one.sort_key() < known.sort_key())
         {
             best.insert(one.file_system.clone(), one);
         }
@@ -161,7 +160,7 @@ fn mount_candidate<'f>(
         && facts.value(mount, &mount::IN_SIGHT) == Some(true);
     let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
         Ok(stat) => stat.is_dir(),
-        // An I/O error means data that can no longer be read.
+        // A mount point with an I/O error holds data that can no longer be read, so it is reported.
         Err(miss) => miss.is_io_error(),
     });
     let is_partial = facts
@@ -190,7 +189,6 @@ fn may_hold_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
             .any(|passing| point == Path::new(passing))
 }
 
-/// The devices that are writable, unused and empty.
 fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
     let place = |subject: Subject| {
         if facts.value(&subject, &device::READ_ONLY) == Some(true) {

@@ -19,7 +19,6 @@ use crate::host::{Host, HostError, HostErrorKind, Stat, path_bytes, path_from_by
 use crate::path_lookup::{device_of_node, mount_mismatch_reason};
 use crate::text::{decode_display_safe, display_safe};
 
-/// The target of a path, and the directories of its servers on other file systems.
 pub fn requested_targets(
     host: &dyn Host,
     path: &Path,
@@ -27,7 +26,8 @@ pub fn requested_targets(
     homes: &[ServerDirectories],
     facts: &mut FactSet,
 ) -> Vec<ProspectiveTarget> {
-    // A path that does not answer is queried only once: each further query could take as long.
+    // A path that does not answer is queried only once, because each further query could take as
+    // long.
     let seen = host.stat(path);
     if let Some(mistake) = target_error(host, path, &seen, new, facts) {
         facts.add_note(mistake);
@@ -44,7 +44,6 @@ pub fn requested_targets(
     places
 }
 
-/// The error in a requested target: the path cannot be one, or is missing, perhaps mistyped.
 pub fn target_error(
     host: &dyn Host,
     path: &Path,
@@ -55,7 +54,8 @@ pub fn target_error(
     let shown = display_safe(path_bytes(path));
     match seen {
         Ok(stat) => return unsuitable_file_type_note(*stat, &shown),
-        // A dangling link gets its own note later.
+        // A path that exists or is to be created is correct, even if it cannot be read. A dangling
+        // link gets its own note later.
         Err(miss)
             if miss.kind != HostErrorKind::Absent || new || host.link_target(path).is_ok() =>
         {
@@ -72,7 +72,7 @@ pub fn target_error(
     })
 }
 
-/// The target of a path; `None`, with a warning, if the path cannot be one.
+/// The target of a path; `None`, with a warning, if the path cannot be a target.
 pub fn requested_target(
     host: &dyn Host,
     path: &Path,
@@ -92,7 +92,8 @@ fn target_from_stat(
         Ok(stat) if stat.is_block_device() => device_target(host, path, stat, facts),
         Ok(stat) if stat.is_dir() => {
             let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
-            // If the real path is another directory now, the path changed in the meantime.
+            // If the real path is another directory now, the path changed in the meantime, so the
+            // original path is kept.
             let seen = if real == path {
                 Some(stat)
             } else {
@@ -107,7 +108,7 @@ fn target_from_stat(
             );
             let real = if same { real } else { path.to_owned() };
             let place = with_verified_mount(facts, directory_target(facts, real, kind), stat);
-            let detail = format!("the real path of {shown} is another directory");
+            let detail = format!("the real path of {shown} leads to another directory");
             Some(if same {
                 place
             } else {
@@ -173,7 +174,7 @@ fn directory_target(
     }
 }
 
-/// Keeps the target's mount only if stat(2) reports the same device.
+/// Keeps the target's mount only if stat(2) of the path reports the device of that mount.
 fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) -> ProspectiveTarget {
     match place
         .base
@@ -185,7 +186,6 @@ fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) ->
     }
 }
 
-/// The target with its mount unknown, for answers that contradict each other.
 fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
     let kind = Reading::unknown(UnknownReason::Malformed, detail);
     ProspectiveTarget {
@@ -211,7 +211,7 @@ pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> Pr
         io_error,
         ..directory_target(facts, path, kind)
     };
-    // Local disks do not hang, so a mount of a disk cannot be right.
+    // Local disks do not time out, so the path must be on another mount than the mount table shows.
     let is_local = place
         .base
         .as_ref()
@@ -235,7 +235,6 @@ fn names_a_device(path: &Path) -> bool {
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-/// The target of a directory that is still to be created, described by the nearest existing one.
 fn planned_directory(
     host: &dyn Host,
     path: &Path,
@@ -314,7 +313,7 @@ fn device_target(
     )
 }
 
-/// The target for a device whose node is missing in the capture.
+/// The target for a device whose node gave no answer, for example in a capture.
 fn device_target_from_facts(
     facts: &mut FactSet,
     path: &Path,
@@ -332,7 +331,6 @@ fn device_target_from_facts(
     target_of_device(facts, path.to_owned(), subject, &source)
 }
 
-/// The mount point if the device is mounted, else the device itself.
 fn target_of_device(
     facts: &mut FactSet,
     path: PathBuf,

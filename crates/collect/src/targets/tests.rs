@@ -1,6 +1,3 @@
-//! Targets on a small host: a root disk, two data file systems, a network mount and a file mounted
-//! over a file.
-
 use std::path::Path;
 
 use super::*;
@@ -262,8 +259,6 @@ fn a_device_means_its_mount_point_or_itself() {
     assert_eq!(facts.bottom_devices(&subject), [Subject::device("sdb")]);
 }
 
-/// A file system below `/data` that was mounted before `/data` itself is listed, but cannot be
-/// reached.
 #[test]
 fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
     let gone = |path: &str, fake: FakeHost| {
@@ -663,15 +658,8 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
 }
 
 #[test]
-fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
-    let read = || Source::file("/sys");
+fn what_servers_share_is_named() {
     let mut storage = storage();
-    for (disk, medium) in [
-        ("sdb", device::Medium::Flash),
-        ("sdc", device::Medium::Platters),
-    ] {
-        storage.insert_known(&Subject::device(disk), &device::MEDIUM, medium, read());
-    }
     cluster(&mut storage, "/data/pg", "/wal/pg");
     cluster(&mut storage, "/data/other", "/data/other/pg_wal");
     let directories = ["/data/pg", "/wal/pg", "/data/other", "/data/other/pg_wal"];
@@ -685,17 +673,6 @@ fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
     );
     assert_eq!(list("/data/pg", &target::SHARES_DISK), one("/data/other"));
     assert_eq!(list("/wal/pg", &target::SHARES_DISK), Some(vec![]));
-    assert_eq!(
-        list("/wal/pg", &target::SLOWER_THAN),
-        one("/data/pg"),
-        "of its own server only"
-    );
-    assert_eq!(list("/data/other", &target::SLOWER_THAN), Some(vec![]));
-    assert_eq!(
-        list("/data/pg", &target::SLOWER_THAN),
-        None,
-        "no log lies there"
-    );
 }
 
 #[test]

@@ -10,8 +10,6 @@ use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::settings::{NewFilesystem, Setting, SettingKind};
 use crate::version::Version;
 
-/// Whether advice to set or add these values may be shown. The error is a sentence that names the
-/// obstacle or the unknown fact.
 #[cfg(any(test, feature = "testing"))]
 pub fn check_advice(
     setting: &Setting,
@@ -22,7 +20,7 @@ pub fn check_advice(
     check_advice_with_related(setting, values, &RelatedAdvice::default(), facts, subject)
 }
 
-/// Other advice of the same finding.
+/// The parts of a finding's other advice that can make a value acceptable.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RelatedAdvice<'a> {
     pub filesystem: Option<&'a str>,
@@ -30,8 +28,8 @@ pub struct RelatedAdvice<'a> {
     pub features: &'a [String],
 }
 
-/// Takes other advice of the finding into account: omitting a feature can make a new file system
-/// mountable.
+/// Whether advice to set or add these values may be shown, next to other advice of the same
+/// finding. The error is a sentence that names the obstacle or the unknown fact.
 pub fn check_advice_with_related(
     setting: &Setting,
     values: &[&str],
@@ -56,7 +54,7 @@ pub fn check_advice_with_related(
         SettingKind::FastCommit => all(&|value| match value {
             "on" => check_mkfs_feature("ext4", "fast_commit", facts),
             "off" => Ok(()),
-            other => Err(format!("fast_commit is on or off, never {other}.")),
+            other => Err(format!("fast_commit must be on or off, not {other}.")),
         }),
         SettingKind::Scheduler => {
             let (version, vendor) = kernel_and_vendor(facts)?;
@@ -101,7 +99,6 @@ fn kernel_and_vendor(facts: &FactSet) -> Result<(Version, String), String> {
         .ok_or_else(|| "The kernel's version and vendor are unknown.".to_owned())
 }
 
-/// `made` is the file system that the advice creates, if any.
 fn check_mount_options(
     values: &[&str],
     made: Option<&str>,
@@ -120,7 +117,8 @@ fn check_mount_options(
         .and_then(|at| facts.value(&at, &mount::SUPER_OPTIONS))
         .unwrap_or_default();
     let words: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
-    // The placeholder matches no table row, so only options common to all file systems are known.
+    // `a new file system` stands for an unknown type, so that only the options common to all file
+    // systems are accepted.
     let fs = there.unwrap_or_else(|| made.unwrap_or("a new file system").to_owned());
     let rulings = mount_options_support(&fs, &words, &in_force, &version, &vendor);
     words
@@ -129,7 +127,8 @@ fn check_mount_options(
         .try_for_each(|(option, ruling)| require_accepted(&format!("{option} ({fs})"), ruling))
 }
 
-/// Every word that omits a feature is accepted, because any kernel mounts a file system without it.
+/// Checks a feature word of mkfs. A word that omits a feature is always accepted, because any
+/// kernel mounts a file system without the feature.
 fn check_mkfs_feature_word(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String> {
     let asked = word.strip_suffix("=1").unwrap_or(word);
     match fs {
@@ -139,8 +138,8 @@ fn check_mkfs_feature_word(word: &str, fs: Option<&str>, facts: &FactSet) -> Res
     }
 }
 
-/// Checks a new file system with `features`. A type missing from the tables is accepted if
-/// /proc/filesystems lists it.
+/// Checks that the running kernel can mount a new file system of this type: by the table of kernels
+/// or, if the table does not decide, by /proc/filesystems. The error is a sentence.
 pub(super) fn check_new_file_system(
     fs: &str,
     features: &[String],
@@ -153,7 +152,7 @@ pub(super) fn check_new_file_system(
         Some(loaded) if loaded.iter().any(|name| name == fs) => {}
         Some(_) => {
             require_accepted(fs, &ruling).map_err(|why| {
-                format!("{why} /proc/filesystems does not list it; try `modprobe {fs}`.")
+                format!("{why} /proc/filesystems does not list {fs}; try `modprobe {fs}`.")
             })?;
         }
         None => require_accepted(fs, &ruling)?,
@@ -194,7 +193,8 @@ fn check_postgres_setting(
     let compressions = cluster
         .and_then(|of| facts.value(&of, &postgres::WAL_COMPRESSIONS))
         .unwrap_or_default();
-    // The running server lists the compression methods of its build.
+    // The running server lists the compression methods of its build. A listed method is accepted,
+    // whatever the table of settings says.
     let is_listed =
         |value: &str| name == "wal_compression" && compressions.iter().any(|one| one == value);
     values.iter().try_for_each(|value| match &version {

@@ -1,5 +1,5 @@
-//! Derives which file system types and mount options of the next boot this kernel refuses, and
-//! which mkfs features it cannot mount.
+//! Derives facts from the tables, such as the mount options of the next boot that this kernel
+//! refuses.
 
 use super::kernel_support::{
     file_system_support, is_option_listed, mount_options_support, mount_options_support_here,
@@ -15,8 +15,9 @@ use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Unknow
 use crate::settings::NewFilesystem;
 use crate::version::Version;
 
-/// Inserts the derived facts. Facts about a boot line are unknown if the kernel or the line's file
-/// system is unknown.
+/// Inserts the facts that follow from `rules/tables`: features that mkfs must omit, kernel support
+/// of ZFS, and the effect of each boot line's options. The effect is unknown without the kernel
+/// version or the line's file system type.
 pub fn derive_compat_facts(facts: &mut FactSet) {
     for filesystem in NewFilesystem::ALL {
         let Some(maker) = MkfsTool::for_filesystem(filesystem) else {
@@ -87,8 +88,7 @@ fn unlisted_mount_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>>
     }
 }
 
-/// Options of a boot line, without those that a later option revokes or another boot line
-/// overrules.
+/// Options of a boot line that neither a later option of the line nor another boot line overrides.
 fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String> {
     let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
     let mut options = options_in_effect(
@@ -99,8 +99,8 @@ fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -
     options
 }
 
-/// Support of each option of a boot line by this kernel. Options of the current mount count as
-/// supported if the type matches and the kernel's version and vendor were observed, not assumed.
+/// Support of each option of a boot line by this kernel. An option in force on the current mount
+/// counts as accepted, unless that mount has another type or the kernel is assumed.
 pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Support)>> {
     let known = kernel_and_fstype(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
     let Reading::Known {
@@ -123,15 +123,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         Some(Reading::Known { value, source }) => (value, Some(source)),
         Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
     };
-    let host = Subject::host();
-    let seen = |key: &'static str| {
-        facts
-            .reading_by_name(&host, key)
-            .source()
-            .is_some_and(Source::is_evidence)
-    };
-    let here = seen(kernel::VERSION.name()) && seen(kernel::VENDOR.name());
-    let asked = if here {
+    let asked = if is_running_kernel(facts) {
         mount_options_support_here
     } else {
         mount_options_support
@@ -144,7 +136,6 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
     Reading::known(options.into_iter().zip(rulings).collect(), source)
 }
 
-/// Adds the mount's options to `source` and marks the result as assumed.
 fn source_assuming_mount_options(source: Source) -> Source {
     let mut of: Vec<String> = vec![mount::SUPER_OPTIONS.name().to_owned()];
     if let Source::Derived { of: others, .. } = source {
@@ -153,18 +144,35 @@ fn source_assuming_mount_options(source: Source) -> Source {
     Source::Derived { of, assumed: true }
 }
 
-/// At most one element: the line's type, if this kernel lacks the file system.
+/// Whether the facts describe the kernel that runs here; false if the user assumed its version or
+/// vendor.
+fn is_running_kernel(facts: &FactSet) -> bool {
+    [kernel::VERSION.name(), kernel::VENDOR.name()]
+        .iter()
+        .all(|key| {
+            facts
+                .reading_by_name(&Subject::host(), key)
+                .source()
+                .is_some_and(Source::is_evidence)
+        })
+}
+
+/// The file system type of a boot line, if this kernel does not support the type; otherwise empty.
+/// A type that the running kernel has mounted is never refused, because a third party may provide
+/// the driver.
 fn refused_file_system_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
     kernel_and_fstype(facts, line, &[boot::FSTYPE.name()]).map(|(fstype, version, vendor)| {
-        let refused = file_system_support(&fstype, &version, &vendor)
-            .effect
-            .is_refused();
+        let is_mounted = !facts
+            .subjects_where(&mount::FSTYPE, |mounted| *mounted == fstype)
+            .is_empty();
+        let refused = !(is_mounted && is_running_kernel(facts))
+            && file_system_support(&fstype, &version, &vendor)
+                .effect
+                .is_refused();
         if refused { vec![fstype] } else { Vec::new() }
     })
 }
 
-/// File system type, kernel version and kernel vendor. Unknown if one of the three, or one of the
-/// facts in `names`, is unknown.
 fn kernel_and_fstype(
     facts: &FactSet,
     line: &Subject,
@@ -197,7 +205,6 @@ fn kernel_and_fstype(
     }
 }
 
-/// Features that mkfs sets by default although the kernel cannot mount them.
 fn default_features_to_omit(
     facts: &FactSet,
     fs: &str,
@@ -256,7 +263,6 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
     }
 }
 
-/// An unknown reading, with the reason of the first unknown fact in `asked`.
 fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
     let unknown =
         asked.iter().find_map(
@@ -282,7 +288,6 @@ fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Re
     }
 }
 
-/// The result is marked as assumed if any fact in `asked` is assumed.
 fn derived_source(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Source {
     let assumed = asked
         .iter()

@@ -2,7 +2,7 @@
 //! kernel mounts the result.
 //!
 //! The table is separate from the option table, because a host without boot lines and option advice
-//! needs the features alone.
+//! needs only the features.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -27,14 +27,15 @@ pub enum FeatureCompatibility {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileSystemFeature {
-    /// File system: `ext4`, `xfs` or `btrfs`.
+    /// The file system that has the feature: `ext4`, `xfs` or `btrfs`.
     pub of: String,
     #[serde(default, rename = "feature")]
     pub name: String,
-    /// Superblock names, given instead of `feature` in rows for existing file systems.
+    /// Superblock names of all features that a row about existing file systems covers. Such a row
+    /// has no `feature`.
     #[serde(default)]
     names: Vec<String>,
-    /// Name in the superblock, if different from `feature`.
+    /// The feature's name in the superblock, if it differs from `feature`.
     on_disk: Option<String>,
     /// First mkfs version that supports the feature.
     pub tool: Version,
@@ -47,10 +48,10 @@ pub struct FileSystemFeature {
     pub kind: FeatureCompatibility,
     /// First kernel that supports the feature.
     pub kernel: Version,
-    /// First supporting kernel of each vendor that backported the feature.
+    /// For each vendor that backported the feature, the vendor's first kernel with it.
     #[serde(default)]
     pub vendors: BTreeMap<String, Version>,
-    /// Whether kernels since version `kernel` can be built without the feature.
+    /// Whether kernels from version `kernel` on can be built without the feature.
     #[serde(default)]
     pub by_build: bool,
     /// Whether other default features depend on this one, so that it cannot be omitted alone.
@@ -71,15 +72,15 @@ impl FileSystemFeature {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FeatureTable {
-    /// Features that an mkfs option sets.
+    /// Features that an option of mkfs can set.
     #[serde(rename = "mkfs")]
     pub chosen: Vec<FileSystemFeature>,
-    /// Features that the table lists only for existing file systems.
+    /// Features that `mkfs` cannot set, but existing file systems may have.
     pub present: Vec<FileSystemFeature>,
 }
 
-/// If the compiled-in text does not parse, the table is empty and every feature unknown; a test
-/// checks that the text parses.
+/// The table of features. If the compiled-in text does not parse, the table is empty and every
+/// feature is unknown; a test checks that the text parses.
 pub fn feature_table() -> &'static FeatureTable {
     static TABLE: LazyLock<FeatureTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());

@@ -1,8 +1,7 @@
-//! The builder of a kernel (distribution, cloud or custom), as a hint of the built-in features.
+//! The builder of a kernel, which hints at the kernel's built-in features.
 //!
-//! Distributions enable everything that the tables list; custom and cloud kernels may lack any
-//! feature. A builder is assumed to keep, in the next kernel, every feature that the running kernel
-//! uses.
+//! Distributions build most features, while custom and cloud kernels may lack some. A builder is
+//! assumed to keep, in the next kernel, every feature that the running kernel uses.
 
 use crate::version::Version;
 
@@ -38,12 +37,12 @@ const DISTRIBUTIONS: [&str; 23] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelBuilder {
     Distribution,
-    /// A distribution's kernel for cloud guests, with fewer features.
     Cloud,
     Custom,
 }
 
-/// `vendor` is the fact `kernel.vendor`; an unlisted vendor counts as a custom builder.
+/// The builder of a kernel by the value of the fact `kernel.vendor`; an unlisted vendor counts as a
+/// custom builder.
 pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
     match (
         DISTRIBUTIONS.contains(&vendor),
@@ -55,7 +54,7 @@ pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
     }
 }
 
-/// The vendor without `-cloud`: `debian` for `debian-cloud`.
+/// The vendor without the suffix `-cloud`: `debian` for `debian-cloud`.
 pub fn vendor_family(vendor: &str) -> &str {
     vendor.strip_suffix(CLOUD).unwrap_or(vendor)
 }
@@ -67,8 +66,8 @@ pub fn is_unnamed_vendor(vendor: &str) -> bool {
     UNNAMED_VENDORS.contains(&vendor)
 }
 
-/// Whether both kernels come from one custom builder, who is assumed to keep every feature in use.
-/// False for distributions.
+/// Whether both kernels come from the same custom builder, who is assumed to keep every feature in
+/// use. False for kernels of distributions.
 pub fn is_same_custom_builder(now: (&Version, &str), then: (&Version, &str)) -> bool {
     let ((now, by), (then, next_by)) = (now, then);
     match builder_for_vendor(next_by) {
@@ -156,8 +155,6 @@ mod tests {
         }
     }
 
-    /// Custom kernels may lack features that all distributions build; features removed from Linux
-    /// are missing everywhere.
     #[test]
     fn what_is_built_in_depends_on_who_builds() {
         use crate::compat::Effect::{Ok, Refused, Unknown};

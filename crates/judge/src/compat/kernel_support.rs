@@ -1,8 +1,9 @@
 //! Kernel support for mount options, file system types, block drivers and I/O schedulers.
 //!
-//! Support for an option depends on the other options of the line and on options in force, so whole
-//! lists are checked. ext4, XFS and btrfs refuse each other's options; any other unlisted option is
-//! unknown.
+//! Options are checked as one list, because support for one depends on the other options of the
+//! line and on options in force.
+
+use std::ops::RangeInclusive;
 
 use super::kernel_builder::{KernelBuilder, builder_for_vendor};
 use super::support_range::may_contain_backports;
@@ -12,8 +13,7 @@ use super::{Effect, Support};
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
 
-/// File systems whose options the table covers.
-const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
+const FILE_SYSTEMS_WITH_OPTIONS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
 /// Support for an option that is alone on its line; `vendor` is the value of the fact
 /// `kernel.vendor`.
@@ -29,19 +29,20 @@ pub fn mount_option_support(fs: &str, option: &str, kernel: &Version, vendor: &s
     .support_of_option(option, &beside, &beside)
 }
 
-/// The options without those that another option of the line revokes, usually a later one.
+/// The options that remain after a later option of the list has revoked or replaced earlier ones.
 pub fn options_in_effect(fs: &str, options: &[String]) -> Vec<String> {
     let of = if fs == "ext3" { "ext4" } else { fs };
     option_table().options_in_effect(of, options)
 }
 
-/// How a remount reverts the option; `None` if only an unmount does.
+/// The table row that names how a later mount or remount reverts the option; `None` if the option
+/// table has no such row.
 pub fn remount_inverse(fs: &str, option: &str) -> Option<&'static RemountInverse> {
     option_table().find_remount_inverse(fs, option)
 }
 
-/// Support of each option in the presence of the others. `in_force` is empty if the file system is
-/// not mounted.
+/// Support for each option of a line, given the other options of the line. `in_force` are the
+/// options of the current mount; empty without one.
 pub fn mount_options_support(
     fs: &str,
     options: &[String],
@@ -81,14 +82,29 @@ pub fn mount_options_support_here(
 struct OptionQuery<'a> {
     fs: &'a str,
     in_force: &'a [String],
-    /// Whether `kernel` is the kernel that has the file system mounted.
     is_this_kernel: bool,
     kernel: &'a Version,
     vendor: &'a str,
 }
 
+/// Support for mounting a file system of type `fs`. For a list such as `udf,iso9660`, which
+/// mount(8) tries in turn, the type with the most support counts.
 pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    built_in_support("file system", fs, kernel, vendor)
+    best_of_types(fs, |one| {
+        built_in_support("file system", one, kernel, vendor)
+    })
+}
+
+fn best_of_types(fs: &str, support: impl Fn(&str) -> Support) -> Support {
+    let rank = |one: &Support| match (one.effect.is_refused(), one.effect.is_unknown()) {
+        (false, false) => 0,
+        (false, true) => 1,
+        (true, _) => 2,
+    };
+    fs.split(',')
+        .map(support)
+        .min_by_key(rank)
+        .unwrap_or_else(|| Support::unknown("The file system type is missing."))
 }
 
 /// Support for mounting a file system that is about to be created on this host. A custom kernel
@@ -97,12 +113,15 @@ pub fn new_file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Supp
     table_support("file system", fs, kernel, vendor)
 }
 
-/// Support by the next kernel of a builder whose running kernel has the file system.
+/// Support by the next kernel for a file system type, if the next kernel's builder also built the
+/// running kernel and the running kernel supports the type.
 pub fn file_system_support_if_rebuilt(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    table_support_if_rebuilt("file system", fs, kernel, vendor)
+    best_of_types(fs, |one| {
+        table_support_if_rebuilt("file system", one, kernel, vendor)
+    })
 }
 
-/// Whether the table lists the option, for `fs` or for all file systems.
+/// Whether the option table lists the option, for `fs` or for all file systems.
 pub fn is_option_listed(fs: &str, option: &str) -> bool {
     let of = if fs == "ext3" { "ext4" } else { fs };
     option_table()
@@ -111,13 +130,10 @@ pub fn is_option_listed(fs: &str, option: &str) -> bool {
         .is_some()
 }
 
-/// An on-disk format that needs code in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFormat {
-    /// XFS without metadata checksums.
     XfsV4,
     MdLinear,
-    /// An md array with superblock 0.90.
     Md090,
 }
 
@@ -144,24 +160,19 @@ pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -
         DiskFormat::XfsV4 | DiskFormat::MdLinear => {
             built_in_support("format", format.name(), kernel, vendor)
         }
-        // Every kernel with md reads superblock 0.90, so the builder does not matter.
+        // The builder is not considered, because every kernel with md reads superblock 0.90.
         DiskFormat::Md090 => table_support("format", format.name(), kernel, vendor),
     }
 }
 
-/// Support by the next kernel of a builder whose running kernel supports the format.
 pub fn format_support_if_rebuilt(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
     table_support_if_rebuilt("format", format.name(), kernel, vendor)
 }
 
-/// A layer between a file system and its disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockDriver {
-    /// An md level, such as `raid1`.
     Md,
-    /// An md superblock version, such as `1.2`.
     MdMetadata,
-    /// A device-mapper target, such as `multipath`.
     DeviceMapper,
 }
 
@@ -175,18 +186,19 @@ impl BlockDriver {
     }
 }
 
-/// `name` is an md level, an md superblock version or a device-mapper target, depending on `layer`.
+/// Support for a layer of the storage stack. Depending on `layer`, `name` is an md level, an md
+/// superblock version or a device-mapper target.
 pub fn layer_support(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Support {
     match layer {
         BlockDriver::Md | BlockDriver::DeviceMapper => {
             built_in_support(layer.name(), name, kernel, vendor)
         }
-        // Every kernel with md reads all superblock versions, so the builder does not matter.
+        // The builder is not considered, because every kernel with md reads all superblock
+        // versions.
         BlockDriver::MdMetadata => table_support(layer.name(), name, kernel, vendor),
     }
 }
 
-/// Support by the next kernel of a builder whose running kernel has the driver.
 pub fn layer_support_if_rebuilt(
     layer: BlockDriver,
     name: &str,
@@ -214,12 +226,12 @@ fn table_support_if_rebuilt(of: &str, name: &str, kernel: &Version, vendor: &str
     )
 }
 
-/// Vendor name in the tables for all custom kernels. Rows with this name are about features that no
-/// custom kernel lacks.
+/// The vendor name of all custom kernels in `rules/tables/systems.toml`. Rows with this name are
+/// about features that no custom kernel lacks.
 const CUSTOM_BUILD: &str = "own";
 
-/// Table rows without a vendor hold for distributions only, because other builders may leave a
-/// feature out.
+/// Support for a feature that a kernel can be built without. For a custom kernel, only a refusal or
+/// a table entry for custom kernels decides.
 fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
     let row = match find_row(of, name) {
         Ok(row) => row,
@@ -228,7 +240,8 @@ fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Sup
     let ruling = row.support.support_for_kernel(kernel, vendor);
     let because = match builder_for_vendor(vendor) {
         KernelBuilder::Distribution => return ruling,
-        // A feature missing from the vendor's other kernels is missing from the cloud kernel too.
+        // A cloud kernel refuses whatever the vendor's other kernels refuse. Support that the table
+        // states without a vendor holds for cloud kernels too.
         KernelBuilder::Cloud
             if ruling.effect.is_refused()
                 || is_certainly_supported(&row.support.support_for_kernel(kernel, "")) =>
@@ -236,14 +249,14 @@ fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Sup
             return ruling;
         }
         KernelBuilder::Cloud => {
-            "The vendor's cloud kernels are built with fewer features than its others."
+            "The vendor's cloud kernels are built with fewer features than its other kernels."
         }
         KernelBuilder::Custom if ruling.effect.is_refused() => return ruling,
         KernelBuilder::Custom if row.support.vendors.contains_key(CUSTOM_BUILD) => {
             return row.support.support_for_kernel(kernel, CUSTOM_BUILD);
         }
         KernelBuilder::Custom => {
-            "This is not a distribution's kernel, and its build options are unknown."
+            "This is not a distribution kernel; its build options are unknown."
         }
     };
     Support::unknown(because)
@@ -267,7 +280,8 @@ impl OptionQuery<'_> {
             .collect()
     }
 
-    /// `beside` are all options of the line; `holding` are the ones that remain in effect.
+    /// Support for one option of a line. `beside` has all options of the line, and `holding` only
+    /// those that remain in effect.
     fn support_of_option(&self, option: &str, beside: &[String], holding: &[String]) -> Support {
         let table = option_table();
         let family = option_family(self.fs, self.kernel, self.vendor);
@@ -281,7 +295,7 @@ impl OptionQuery<'_> {
         };
         if row.not_on_ext3 && self.fs == "ext3" {
             return row.refused_because(
-                "The ext4 driver refuses it for a file system mounted as ext3.".to_owned(),
+                "The ext4 driver refuses this option for a file system mounted as ext3.".to_owned(),
             );
         }
         let ruling = self.support_of_row(option, row);
@@ -294,7 +308,7 @@ impl OptionQuery<'_> {
             }
             Some(ValueError::KernelDependent(what)) => {
                 return Support::unknown(format!(
-                    "Not every kernel accepts this value; for `{}`, all accept {what}.",
+                    "Not every kernel accepts this value of `{}`; every kernel accepts {what}.",
                     option_key(option)
                 ));
             }
@@ -303,7 +317,7 @@ impl OptionQuery<'_> {
         let lacks = !row.needs_any.iter().any(|other| holding.contains(other));
         if lacks && !row.needs_any.is_empty() && row.without.is_refused() {
             let because = format!(
-                "It is refused without {}. {}",
+                "The option is refused without {}. {}",
                 row.needs_any.join(" or "),
                 row.because
             );
@@ -314,8 +328,8 @@ impl OptionQuery<'_> {
         {
             return refused;
         }
-        // A file system mounted with an option supports that option, unless `needs_any` makes
-        // support depend on a clean shutdown.
+        // An option in force on this file system is supported. An option with `needs_any` may be in
+        // force only because the file system was unmounted cleanly, so it proves nothing.
         let able = row.needs_any.is_empty() && self.is_shown_in_force(option, &row.shown_as);
         if lacks && row.without.is_unknown() && !able {
             return Support {
@@ -327,7 +341,6 @@ impl OptionQuery<'_> {
         ruling
     }
 
-    /// Support of `option` if another option of the line makes it refused or unknown.
     fn conflict_support(&self, of: &str, option: &str, beside: &[String]) -> Option<Support> {
         let rulings = option_table()
             .conflicts(of, option, beside)
@@ -336,7 +349,7 @@ impl OptionQuery<'_> {
                     .support
                     .support_for_kernel(self.kernel, self.vendor);
                 Support {
-                    because: format!("It is combined with {other}. {}", ruling.because),
+                    because: format!("The option is combined with {other}. {}", ruling.because),
                     ..ruling
                 }
             });
@@ -365,7 +378,6 @@ impl OptionQuery<'_> {
             .map_or(ruling, |taken| Support::from_current_mount(taken.effect))
     }
 
-    /// Whether the kernel lists the option as in force, under its own name or one in `shown_as`.
     fn is_shown_in_force(&self, option: &str, shown_as: &[String]) -> bool {
         self.is_this_kernel
             && self
@@ -375,8 +387,9 @@ impl OptionQuery<'_> {
     }
 }
 
-/// Refused if only another file system has the option, or if a value is missing or not allowed;
-/// otherwise unknown.
+/// Support for an option that the table does not list. On ext4, XFS and btrfs since Linux 3.10,
+/// options of another file system and wrong uses of a value are refused. All other options are
+/// unknown.
 fn unlisted_option_support(
     fs: &str,
     family: Option<&str>,
@@ -388,13 +401,13 @@ fn unlisted_option_support(
     if let Some(family) = family.filter(|_| covered)
         && !table.has_option_key(family, option)
         && !table.has_option_key("vfs", option)
-        && let Some(other) = FAMILIES
+        && let Some(other) = FILE_SYSTEMS_WITH_OPTIONS
             .into_iter()
             .find(|other| table.has_option_key(other, option))
     {
         return Support {
             effect: Effect::Refused,
-            because: format!("It is an option of {other}; {fs} refuses options it does not know."),
+            because: format!("This is an option of {other}; {fs} refuses unknown options."),
             source: format!("kernel: the mount options of fs/{family}"),
         };
     }
@@ -431,10 +444,63 @@ fn unlisted_option_support(
     let near = near
         .map(|near| format!(" {}", capitalised(&near)))
         .unwrap_or_default();
+    let is_compared = COMPARED_KERNELS.contains(&(kernel.number(0), kernel.number(1)));
+    if let Some(family) = family.filter(|_| is_compared)
+        && !table.has_option_key("vfs", option)
+        && !is_handled_outside_driver(option)
+    {
+        return Support {
+            effect: Effect::Refused,
+            because: format!("{fs} refuses unknown options.{near}"),
+            source: format!("kernel: the mount options of fs/{family}"),
+        };
+    }
+    if !option.contains('=') && table.has_option_key(fs, option) {
+        return Support::unknown(format!(
+            "The value of {option} was not recorded; capture the host again."
+        ));
+    }
     Support::unknown(format!(
-        "The option {option} of {fs} is not in walwise's tables.{near}"
+        "The {fs} option {option} is not in walwise's tables.{near}"
     ))
 }
+
+/// Linux 5.10 to 7.2: the table has every option name in the sources of ext4, XFS and btrfs. Only a
+/// comparison with the sources of a newer kernel extends the range.
+const COMPARED_KERNELS: RangeInclusive<(u64, u64)> = (5, 10)..=(7, 2);
+
+/// Whether mount(8), the kernel's superblock code or a security module takes the option, so that
+/// the file system driver never sees it (libmount/src/optmap.c, fs/fs_context.c).
+fn is_handled_outside_driver(option: &str) -> bool {
+    let name = option_key(option);
+    MOUNT_COMMAND_OPTIONS.contains(&name)
+        || SUPERBLOCK_FLAGS.contains(&name)
+        || ["verity.", "smackfs"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+}
+
+const MOUNT_COMMAND_OPTIONS: [&str; 19] = [
+    "bind",
+    "encryption",
+    "helper",
+    "move",
+    "nogroup",
+    "noowner",
+    "private",
+    "rbind",
+    "remount",
+    "rprivate",
+    "rshared",
+    "rslave",
+    "runbindable",
+    "seclabel",
+    "shared",
+    "slave",
+    "symfollow",
+    "uhelper",
+    "unbindable",
+];
 
 /// Flags that the kernel itself handles, before the file system driver; a value after a flag does
 /// no harm (fs/fs_context.c).
@@ -470,14 +536,15 @@ fn capitalised(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Driver whose options the type accepts: `ext4` also for ext3 on Linux 4.3 and later.
 fn option_family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
     // ext3 had its own driver up to Linux 4.2; vendors that backport used the ext4 driver earlier.
     let driver_of_its_own = kernel.number(0) < 4 || (kernel.number(0) == 4 && kernel.number(1) < 3);
     match fs {
         "ext3" if driver_of_its_own && !may_contain_backports(kernel, vendor) => None,
         "ext3" => Some("ext4"),
-        fs => FAMILIES.into_iter().find(|name| *name == fs),
+        fs => FILE_SYSTEMS_WITH_OPTIONS
+            .into_iter()
+            .find(|name| *name == fs),
     }
 }
 
@@ -491,17 +558,15 @@ impl OptionEntry {
     }
 }
 
-/// A valid option for tests that mount a file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountOptionExample {
-    /// Includes a value if the option takes one.
     pub option: String,
     /// Another option that `option` needs on the same line.
     pub companion: Option<String>,
 }
 
-/// Every option of `fs` for which the table has an example, including options common to all file
-/// systems.
+/// Options of `fs` for tests with real mounts, including options common to all file systems.
+/// Options that need a value are left out if the table has no example.
 pub fn mount_option_examples(fs: &str) -> Vec<MountOptionExample> {
     let table = option_table();
     let mut found = Vec::new();

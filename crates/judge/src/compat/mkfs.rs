@@ -10,7 +10,7 @@ use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl FileSystemFeature {
-    /// Unknown if the vendor may have backported the feature.
+    /// Whether a kernel supports the feature; unknown if the vendor may have backported support.
     pub(super) fn is_mounted_by(&self, kernel: &Version, vendor: &str) -> Ternary {
         let by_vendor = self
             .vendors
@@ -25,21 +25,21 @@ impl FileSystemFeature {
         }
     }
 
-    /// First mkfs version that can set or omit the feature.
     fn first_mkfs_version(&self) -> &Version {
         self.told.as_ref().unwrap_or(&self.tool)
     }
 
     pub(super) fn support_without_feature(&self, kernel: &Version) -> Support {
         let (effect, does) = match self.kind {
-            FeatureCompatibility::Compatible => {
-                (Effect::NoEffect, "mounts it and ignores the feature")
-            }
-            FeatureCompatibility::ReadOnly => (Effect::Refused, "mounts it read-only"),
-            FeatureCompatibility::Incompatible => (Effect::Refused, "cannot mount it"),
+            FeatureCompatibility::Compatible => (
+                Effect::NoEffect,
+                "mounts the file system and ignores the feature",
+            ),
+            FeatureCompatibility::ReadOnly => (Effect::Refused, "mounts the file system read-only"),
+            FeatureCompatibility::Incompatible => (Effect::Refused, "cannot mount the file system"),
         };
         let then = match self.kind {
-            FeatureCompatibility::Compatible => "use it",
+            FeatureCompatibility::Compatible => "use the feature",
             FeatureCompatibility::ReadOnly => "write to it",
             FeatureCompatibility::Incompatible => "can",
         };
@@ -53,12 +53,12 @@ impl FileSystemFeature {
 
     pub(super) fn support_if_backported(&self, kernel: &Version) -> Support {
         Support::unknown(format!(
-            "Linux {} and later {}; it is unknown whether the vendor backported that to {kernel}.",
+            "Linux {} and later {}; it is unknown whether the vendor backported this to {kernel}.",
             self.kernel,
             if self.needs_kernel_support() {
-                "can mount it"
+                "can mount the file system"
             } else {
-                "use it"
+                "use the feature"
             }
         ))
     }
@@ -68,7 +68,6 @@ impl FileSystemFeature {
         !matches!(self.kind, FeatureCompatibility::Compatible)
     }
 
-    /// Whether a kernel without the feature can still read the file system.
     fn is_readable_without_support(&self) -> bool {
         matches!(
             self.kind,
@@ -76,7 +75,7 @@ impl FileSystemFeature {
         )
     }
 
-    /// Word that makes mkfs omit the feature: `^orphan_file` for ext4, `nrext64=0` for XFS.
+    /// The word that makes mkfs omit the feature: `^orphan_file` for ext4, `nrext64=0` for XFS.
     fn omit_argument(&self) -> String {
         if self.of == "xfs" {
             format!("{}=0", self.name)
@@ -87,7 +86,7 @@ impl FileSystemFeature {
 }
 
 /// Whether mkfs of version `tool` can set the feature, and `kernel` (version and vendor) mounts the
-/// result.
+/// result. `None` stands for an unknown version.
 pub fn feature_support_at_mkfs(
     fs: &str,
     feature: &str,
@@ -100,7 +99,7 @@ pub fn feature_support_at_mkfs(
         .find(|known| known.of == fs && known.name == feature)
     else {
         return Support::unknown(format!(
-            "The feature {feature} of {fs} is not in walwise's tables."
+            "The {fs} feature {feature} is not in walwise's tables."
         ));
     };
     let ruling = |effect, because: String| Support {
@@ -112,7 +111,7 @@ pub fn feature_support_at_mkfs(
         return ruling(
             Effect::Refused,
             format!(
-                "The mkfs tools have version {tool}; {feature} needs {} or later.",
+                "The mkfs tools are version {tool}; {feature} needs {} or later.",
                 found.first_mkfs_version()
             ),
         );
@@ -127,7 +126,7 @@ pub fn feature_support_at_mkfs(
             Some(advised) if tool < advised => ruling(
                 Effect::Deprecated,
                 format!(
-                    "Use version {advised} or later of the tools. {}",
+                    "Use version {advised} or later of the mkfs tools. {}",
                     found.because
                 ),
             ),
@@ -136,7 +135,8 @@ pub fn feature_support_at_mkfs(
     }
 }
 
-/// The flag of mkfs for this feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
+/// The flag of mkfs for this feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)); `None` for an
+/// unlisted feature.
 pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
     let name = feature.split('=').next().unwrap_or(feature);
     match (fs, name) {
@@ -151,7 +151,6 @@ pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
     }
 }
 
-/// Features that mkfs sets by default and that the kernel may lack.
 fn too_new_default_features<'t>(
     fs: &'t str,
     tool: &'t Version,
@@ -210,7 +209,7 @@ pub fn mountability_of_mkfs_defaults(
         .iter()
         .all(|known| known.is_readable_without_support());
     let because = format!(
-        "The tools ({tool}) set {} by default, which kernel {kernel} {} {}.",
+        "mkfs ({tool}) enables {} by default; kernel {kernel} {} {} such a file system.",
         names.join(", "),
         if may_be_carried_over {
             "may be unable to"
@@ -226,18 +225,13 @@ pub fn mountability_of_mkfs_defaults(
     }
 }
 
-/// A feature of the table with mkfs arguments, for tests against real tools.
 #[derive(Clone, Debug)]
 pub struct MkfsFeatureExample {
     pub name: &'static str,
-    /// Arguments that set the feature: `-O`, `fast_commit`.
     pub with: [String; 2],
     pub without: [String; 2],
-    /// First mkfs version that accepts the arguments.
     pub tool: &'static Version,
-    /// Whether kernels that are new enough for the feature can be built without the feature.
     pub by_build: bool,
-    /// Whether other default features depend on this one, so that it cannot be omitted alone.
     pub needed: bool,
 }
 

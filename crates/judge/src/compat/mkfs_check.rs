@@ -3,8 +3,8 @@ use super::mkfs_tool::MkfsTool;
 use crate::facts::{FactSet, Reading, Subject, UnknownReason};
 use crate::settings::NewFilesystem;
 
-/// Whether mkfs and this kernel can handle a new file system, if mkfs omits the features that the
-/// kernel lacks. The error is a sentence.
+/// Whether mkfs can create a new file system that this kernel can mount, if mkfs omits the features
+/// that the kernel lacks. The error is a sentence.
 pub fn check_can_create_filesystem(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
     let machine = Subject::host();
     let mut left_out = Vec::new();

@@ -1,6 +1,3 @@
-//! Releases that the tables cover (`rules/tables/releases.toml`), and notes about newer ones on a
-//! host.
-
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
@@ -35,7 +32,6 @@ pub enum Product {
 }
 
 impl Product {
-    /// All products, in the order of a report.
     pub const ALL: [Self; 8] = [
         Self::Linux,
         Self::E2fsprogs,
@@ -87,16 +83,16 @@ fn server_versions(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
 #[serde(deny_unknown_fields)]
 pub struct ProductRelease {
     pub of: Product,
-    /// As written in the table, so that trailing zeros and the number of components survive.
+    /// The version exactly as in the table, so that trailing zeros and the number of components
+    /// survive.
     pub version: String,
-    /// Release day in UTC.
+    /// Release day in UTC; `None` without a source.
     pub released: Option<Date>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
 impl ProductRelease {
-    /// One number for each component that the table gives.
     fn version_components(&self) -> Vec<u64> {
         self.version
             .split('.')
@@ -120,14 +116,14 @@ struct ReleaseTable {
     release: Vec<ProductRelease>,
 }
 
-/// Empty if the compiled-in table does not parse; a test checks that the table parses.
+/// The releases in the table. The list is empty if the compiled-in table does not parse; a test
+/// checks that it parses.
 pub fn releases() -> &'static [ProductRelease] {
     static TABLE: LazyLock<ReleaseTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
     &TABLE.release
 }
 
-/// A note for each installed release that is newer than the tables.
 pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
     let newest = |product: Product| {
         releases()

@@ -12,14 +12,14 @@ pub use crate::servers::ChangedBy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSetting {
     pub name: &'static str,
-    /// The default in configuration syntax; `None` if the default depends on the host or on other
-    /// settings.
+    /// The default value in the syntax of configuration files; `None` if it depends on the host or
+    /// on other settings.
     pub default: Option<&'static str>,
     pub changed_by: ChangedBy,
 }
 
-/// `server` may lack the minor release, as in `PG_VERSION`; a setting introduced by a minor release
-/// is then unknown.
+/// Support for a PostgreSQL setting. `server` may lack the minor release, as in `PG_VERSION`; a
+/// setting introduced by a minor release is then unknown.
 pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
     let Some(setting) = server_table().find_postgres_setting(name) else {
         return Support::unknown(format!("The setting {name} is not in walwise's tables."));
@@ -38,10 +38,15 @@ pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
             ),
         );
     }
+    // The table is not consulted for older servers, because its rows were compared only with
+    // PostgreSQL 9.4 and later.
+    if (server.number(0), server.number(1)) < (9, 4) {
+        return Support::unknown(format!("PostgreSQL {server} predates walwise's tables."));
+    }
     match setting.exists_in(server) {
         Ternary::True => ruling(Effect::Ok, String::new()),
         Ternary::Unknown => Support::unknown(format!(
-            "The setting came with a minor release of PostgreSQL {server}, and the minor release here is unknown."
+            "The setting was added in a minor release of PostgreSQL {server}; this server's minor release is unknown."
         )),
         Ternary::False => ruling(
             Effect::Refused,
@@ -66,16 +71,14 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
     match (setting.takes, setting.range) {
         (None, None) => known,
         (Some(ValueSyntax::Switch), _) if ["on", "off"].contains(&value) => known,
-        (Some(ValueSyntax::Switch), _) => {
-            Support::unknown(format!("{name} is a switch: on or off."))
-        }
+        (Some(ValueSyntax::Switch), _) => Support::unknown(format!("{name} must be on or off.")),
         (Some(ValueSyntax::Size), _) if is_postgres_size(value) => known,
         (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
         (Some(ValueSyntax::Words), _) => postgres_value_support(name, value, server),
         (None, Some([low, high])) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,
-            _ if high > 1e15 => refused(&format!("numbers from {low} on")),
-            _ => refused(&format!("numbers from {low} to {high}")),
+            _ if high > 1e15 => refused(&format!("a number of at least {low}")),
+            _ => refused(&format!("a number from {low} to {high}")),
         },
     }
 }
@@ -85,7 +88,7 @@ fn postgres_value_support(name: &str, value: &str, server: &Version) -> Support 
     let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value))
     else {
         return Support::unknown(format!(
-            "{name} = {value} of PostgreSQL {server} is not in walwise's tables."
+            "{name} = {value} is not in walwise's tables for PostgreSQL {server}."
         ));
     };
     match &found.since {
@@ -106,14 +109,14 @@ fn postgres_value_support(name: &str, value: &str, server: &Version) -> Support 
     }
 }
 
-/// Whether PostgreSQL parses the value as a size (guc.c).
+/// Whether the value is a whole number with or without a size unit of PostgreSQL (guc.c).
 fn is_postgres_size(value: &str) -> bool {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = value.strip_prefix(digits).unwrap_or_default();
     ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
 }
 
-/// `line` must be MySQL or MariaDB.
+/// Support for a value of a setting of MySQL or MariaDB; `line` names the product.
 pub fn mysql_setting_support(
     name: &str,
     value: &str,
@@ -123,19 +126,19 @@ pub fn mysql_setting_support(
     let mut known = server_table().mysql_settings_named(name, line).peekable();
     if known.peek().is_none() {
         return Support::unknown(format!(
-            "The setting {name} of {line} is not in walwise's tables."
+            "The setting {name} is not in walwise's tables for {line}."
         ));
     }
     let about: Vec<&MysqlSetting> = known.filter(|row| row.covers_value(value)).collect();
-    // A removed setting may return in a later release, so the last row that the release has reached
-    // counts.
+    // Several rows match if a setting was removed and returned in a later release. The last row
+    // that begins at or before the server's release counts.
     let Some(row) = about
         .iter()
         .rfind(|row| *server >= row.since)
         .or(about.first())
     else {
         return Support::unknown(format!(
-            "{name} = {value} of {line} is not in walwise's tables."
+            "{name} = {value} is not in walwise's tables for {line}."
         ));
     };
     let ruling = |effect, because: String| Support {
@@ -147,13 +150,15 @@ pub fn mysql_setting_support(
     if *server < row.since {
         ruling(
             Effect::Refused,
-            format!("{line} {base} does not accept it and would not start."),
+            format!("{line} {base} does not accept this setting and would not start."),
         )
     } else if row.removed.as_ref().is_some_and(|from| server >= from) {
         let instead = &row.instead;
         ruling(
             Effect::Refused,
-            format!("{line} {base} no longer accepts it and would not start; use {instead}."),
+            format!(
+                "{line} {base} no longer accepts this setting and would not start; use {instead}."
+            ),
         )
     } else if row.deprecated.as_ref().is_some_and(|from| server >= from) {
         ruling(
@@ -165,7 +170,6 @@ pub fn mysql_setting_support(
     }
 }
 
-/// Settings of a release, without duplicates.
 #[cfg(any(test, feature = "testing"))]
 pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     use crate::servers::value_in_release;
@@ -206,7 +210,7 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     settings
 }
 
-/// Whether every supported PostgreSQL release accepts the value.
+/// Whether every PostgreSQL release since 9.4 accepts the value.
 pub(super) fn every_postgres_accepts(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else {
         return false;
@@ -283,7 +287,7 @@ mod tests {
             ("wal_compression", "pglz", "14.1", Refused),
             ("wal_compression", "pglz", "15", Effect::Ok),
             ("wal_compression", "lz4", "14.1", Refused),
-            // Support for lz4 is a build option of the server.
+            // Unknown, because support for lz4 is a build option of the server.
             ("wal_compression", "lz4", "15.20", Unknown),
             ("io_method", "io_uring", "18.2", Unknown),
             ("io_method", "worker", "18", Effect::Ok),

@@ -1,8 +1,8 @@
 //! Support for an option over kernel versions: each step gives the effect from one version on.
 //! Vendors may have steps of their own.
 //!
-//! Support is *unknown* for a backporting vendor's kernel if a later step changes the option. A
-//! step that exists only in release candidates counts only for those candidates.
+//! A kernel of a backporting vendor may also have the effect of a later step. A step that exists
+//! only in release candidates counts only for those candidates.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::kernel_builder::vendor_family;
 use super::{Effect, Support};
 use crate::version::Version;
 
-/// The effect of an option from a kernel version on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EffectChange {
-    /// First kernel with the effect; may include the vendor's release, as in `3.10.0-1127`.
+    /// First kernel with the effect; may include the release number of a vendor, as in
+    /// `3.10.0-1127`.
     pub from: Version,
     pub is: Effect,
     #[serde(default)]
@@ -25,7 +25,6 @@ pub struct EffectChange {
     pub source: String,
 }
 
-/// Steps in ascending order of their versions.
 #[derive(Clone, Debug, Default)]
 pub struct SupportRange {
     pub steps: Vec<EffectChange>,
@@ -33,11 +32,11 @@ pub struct SupportRange {
     pub vendors: BTreeMap<String, Vec<EffectChange>>,
 }
 
-/// First major version of Linux that the tables do not cover.
+/// First major version of Linux that no row of `rules/tables` covers.
 const FIRST_UNKNOWN_MAJOR: u64 = 8;
 
 impl SupportRange {
-    /// `because` and `source` apply to every step without such a field of its own.
+    /// Creates the range; `because` and `source` apply to every step that does not give its own.
     pub fn new(
         mut steps: Vec<EffectChange>,
         mut vendors: BTreeMap<String, Vec<EffectChange>>,
@@ -75,7 +74,7 @@ impl SupportRange {
     }
 
     /// Support by a kernel that has the option in force and therefore does not refuse the option.
-    /// `None` if several effects remain possible, or if the vendor has a step of its own.
+    /// `None` if the possible effects disagree, or if the vendor has a step of its own.
     pub fn support_if_accepted(&self, kernel: &Version, vendor: &str) -> Option<Support> {
         if self.vendor_step(kernel, vendor).is_some() {
             return None;
@@ -97,8 +96,8 @@ impl SupportRange {
         }
     }
 
-    /// Support by a kernel whose builder also built a kernel with the feature: only removal from
-    /// Linux counts.
+    /// Support by a kernel whose builder also built a kernel with the feature. Only a removal from
+    /// Linux or an unlisted major version counts against the feature.
     pub fn support_if_rebuilt(&self, kernel: &Version, vendor: &str) -> Support {
         let ruling = self.support_for_kernel(kernel, vendor);
         if ruling.effect.is_refused() || kernel.number(0) >= FIRST_UNKNOWN_MAJOR {
@@ -107,13 +106,15 @@ impl SupportRange {
         self.support_if_accepted(kernel, vendor).unwrap_or(ruling)
     }
 
-    /// The step for the kernel's number and, if the vendor backports, every later step.
     fn possible_steps(&self, kernel: &Version, vendor: &str) -> Vec<&EffectChange> {
         if let Some(step) = self.vendor_step(kernel, vendor) {
             return vec![step];
         }
         let steps = self.released_steps(kernel);
-        let Some(now) = steps.iter().rposition(|step| step.is_reached_by(kernel)) else {
+        let Some(now) = steps
+            .iter()
+            .rposition(|step| step.applies_to_kernel(kernel))
+        else {
             return Vec::new();
         };
         let last = if may_contain_backports(kernel, vendor) {
@@ -125,13 +126,16 @@ impl SupportRange {
     }
 
     fn vendor_step(&self, kernel: &Version, vendor: &str) -> Option<&EffectChange> {
-        self.vendors
-            .get(vendor_family(vendor))
-            .and_then(|steps| steps.iter().rev().find(|step| step.is_reached_by(kernel)))
+        self.vendors.get(vendor_family(vendor)).and_then(|steps| {
+            steps
+                .iter()
+                .rev()
+                .find(|step| step.applies_to_kernel(kernel))
+        })
     }
 
-    /// Leaves out steps that came and went between two release candidates, unless `kernel` is a
-    /// candidate.
+    /// The steps that count for `kernel`. Steps that came and went between two release candidates
+    /// count only for a candidate.
     fn released_steps(&self, kernel: &Version) -> Vec<&EffectChange> {
         let release = |version: &Version| {
             Version::parse(&version.numeric_part()).filter(|release| version < release)
@@ -152,8 +156,8 @@ impl SupportRange {
     }
 }
 
-/// The answer that is true of all the steps, if there is one. *Deprecated* and *default anyway*
-/// count as *ok* when mixed.
+/// The effect that holds whichever of the steps applies. `None` if the steps' effects differ and
+/// one is *refused*, *no effect* or *unknown*.
 fn common_support(steps: &[&EffectChange]) -> Option<Support> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
@@ -168,7 +172,8 @@ fn common_support(steps: &[&EffectChange]) -> Option<Support> {
     if !steps.iter().all(|step| heeded(&step)) {
         return None;
     }
-    // *Ok* claims least, so it is true of all the steps.
+    // If all effects accept the option but differ, *ok* is reported, because it is the least
+    // specific.
     Some(
         steps
             .iter()
@@ -187,23 +192,23 @@ impl EffectChange {
         }
     }
 
-    fn is_reached_by(&self, kernel: &Version) -> bool {
+    fn applies_to_kernel(&self, kernel: &Version) -> bool {
         has_reached_release(&self.from, kernel)
     }
 }
 
-/// Compares the vendors' releases too: `3.10.0-1160` has reached `3.10.0-1127`.
+/// Whether a kernel has reached a version, vendors' release numbers included: `3.10.0-1160` has
+/// reached `3.10.0-1127`.
 pub fn has_reached_release(from: &Version, kernel: &Version) -> bool {
     kernel > from
         || (kernel == from && vendor_release_number(kernel) >= vendor_release_number(from))
 }
 
-/// Whether a kernel may contain features of versions later than its number.
 pub fn may_contain_backports(kernel: &Version, vendor: &str) -> bool {
     kernel.has_backports() || vendor.starts_with("el") || vendor == "sles"
 }
 
-/// 1127 for `3.10.0-1127.19.1.el7.x86_64`; 0 without a vendor's release.
+/// The vendor's release number: 1127 for `3.10.0-1127.19.1.el7.x86_64`, and 0 if there is none.
 pub fn vendor_release_number(version: &Version) -> u64 {
     let tail = version.vendor_tail().trim_start_matches('-');
     let digits: String = tail.chars().take_while(char::is_ascii_digit).collect();
@@ -259,7 +264,6 @@ mod tests {
         );
     }
 
-    /// A step that came and went between release candidates is in no other kernel.
     #[test]
     fn steps_between_release_candidates_apply_to_candidates_only() {
         let steps = [
@@ -282,7 +286,8 @@ mod tests {
         ] {
             assert_eq!(at(kernel, vendor), expect, "{kernel} ({vendor})");
         }
-        // A step that begins with a candidate and stays is in the release, and may be backported.
+        // A step that starts in a release candidate and is not withdrawn is in the release too, and
+        // vendors may backport it.
         let staying = support_range(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(
             staying.support_for_kernel(&v("6.18"), "mainline").effect,

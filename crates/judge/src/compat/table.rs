@@ -1,5 +1,3 @@
-//! Option tables, which are compiled in, and the lookup of their rows.
-
 use std::collections::BTreeMap;
 use std::mem::take;
 use std::sync::LazyLock;
@@ -12,27 +10,23 @@ use super::support_range::{EffectChange, SupportRange};
 use super::value_syntax::{NumberSyntax, OptionSyntax, SizeSyntax, UsedSizePart};
 use crate::toml_table::parse_without_verification_stamps;
 
-/// Mount options of ext4, XFS and btrfs.
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
-/// File systems, block drivers and other features that kernels are built with.
 pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
-/// Both files, parsed as one table.
 const TEXT: &str = concat!(
     include_str!("../../rules/tables/validity.toml"),
     "\n",
     include_str!("../../rules/tables/systems.toml")
 );
 
-/// Options that another option of the line revokes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RevokedOptions {
     of: Vec<String>,
-    /// Names of the revoked options, as in the rows.
+    /// Revoked options, spelled as in `names` of `[[options]]`.
     words: Vec<String>,
     /// Options that revoke `words`; by default `words` revoke each other.
     by: Option<Vec<String>>,
-    /// Exceptions among the revoking options.
+    /// Exceptions from `by`: options that do not revoke `words`.
     #[serde(default)]
     but: Vec<String>,
     /// Option that remains in force after the revocation.
@@ -41,31 +35,28 @@ pub struct RevokedOptions {
     source: String,
 }
 
-/// How a remount reverts options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RemountInverse {
     of: Vec<String>,
-    /// Names of the reverted options, as in the rows.
     words: Vec<String>,
-    /// Option of the remount; `None` if only an unmount reverts `words`.
+    /// The option with which a remount reverts `words`; `None` if only an unmount does.
     pub by: Option<String>,
     /// Whether no later remount can set `words` again.
     #[serde(default)]
     pub one_way: bool,
-    /// Options that the next mount needs, for that one mount, to revert `words`.
+    /// Options that the next mount needs, once, to revert `words`.
     #[serde(default)]
     pub with: Vec<String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
     source: String,
 }
 
-/// Options that a kernel refuses next to others.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptionConflict {
     of: Vec<String>,
-    /// Options that are refused, provided that they are in effect.
+    /// Options that the kernel refuses next to `beside`, if both are in effect.
     words: Vec<String>,
     /// Options next to which `words` are refused, in any order on the line.
     beside: Vec<String>,
@@ -79,7 +70,6 @@ pub struct OptionConflict {
     pub support: SupportRange,
 }
 
-/// Effect of an option while the file system is mounted with another option.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CombinedEffect {
@@ -88,21 +78,20 @@ pub struct CombinedEffect {
     pub because: String,
 }
 
-/// Marks an option whose value is free text.
+/// A field with this word marks an option whose value is free text.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum FreeTextMarker {
     Text,
 }
 
-/// Marks an option that the tests with real mounts leave out.
+/// A field with this word marks an option that the tests with real mounts leave out.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MountTestException {
     Never,
 }
 
-/// A row of the table: options that share one history of support.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptionEntry {
@@ -129,13 +118,12 @@ pub struct OptionEntry {
     pub syntax: OptionSyntax,
     #[serde(rename = "try")]
     pub example: Option<String>,
-    /// Options of which one must be on the same line.
+    /// Options of which one must be on the same line; otherwise `without` is the effect.
     #[serde(default)]
     pub needs_any: Vec<String>,
     /// Effect on a line without any of `needs_any`: refused, or unknown if the file system decides.
     #[serde(default = "refused")]
     pub without: Effect,
-    /// Effects that depend on options in force.
     #[serde(default)]
     pub in_force: Vec<CombinedEffect>,
     /// Words in /proc/self/mountinfo that also prove that the kernel accepts the options.
@@ -145,7 +133,6 @@ pub struct OptionEntry {
     pub not_on_ext3: bool,
     #[serde(rename = "tried")]
     pub mount_test: Option<MountTestException>,
-    /// Reason for the steps without a `because` of their own.
     #[serde(default)]
     pub because: String,
     pub source: String,
@@ -155,7 +142,8 @@ fn refused() -> Effect {
     Effect::Refused
 }
 
-/// Every kernel accepts numbers up to `INT_MAX`; some accept numbers up to `UINT_MAX`.
+/// Largest signed 32-bit number. Every kernel accepts option values up to this number; some accept
+/// more, up to `UINT_MAX`.
 const INT_MAX: u64 = 0x7fff_ffff;
 const UINT_MAX: u64 = 0xffff_ffff;
 
@@ -192,19 +180,18 @@ impl OptionEntry {
 #[serde(deny_unknown_fields)]
 pub struct OptionTable {
     options: Vec<OptionEntry>,
-    /// Index into `options` by file system or component (`vfs`, `md`) and option name.
     #[serde(skip)]
     pub names: BTreeMap<(String, String), usize>,
     undone: Vec<RevokedOptions>,
     inverse: Vec<RemountInverse>,
     conflict: Vec<OptionConflict>,
-    /// Not used here: a build script reads the section for redaction.
+    /// Not used here: the build script of crates/sys reads this section to redact values.
     #[serde(rename = "filter")]
     _filter: Vec<IgnoredAny>,
 }
 
-/// If the compiled-in text does not parse, the table is empty and every option unknown; a test
-/// checks that the text parses.
+/// The table of options. If the compiled-in text does not parse, the table is empty and every
+/// option is unknown; a test checks that the text parses.
 pub fn option_table() -> &'static OptionTable {
     static TABLE: LazyLock<OptionTable> = LazyLock::new(|| load_table().unwrap_or_default());
     &TABLE
@@ -241,18 +228,18 @@ fn load_table() -> Result<OptionTable, toml::de::Error> {
     Ok(table)
 }
 
-/// Strips the value: `commit` for `commit=30`.
+/// The option without its value: `commit` for `commit=30`.
 pub fn option_key(option: &str) -> &str {
     option.split('=').next().unwrap_or(option)
 }
 
-/// A row for `vfs` covers every file system.
+/// Whether a row is about this file system; a row for `vfs` covers every file system.
 fn covers_file_system(row: &[String], of: &str) -> bool {
     row.iter().any(|name| name == of || name == "vfs")
 }
 
-/// A name that ends in `=` matches the option with any value; any other name must equal the whole
-/// option.
+/// Whether one of the names is that of the option. A name that ends in `=` matches the option with
+/// any value; any other name must equal the complete option.
 fn matches_any_name(names: &[String], option: &str) -> bool {
     names.iter().any(|name| match name.strip_suffix('=') {
         Some(start) => option
@@ -267,7 +254,8 @@ impl OptionTable {
         self.options.get(index)
     }
 
-    /// Finds the row by whole text, by key or by prefix (`name*`), and splits off the value.
+    /// Finds an option's row by its complete text, by its key or by a prefix (`name*`), and splits
+    /// off the value.
     pub fn find_row<'t, 'o>(
         &'t self,
         of: &str,
@@ -301,8 +289,8 @@ impl OptionTable {
             .map(|row| (row, None))
     }
 
-    /// The options without revoked ones. A revoked option is replaced if its revocation leaves
-    /// another option in force.
+    /// The options in effect: revoked ones are left out. If a revocation leaves another option in
+    /// force, that one takes the place of the revoked one.
     pub fn options_in_effect(&self, of: &str, options: &[String]) -> Vec<String> {
         let rows: Vec<&RevokedOptions> = self
             .undone
@@ -335,21 +323,20 @@ impl OptionTable {
             .collect()
     }
 
-    /// `None` if the table has no row for the option.
     pub fn find_remount_inverse(&self, of: &str, option: &str) -> Option<&RemountInverse> {
         self.inverse
             .iter()
             .find(|row| covers_file_system(&row.of, of) && matches_any_name(&row.words, option))
     }
 
-    /// Options of the line next to which `option` is refused.
     pub fn conflicts<'t>(
         &'t self,
         of: &str,
         option: &str,
         beside: &[String],
     ) -> impl Iterator<Item = (&'t OptionConflict, String)> {
-        // The last of several values on the line decides whether the default is set.
+        // If an option occurs several times, its last value decides whether the option states the
+        // default.
         let last = |of: &String| {
             beside
                 .iter()
@@ -372,7 +359,6 @@ impl OptionTable {
         found.into_iter()
     }
 
-    /// Whether the component has an option with this key, whatever the value.
     pub fn has_option_key(&self, of: &str, option: &str) -> bool {
         self.names
             .keys()
@@ -387,8 +373,6 @@ mod tests {
     use crate::compat::support_range::vendor_release_number;
     use crate::version::Version;
 
-    /// Checks that every row has a source, every value one syntax, every name one row, and that
-    /// steps are sorted and give reasons.
     #[test]
     fn the_option_tables_are_consistent() {
         let table = load_table().unwrap();
@@ -437,8 +421,8 @@ mod tests {
         }
     }
 
-    /// Tried on a loop device under Linux 6.18: the default of `commit` is 5 s, 0 means the
-    /// default, and ext4 compares the last value of the line.
+    /// The expected results come from mounts of a loop device under Linux 6.18. The default of
+    /// `commit` is 5 s, and 0 means the default; ext4 compares the last value of the line.
     #[test]
     fn default_values_are_accepted_next_to_noload() {
         for (line, expect) in [

@@ -1,12 +1,11 @@
-//! Syntax of option values, as the kernel parses numbers and sizes: `010` is 8 and `0x10` is 16, as
-//! in C.
+//! Syntax of option values, as the kernel parses them. The number `010` is 8 and `0x10` is 16, as
+//! in C; sizes are decimal.
 
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum OptionSyntax {
     /// Any value, even an empty one.
     #[default]
     Any,
-    /// Any value except an empty one.
     Text,
     Number(NumberSyntax),
     /// A size with an optional suffix k, m or g.
@@ -18,7 +17,7 @@ pub enum OptionSyntax {
 pub struct NumberSyntax {
     pub low: u64,
     pub high: u64,
-    /// The largest value that at least some kernels accept.
+    /// The largest value that some kernel accepts; other kernels refuse values above `high`.
     pub highest_accepted: u64,
     /// Values outside the range that are accepted too, such as 0.
     pub also: Vec<u64>,
@@ -30,35 +29,34 @@ pub struct NumberSyntax {
 pub struct SizeSyntax {
     pub low: u64,
     pub high: u64,
-    /// Values outside the range that are accepted too.
     pub also: Vec<u64>,
     pub counts: UsedSizePart,
 }
 
-/// The part of a value that a file system uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UsedSizePart {
     #[default]
     All,
-    /// The whole value, which must be a power of two.
+    /// All of the value counts, and the value must be a power of two.
     PowerOfTwo,
-    /// The lowest bit set: 4 KiB of `100k`.
+    /// Only the lowest set bit of the value counts: 4 KiB for `100k`.
     LowestBit,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueError {
-    /// No kernel accepts the value. Holds the accepted syntax, for a message.
+    /// No kernel accepts the value. The text describes the accepted syntax, for a message.
     Refused(String),
-    /// Only some kernels accept the value. Holds the syntax that all accept, for a message.
+    /// Only some kernels accept the value. The text describes the syntax that all accept, for a
+    /// message.
     KernelDependent(String),
 }
 
 const INT_MAX: u64 = 0x7fff_ffff;
 
 impl OptionSyntax {
-    /// `None` if every kernel accepts the value.
+    /// The error in a value; `None` if every kernel accepts the value.
     pub fn error_in(&self, value: &str) -> Option<ValueError> {
         match self {
             Self::Any => None,
@@ -76,7 +74,8 @@ impl OptionSyntax {
 impl NumberSyntax {
     fn error_in(&self, value: &str) -> Option<ValueError> {
         let what = self.describe();
-        // Old kernels refuse a number with a plus sign.
+        // The sign is split off, because old kernels refuse a number with a plus sign and newer
+        // ones accept it.
         let (signed, digits) = value
             .strip_prefix('+')
             .map_or((false, value), |rest| (true, rest));
@@ -106,7 +105,7 @@ impl NumberSyntax {
         };
         let of = match (self.low, self.high) {
             (0, INT_MAX..) => String::new(),
-            (low, INT_MAX..) => format!(" from {low} on"),
+            (low, INT_MAX..) => format!(" of at least {low}"),
             (low, high) => format!(" from {low} to {high}"),
         };
         let or = self
@@ -156,7 +155,6 @@ impl SizeSyntax {
     }
 }
 
-/// Uses the largest unit that divides the size: `64k`.
 fn short_size(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
     let unit = units
@@ -172,7 +170,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Parses like `kstrtouint` and `simple_strtoul` of the kernel with base 0.
+/// Parses a number as the kernel's `kstrtouint` and `simple_strtoul` do with base 0.
 fn parse_c_number(text: &str) -> Option<u64> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match (hex, text.strip_prefix('0')) {
@@ -185,7 +183,7 @@ fn parse_c_number(text: &str) -> Option<u64> {
     }
 }
 
-/// Parses a size like XFS (`suffix_kstrtoint` in fs/xfs/xfs_super.c).
+/// Parses a size as XFS does (`suffix_kstrtoint` in fs/xfs/xfs_super.c).
 fn parse_xfs_size(text: &str) -> Option<u64> {
     let suffixes = [('k', 10), ('m', 20), ('g', 30)];
     let found = suffixes.into_iter().find_map(|(letter, shift)| {

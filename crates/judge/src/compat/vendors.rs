@@ -1,4 +1,4 @@
-//! Test of common options on vendors' kernels against the tables.
+//! Compares the tables' answers about common options with the behaviour of vendors' kernels.
 //!
 //! `?` marks a combination that was neither read in the vendor's source nor mounted on that kernel;
 //! the tables must not accept such a combination.
@@ -7,8 +7,8 @@ use super::Effect;
 use super::kernel_support::mount_options_support;
 use crate::version::Version;
 
-/// Vendor, kernel release, and whether the collector marks the kernel as backporting; in column
-/// order.
+/// The kernels of the columns in [`EXPECTED_EFFECTS`]: vendor, release, and whether the collector
+/// marks the kernel as backporting.
 const KERNELS: [(&str, &str, bool); 28] = [
     ("el7", "3.10.0-1160.119.1.el7.x86_64", true),
     ("el8", "4.18.0-553.el8_10.x86_64", true),
@@ -40,9 +40,9 @@ const KERNELS: [(&str, &str, bool); 28] = [
     ("alibaba", "5.10.134-16.1.al8.x86_64", true),
 ];
 
-/// `o` ok, `d` default anyway, `n` no effect, `w` deprecated, `R` refused, `?` unknown. Column
-/// groups: el, sles, ubuntu, debian, amazon, uek, alibaba. Each comment is the source of the rows
-/// below.
+/// For each option, a letter per kernel: `o` ok, `d` default anyway, `n` no effect, `w` deprecated,
+/// `R` refused, `?` unknown. The groups of columns are el, sles, ubuntu, debian, amazon, uek and
+/// alibaba. Each comment gives the source of the rows below.
 const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     // Documentation/admin-guide/ext4.rst of each series: unchanged since 3.10.
     ("ext4", "noatime",                "oooo ooooo ooooo oooo ooooo ooo oo"),
@@ -57,11 +57,12 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     // Commits 2d544ec923db and 1ff20307393e, both of 6.1.
     ("ext4", "noacl",                  "???R ???RR wwwRR wwRR wwwRR ??R ??"),
     ("ext4", "i_version",              "???n ???nn ooonn oonn ooonn ??n ??"),
-    // Default since 5.6; older kernels that have the option honour it too.
+    // The default since 5.6, so `d` from then on. Older kernels that have the option honour it, so
+    // `o`.
     ("ext4", "dioread_nolock",         "oodd ooddd ooddd oddd odddd odd od"),
     ("ext4", "fast_commit",            "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
-    // Accepted by all, with a warning since 5.10 (c23c393eaab5); no vendor ships 6.18-rc1 or rc2.
-    // el8: fs/xfs/xfs_super.c of ctrliq/kernel-src-tree; alibaba: alibaba/cloud-kernel.
+    // All these kernels accept the options, since 5.10 with a warning (c23c393eaab5). Sources:
+    // fs/xfs/xfs_super.c of ctrliq/kernel-src-tree for el8, alibaba/cloud-kernel for alibaba.
     ("xfs", "attr2",                   "ddww ddwww ddwww dwww dwwww dww dw"),
     ("xfs", "noikeep",                 "ddww ddwww ddwww dwww dwwww dww dw"),
     ("xfs", "ikeep",                   "ooww oowww oowww owww owwww oww ow"),
@@ -74,11 +75,11 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     ("xfs", "allocsize=64m",           "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("xfs", "discard",                 "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("xfs", "largeio",                 "oooo ooooo ooooo oooo ooooo ooo oo"),
-    // CONFIG_XFS_QUOTA of each vendor; Amazon's setting is unknown.
+    // CONFIG_XFS_QUOTA as each vendor sets it; Amazon's setting is unknown.
     ("xfs", "prjquota",                "oooo ooooo ooooo oooo ????? ooo oo"),
     ("xfs", "uquota",                  "oooo ooooo ooooo oooo ????? ooo oo"),
     ("xfs", "norecovery",              "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
-    // Added in 6.16; vendors may have backported the option.
+    // Added in 6.16; `?` where the vendor may have backported the option.
     ("xfs", "max_atomic_write=16k",    "???? ????? RRRRR RRRR RRRRR ??? ??"),
     // btrfs(5); btrfs: Kernel by version.
     ("btrfs", "nobarrier",             "oooo ooooo ooooo oooo ooooo ooo oo"),

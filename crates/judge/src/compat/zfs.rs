@@ -13,7 +13,7 @@ use crate::version::Version;
 
 pub(super) const TEXT: &str = include_str!("../../rules/tables/zfs.toml");
 
-/// Parts of a module's version that mark a build by the distribution.
+/// Texts in a module's version that mark a distribution's build.
 const DISTRIBUTION_BUILDS: [&str; 2] = ["ubuntu", "pve"];
 
 #[derive(Default, Deserialize)]
@@ -25,13 +25,13 @@ struct ZfsTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleaseSeries {
-    /// OpenZFS release, and the newest kernel that the release supports.
     releases: BTreeMap<Version, Version>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
-/// Empty if the compiled-in table does not parse; a test checks that the table parses.
+/// Each OpenZFS release with the newest kernel that it supports. The list is empty if the
+/// compiled-in table does not parse; a test checks that it parses.
 fn zfs_releases_with_kernels() -> impl Iterator<Item = (&'static Version, &'static Version)> {
     static TABLE: LazyLock<ZfsTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());
@@ -47,14 +47,14 @@ fn kernel_series(kernel: &Version) -> [u64; 2] {
     [kernel.number(0), kernel.number(1)]
 }
 
-/// The error gives the reason why support is unknown.
+/// Whether an OpenZFS release supports a kernel. The error gives the reason why that is unknown.
 pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = DISTRIBUTION_BUILDS
         .iter()
         .find(|own| module.vendor_tail().contains(**own))
     {
         return Err(format!(
-            "{own} builds OpenZFS with its own kernels and patches"
+            "{own} builds OpenZFS with its own patches for its own kernels"
         ));
     }
     let same_series = |release: &Version| {
@@ -70,11 +70,11 @@ pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<boo
         ));
     };
     if kernel_series(kernel) <= kernel_series(newest) {
-        // A vendor that backports can change the interfaces that a module needs, without a new
-        // kernel version.
+        // A kernel with backports gets no answer, because its vendor can change the interfaces that
+        // a module needs without a new kernel version.
         return if kernel.has_backports() {
             Err(format!(
-                "kernel {} has backported changes, so its version does not decide",
+                "kernel {} has backported changes, so its version number is not conclusive",
                 kernel.numeric_part()
             ))
         } else {
@@ -118,7 +118,7 @@ mod tests {
                 "{after} stands twice"
             );
             let same = kernel_series(before) == kernel_series(after);
-            // A later OpenZFS release of one series never supports fewer kernels.
+            // Within one series of OpenZFS, a later release never supports fewer kernels.
             assert!(
                 !same || kernel_series(older) <= kernel_series(newer),
                 "{after} knows less than {before}"
@@ -135,8 +135,6 @@ mod tests {
             ("2.2.7-1", "6.12.43", Some(true)),
             ("2.2.7", "6.13", Some(false)),
             ("2.3.2-2", "6.12", Some(true)),
-            // A module between two rows supports at least the kernels of the earlier row, and
-            // perhaps more.
             ("2.1.10", "6.3", Some(false)),
             ("2.2.2-1", "6.7", Some(false)),
             ("2.3.9-1", "7.2.1", Some(true)),

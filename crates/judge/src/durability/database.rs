@@ -9,12 +9,13 @@ mod evidence_log {
     use crate::durability::{Evidence, Layer, Remedy, VerdictImpact};
     use crate::facts::{DatabaseProfile, Key, Reading, Source, Subject};
 
-    /// Sessions whose commits are treated differently from the server's default.
     #[derive(Clone, Debug)]
     pub struct DeviatingSessions {
-        /// One line for each session group: `database app: synchronous_commit = off`.
+        /// One line for each database or role with another setting:
+        /// `database app: synchronous_commit = off`.
         pub texts: Vec<String>,
-        /// Session groups that may lose commits although the default keeps them: `database app`.
+        /// Databases and roles whose sessions may lose commits, although the server's default keeps
+        /// them: `database app`.
         pub losing: Reading<Vec<String>>,
     }
 
@@ -30,7 +31,8 @@ mod evidence_log {
             }
         }
 
-        /// If one of the lists is unknown, so is the result.
+        /// Adds the sessions of another server. `losing` becomes unknown if it is unknown for
+        /// either server.
         pub fn merge(&mut self, other: Self) {
             self.texts.extend(other.texts);
             self.losing = match (self.losing.clone(), other.losing) {
@@ -47,8 +49,8 @@ mod evidence_log {
     pub struct EvidenceLog {
         pub evidence: Vec<Evidence>,
         pub exceptions: DeviatingSessions,
-        /// What happens to commits if this host is lost, as a sentence; empty if no standby is
-        /// configured or the answer is unknown.
+        /// What happens to commits if this host is lost, as sentences. Empty if no standby is
+        /// configured or a needed setting is unknown.
         pub host_loss: String,
     }
 
@@ -108,7 +110,8 @@ mod torn_pages {
     //! half-written one.
     //!
     //! Only ZFS with large enough records needs no copy. A battery, an atomic write size or
-    //! data=journal is not enough; a provider's documented chain of atomic writes is not proof.
+    //! data=journal is not enough. If only a provider's documentation rules out torn pages, the
+    //! verdict is *unproven*.
 
     use super::evidence_log::EvidenceLog;
     use crate::durability::Remedy;
@@ -119,16 +122,15 @@ mod torn_pages {
     use crate::facts::{FactValue, Key, Subject};
     use crate::ternary::Ternary;
 
-    /// A server setting that makes the server keep copies of pages.
     pub struct PageProtection<'k, T> {
         pub key: &'k Key<T>,
         pub enabled: Option<bool>,
-        /// Setting and value: `full_page_writes is off`.
         pub setting_text: String,
         pub remedy: Remedy,
     }
 
-    /// Whether files with pages are on the target; true if the target's contents are unknown.
+    /// Whether the target holds files whose pages can be torn; true if the target's contents are
+    /// unknown.
     pub fn holds_tearable_pages(ask: &mut FactReader, of: &Subject) -> bool {
         let holds = |role: &DirectoryRole| {
             matches!(
@@ -178,7 +180,7 @@ mod torn_pages {
                 ),
                 Ternary::Unknown | Ternary::False => (
                     AtRisk(mend.clone()),
-                    format!("{lost}, and the committed data on it is lost"),
+                    format!("{lost}, so its committed data is lost"),
                 ),
             },
         };
@@ -187,8 +189,8 @@ mod torn_pages {
 }
 mod mysql;
 mod postgres {
-    //! Evidence from fsync, synchronous_commit and full_page_writes (manual, *Reliability and the
-    //! Write-Ahead Log*).
+    //! Evidence from fsync, synchronous_commit and full_page_writes (PostgreSQL manual,
+    //! *Reliability and the Write-Ahead Log*).
 
     use super::evidence_log::{EvidenceLog, preload_disables_flush};
     use super::sessions;
@@ -200,7 +202,8 @@ mod postgres {
     use crate::facts::{Source, Subject};
     use crate::text;
 
-    /// Returns whether the settings disable every flush.
+    /// Adds the evidence about PostgreSQL's settings to `sayer`. Returns true if the settings
+    /// disable every flush.
     pub fn judge_settings(
         ask: &mut FactReader,
         of: &Subject,
@@ -223,7 +226,7 @@ mod postgres {
             Some(SynchronousCommit::Off) => (
                 AtRisk(remedy_to_enable(cluster, "synchronous_commit")),
                 format!(
-                    "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash loses {}, \
+                    "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash can lose {}, \
                  but corrupts nothing",
                     crash_loss_text(ask, cluster)
                 ),
@@ -261,9 +264,9 @@ mod postgres {
         preload_disables_flush(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
     }
 
-    /// Extent of the loss in a crash if commits do not wait for the flush (manual, *Asynchronous
-    /// Commit*). On a running server the default delay is not trusted, because the server did not
-    /// report the setting.
+    /// Extent of the loss in a crash if commits do not wait for the flush (PostgreSQL manual,
+    /// *Asynchronous Commit*). On a running server the default delay is not trusted, because the
+    /// server did not report the setting.
     fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
         let key = &postgres::WAL_WRITER_DELAY;
         let is_default = matches!(
@@ -274,11 +277,11 @@ mod postgres {
         match ask.get(cluster, key).filter(|_| !is_guess) {
             Some(delay) => {
                 format!(
-                    "the commits of up to the last {} (three times wal_writer_delay)",
+                    "up to the last {} of commits (three times wal_writer_delay)",
                     text::format_micros(3.0 * delay)
                 )
             }
-            None => "the commits of up to three times wal_writer_delay".to_owned(),
+            None => "the commits of up to three wal_writer_delay intervals".to_owned(),
         }
     }
 
@@ -319,12 +322,9 @@ pub fn clusters_on_target(facts: &FactSet, of: &Subject) -> Vec<Subject> {
 }
 
 pub struct ClusterJudgement {
-    /// Whether the settings disable every flush.
     pub disables_flush: bool,
     pub evidence: Vec<Evidence>,
     pub exceptions: DeviatingSessions,
-    /// What happens to commits if this host is lost, as a sentence; empty if no standby is
-    /// configured or the answer is unknown.
     pub host_loss: String,
 }
 
@@ -334,7 +334,7 @@ pub fn judge_cluster(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> C
         exceptions: DeviatingSessions::empty(),
         host_loss: String::new(),
     };
-    let disables_flush = match ask.facts.area_of(cluster) {
+    let disables_flush = match ask.facts.server_area_of(cluster) {
         Some(ServerArea::Mysql) => mysql::judge_settings(ask, of, cluster, &mut sayer),
         Some(ServerArea::Pg) | None => postgres::judge_settings(ask, of, cluster, &mut sayer),
     };

@@ -1,31 +1,31 @@
 //! Cache of a disk: reports of the disk, its controller or its hypervisor, compared with the
 //! kernel's queue (Documentation/block/writeback_cache_control.rst).
 //!
-//! *Write through* in the queue often is not a report of the disk: sd assumes it without a caching
-//! mode page.
+//! *Write through* in the queue often is not a report of the disk: sd assumes it for a disk without
+//! a caching mode page.
 
-mod cache_statement {
+mod cache_report {
 
     use crate::durability::fact_reader::FactReader;
     use crate::durability::{Evidence, Layer, VerdictImpact};
     use crate::facts::{Key, Subject};
 
-    /// A disk's own report about its cache, before comparison with the kernel's queue.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum CacheReport {
         Volatile,
-        /// The disk's reports contradict each other; holds a sentence about the contradiction.
+        /// The disk's reports contradict each other. The text is a sentence about the
+        /// contradiction.
         Conflicting(String),
-        /// The disk reports no volatile cache; holds the way in which this was read.
+        /// The disk reports no volatile cache. The text names the origin of the report.
         NoCache(String),
         /// The disk reports the cache as off, while the driver assumes a cache that is on.
         SwitchedOff,
-        /// No credible report; holds the reason.
+        /// There is no credible report; the text gives the reason.
         Unreported(String),
     }
 
     impl CacheReport {
-        /// Whether at least one of the disk's reports is of a volatile cache.
+        /// True if at least one report mentions a volatile cache.
         pub fn reports_volatile(&self) -> bool {
             matches!(self, Self::Volatile | Self::Conflicting(_))
         }
@@ -49,17 +49,17 @@ mod cache_statement {
 mod capacitor {
     //! The power-loss capacitor of an NVMe drive, as the drive reports it.
     //!
-    //! A capacitor can only lower a verdict: a healthy one does not make a volatile cache a
-    //! protected one, because nothing shows how the drive behaves once the capacitor fails.
+    //! The report can only lower a verdict. Even a healthy capacitor does not make a volatile cache
+    //! protected, because nothing shows how the drive behaves once the capacitor fails.
 
-    use super::cache_statement::device_evidence;
+    use super::cache_report::device_evidence;
     use crate::durability::fact_reader::FactReader;
     use crate::durability::{Evidence, Remedy, VerdictImpact};
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, Capacitor};
 
-    /// The evidence, and whether the drive must be treated as volatile; `None` if the drive reports
-    /// nothing.
+    /// Evidence from the drive's report about its capacitor. The flag is true if the drive must be
+    /// treated as volatile. `None` without a readable report.
     pub fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
         let name = disk.name();
         let left = |ask: &mut FactReader| {
@@ -109,21 +109,22 @@ mod sd {
     //! Reports of disks behind sd (Documentation/scsi/sd-parameters.rst): the kernel's `cache_type`
     //! and, for root, the disk's own answer.
     //!
-    //! Only the disk's own answer counts for *write through*: sd assumes that value without a mode
-    //! page, and `temporary write through` fakes it.
+    //! Only the disk's own answer counts for *write through*: sd assumes that value for a disk
+    //! without a caching mode page, and `temporary write through` fakes it.
 
-    use super::cache_statement::CacheReport;
+    use super::cache_report::CacheReport;
     use crate::durability::fact_reader::FactReader;
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, CacheType, DriveCache, Transport};
 
-    const ASK_DISK: &str = "read it from the disk as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
+    const ASK_DISK: &str = "read the disk's cache setting as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
-    /// For virtual disks: the guest can query only the hypervisor's device model.
+    /// Remedy for a virtual disk whose cache mode is unknown. The guest itself can query only the
+    /// hypervisor's device model.
     const ASK_HYPERVISOR: &str =
         "ask the hypervisor's administrator for the cache mode of this disk";
 
-    pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+    pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         let name = disk.name();
         let kept = ask
             .get(disk, &device::CACHE_TYPE)
@@ -142,7 +143,7 @@ mod sd {
                 "{name} reports that its write cache is off, and the kernel's cache_type is unknown"
             )),
             (Some(false), None) => CacheReport::Unreported(format!(
-                "the kernel reports no volatile cache for {name}, but that is also its default for disks that report nothing"
+                "the kernel reports no volatile cache for {name}, but this is also its default for disks that report no setting"
             )),
             (None, None) => CacheReport::Unreported(format!(
                 "it is unknown what {name} itself reports about its cache"
@@ -150,20 +151,20 @@ mod sd {
         }
     }
 
-    /// The kernel's `cache_type` of a RAID volume. The volume itself is not queried: its answer
-    /// would describe the controller's cache, which the controller's tool describes in full.
-    pub fn raid_volume_cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+    /// The kernel's `cache_type` of a RAID volume. The volume itself is not queried, because its
+    /// answer would describe the controller's cache, which the facts of the controller's tool
+    /// describe in full.
+    pub fn raid_volume_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
             .get(disk, &device::CACHE_TYPE)
             .map(CacheType::holds_writes)
         {
             Some(true) => CacheReport::Volatile,
-            Some(false) => CacheReport::NoCache("shown to the kernel".to_owned()),
+            Some(false) => CacheReport::NoCache("as reported to the kernel".to_owned()),
             None => CacheReport::Unreported(String::new()),
         }
     }
 
-    /// Records the facts that would settle whether the disk has a volatile cache.
     pub fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
         let is_virtual = ask
             .get(disk, &device::TRANSPORT)
@@ -180,19 +181,19 @@ mod virtio {
     //! The value is the hypervisor's statement, which a guest can also set. A guest cannot see
     //! whether the hypervisor honours flushes.
 
-    use super::cache_statement::CacheReport;
+    use super::cache_report::CacheReport;
     use crate::durability::fact_reader::FactReader;
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, CacheType};
 
-    pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+    pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
             .get(disk, &device::CACHE_TYPE)
             .map(CacheType::holds_writes)
         {
             Some(true) => CacheReport::Volatile,
             Some(false) => CacheReport::NoCache(
-                "as reported by its hypervisor; a guest can also set it".to_owned(),
+                "as reported by the hypervisor; a guest can change the reported value".to_owned(),
             ),
             None => CacheReport::Unreported(format!(
                 "it is unknown what the hypervisor reports about the cache of {}",
@@ -214,14 +215,14 @@ use crate::facts::catalog::device::{self, DeviceKind, Guarantor, QueueWriteCache
 use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
 use crate::facts::{FactSet, Subject};
 use crate::ternary::Ternary;
-use cache_statement::{CacheReport, device_evidence};
+use cache_report::{CacheReport, device_evidence};
 
-/// What happens to a flush at one hop; worst first.
+/// What happens to a flush in one layer of the stack, from the most dangerous outcome to the
+/// safest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlushOutcome {
     Dropped(FlushSuppressor),
     Unknown,
-    /// Passed to the layer below or, at the bottom, to the driver.
     Sent,
     NotNeeded,
 }
@@ -244,16 +245,14 @@ impl FlushOutcome {
 #[derive(Clone, Debug)]
 pub struct DiskAssessment {
     pub cache: CacheVolatility,
-    /// Outcome of a flush in the disk's own queue.
     pub flush_outcome: FlushOutcome,
-    /// Whether the queue or the disk reports *write back*; unknown if neither reports anything.
+    /// Whether the queue or the disk reports *write back*. Unknown if the queue is unknown and the
+    /// disk does not report a volatile cache.
     pub write_back: Ternary,
-    /// Whether the disk is a volume of a RAID controller, with member disks behind it.
     pub is_raid_volume: bool,
-    /// Party that vouches for the cache; `None` if this host can see the cache, or no party is
-    /// known.
+    /// Party that vouches for the cache. `None` for a volume of a RAID controller in this host, or
+    /// if no party is known.
     pub guarantor: Option<Guarantor>,
-    /// The kernel's view first, then the device's reports.
     pub evidence: Vec<Evidence>,
     pub dependencies: FactDependencies,
 }
@@ -288,7 +287,7 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
         Some(DeviceKind::Other) => assess_unknown_disk(
             ask,
             disk,
-            format!("{name} is a kind of device that walwise cannot inspect"),
+            format!("{name} is of a device type that walwise cannot inspect"),
         ),
         Some(
             DeviceKind::Partition
@@ -302,7 +301,11 @@ pub fn assess_disk(facts: &FactSet, disk: &Subject) -> DiskAssessment {
             | DeviceKind::Bcache
             | DeviceKind::Drbd
             | DeviceKind::Loop,
-        ) => assess_unknown_disk(ask, disk, format!("the device under {name} was not found")),
+        ) => assess_unknown_disk(
+            ask,
+            disk,
+            format!("the underlying device of {name} was not found"),
+        ),
         None => assess_unknown_disk(
             ask,
             disk,
@@ -340,7 +343,6 @@ fn new_assessment(
     }
 }
 
-/// A disk attached to this host, physical or virtual.
 fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let transport = ask.require(disk, &device::TRANSPORT);
     let queue = ask
@@ -352,20 +354,20 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let remote = ask.get(disk, &device::FABRIC).is_some();
     let guarantor = match (raid, remote) {
         (true, false) => None,
-        // A volume of a RAID controller in another host.
+        // A volume of a RAID controller in another host, which this host sees as an array.
         (true, true) => Some(Guarantor::Array),
         (false, _) => guarantor::find_guarantor(&mut ask, disk, transport),
     };
     let word = if raid {
-        sd::raid_volume_cache_statement(&mut ask, disk)
+        sd::raid_volume_cache_report(&mut ask, disk)
     } else {
-        disk_cache_statement(&mut ask, disk, transport)
+        disk_cache_report(&mut ask, disk, transport)
     };
 
     let overridden = queue == Some(false) && word.reports_volatile();
     let mut claims = Vec::new();
     let mut cache = if overridden {
-        let mut source = statement_source_text(&ask, disk);
+        let mut source = cache_report_source_text(&ask, disk);
         let says = match &word {
             CacheReport::Conflicting(how) => how.clone(),
             CacheReport::Volatile if source.is_empty() => {
@@ -396,7 +398,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
         let elsewhere =
             unprovable::judge_unprovable_disk(&mut ask, disk, guarantor, transport, queue, &word);
         judged.push(elsewhere.unwrap_or_else(|| {
-            compare_with_queue(&mut ask, disk, guarantor, transport, queue, &word)
+            cache_evidence_with_queue(&mut ask, disk, guarantor, transport, queue, &word)
         }));
     }
     for (found, says) in judged {
@@ -436,36 +438,31 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     }
 }
 
-/// For a disk that is not behind a RAID controller.
-fn disk_cache_statement(
+fn disk_cache_report(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
 ) -> CacheReport {
-    match statement_source(transport) {
-        StatementSource::Nvme => nvme::cache_statement(ask, disk),
-        StatementSource::Virtio => virtio::cache_statement(ask, disk),
-        StatementSource::DriverOnly | StatementSource::Sd => sd::cache_statement(ask, disk),
+    match cache_report_source(transport) {
+        CacheReportSource::Nvme => nvme::cache_report(ask, disk),
+        CacheReportSource::Virtio => virtio::cache_report(ask, disk),
+        CacheReportSource::DriverOnly | CacheReportSource::Sd => sd::cache_report(ask, disk),
     }
 }
 
-/// Where a report about a disk's cache can come from.
-enum StatementSource {
-    /// NVMe commands to the drive itself.
+enum CacheReportSource {
     Nvme,
-    /// The device configuration, which the hypervisor fills in.
     Virtio,
-    /// Only the driver: an eMMC card or a Xen backend cannot be queried.
+    /// Only the driver reports anything: an eMMC card or a Xen backend cannot be queried.
     DriverOnly,
-    /// The sd driver, and commands to the disk itself.
     Sd,
 }
 
-fn statement_source(transport: Option<Transport>) -> StatementSource {
+fn cache_report_source(transport: Option<Transport>) -> CacheReportSource {
     match transport {
-        Some(Transport::Nvme) => StatementSource::Nvme,
-        Some(Transport::Virtio) => StatementSource::Virtio,
-        Some(Transport::Mmc | Transport::Xen) => StatementSource::DriverOnly,
+        Some(Transport::Nvme) => CacheReportSource::Nvme,
+        Some(Transport::Virtio) => CacheReportSource::Virtio,
+        Some(Transport::Mmc | Transport::Xen) => CacheReportSource::DriverOnly,
         Some(
             Transport::Scsi
             | Transport::Sata
@@ -480,12 +477,13 @@ fn statement_source(transport: Option<Transport>) -> StatementSource {
             | Transport::Raid
             | Transport::Other,
         )
-        | None => StatementSource::Sd,
+        | None => CacheReportSource::Sd,
     }
 }
 
-/// The worse of the disk's report and its queue counts.
-fn compare_with_queue(
+/// Compares the disk's report about its cache with the mode of its queue, and concludes the less
+/// safe of the two.
+fn cache_evidence_with_queue(
     ask: &mut FactReader,
     disk: &Subject,
     guarantor: Option<Guarantor>,
@@ -505,7 +503,9 @@ fn compare_with_queue(
         _ if writes_back && bridged => (
             CacheVolatility::Volatile,
             Unproven,
-            format!("{name} is attached by USB, and USB bridges may answer flushes themselves"),
+            format!(
+                "{name} is attached by USB, and USB bridges may acknowledge flushes themselves"
+            ),
         ),
         CacheReport::NoCache(_) if bridged => (
             CacheVolatility::Unknown,
@@ -556,21 +556,19 @@ fn compare_with_queue(
             (CacheVolatility::Unknown, Unproven, why.clone())
         }
         CacheReport::Unreported(why) => {
-            match statement_source(transport) {
-                StatementSource::Nvme => nvme::note_missing_nvme_facts(ask, disk),
-                StatementSource::Virtio => virtio::note_missing_cache_facts(ask, disk),
-                StatementSource::DriverOnly => ask.note_missing(disk, &device::CACHE_TYPE, None),
-                StatementSource::Sd => sd::note_missing_cache_facts(ask, disk),
+            match cache_report_source(transport) {
+                CacheReportSource::Nvme => nvme::note_missing_nvme_facts(ask, disk),
+                CacheReportSource::Virtio => virtio::note_missing_cache_facts(ask, disk),
+                CacheReportSource::DriverOnly => ask.note_missing(disk, &device::CACHE_TYPE, None),
+                CacheReportSource::Sd => sd::note_missing_cache_facts(ask, disk),
             }
             (CacheVolatility::Unknown, Unproven, why.clone())
         }
     };
-    let source = match statement_source_text(ask, disk) {
-        // Only the queue reports a cache.
+    let source = match cache_report_source_text(ask, disk) {
         none if none.is_empty() && cache.is_volatile() => {
             ask.source_text(disk, &device::WRITE_CACHE)
         }
-        // Only support of forced unit access reveals the cache.
         none if none.is_empty() && !cache.is_unknown() => ask.source_text(disk, &device::FUA),
         own => own,
     };
@@ -580,8 +578,9 @@ fn compare_with_queue(
     )
 }
 
-/// Source of the most direct report of the disk; empty if the disk reports nothing.
-fn statement_source_text(ask: &FactReader, disk: &Subject) -> String {
+/// Source of the disk's report about its cache: the disk's own answer if there is one, else the
+/// field VWC of NVMe, else the kernel's `cache_type`. Empty if there is no report.
+fn cache_report_source_text(ask: &FactReader, disk: &Subject) -> String {
     let answers = [
         ask.source_text(disk, &device::DRIVE_CACHE),
         ask.source_text(disk, &device::NVME_VOLATILE),
@@ -615,13 +614,14 @@ fn flush_outcome_in_queue(
             format!("{name}'s queue is write through, so the kernel drops its flushes"),
         ),
         Some(false) if raid && word.is_unreported() => {
-            // Only a report of the volume itself would show an override of the queue.
+            // Records the volume's own report as missing. Only that report would show whether root
+            // has changed the queue's mode by hand.
             ask.note_missing(disk, &device::CACHE_TYPE, None);
             (
                 FlushOutcome::Unknown,
                 Unproven,
                 format!(
-                    "{name}'s queue is write through, and it is unknown whether the disk agrees"
+                    "{name}'s queue is write through, and the disk's own cache mode is unknown"
                 ),
             )
         }
@@ -634,7 +634,7 @@ fn flush_outcome_in_queue(
             FlushOutcome::Unknown,
             Unproven,
             format!(
-                "{name}'s queue is write through, so no flush is sent; whether it needs one is unknown"
+                "{name}'s queue is write through, so no flush is sent; it is unknown whether {name} needs flushes"
             ),
         ),
         None => (

@@ -1,6 +1,3 @@
-//! The flush path as a value: the hops of a commit from the server to the disks, with the state of
-//! the commit's flush at each.
-
 use serde::{Serialize, Serializer};
 
 use super::VerdictKind;
@@ -8,7 +5,7 @@ use crate::facts::catalog::target::FlushDelivery;
 use crate::facts::{Choice, Subject, choice};
 
 choice! {
-    /// What happens to a commit's flush at a hop.
+    /// What happens to a commit's flush at one hop: at a server, file system, layer or disk.
     #[derive(Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -23,7 +20,7 @@ choice! {
         NoCache = "no cache",
         /// Not judged: the commit itself, or a server that does not exist yet.
         NotJudged = "not judged",
-        /// Whether the flush gets through is unknown.
+        /// It is unknown whether the flush reaches the hop below.
         Unknown = "unknown",
         /// Not visible from where walwise runs.
         Unseen = "unseen",
@@ -55,7 +52,7 @@ impl FlushState {
 }
 
 choice! {
-    /// What a hop of the flush path is.
+    /// The place in the storage stack that a hop stands for.
     #[derive(Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
@@ -85,28 +82,28 @@ impl HopKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FlushHop {
-    /// What the hop is: a server, file system, layer, disk or other place.
+    /// The kind of place: a server, file system, layer, disk, or one of the others.
     pub kind: HopKind,
-    /// Subjects of the hop: hops of equal rank, kind and state are merged. Empty for the commit, a
-    /// future server, and the hypervisor or host beyond.
+    /// The subjects that the hop stands for: subjects of equal rank, kind and state share one hop.
+    /// Empty for the commit, a future server, and a hypervisor or outer host.
     pub subjects: Vec<Subject>,
     /// Short name: `commit`, `PostgreSQL`, `ext4`, `sda sdb`, `196 disks`.
     pub name: String,
     /// A description without the name: `/data · rw,noatime`. Filled in by the report.
     #[serde(rename = "text")]
     pub text: String,
-    /// What happens to the flush here.
+    /// What happens to the flush at this hop.
     #[serde(rename = "flush")]
     pub state: FlushState,
     /// The deciding evidence, a clause without full stop; empty if there is none.
     pub because: String,
     /// The source of the deciding evidence; empty if that source could not be read.
     pub source: String,
-    /// The worst verdict of the hop's evidence.
+    /// The worst verdict among the hop's evidence.
     pub standing: VerdictKind,
-    /// Distance from the commit (0) along the longest path.
+    /// Distance in hops from the commit (0) along the longest path.
     pub rank: u32,
-    /// The state of the flush when it arrives here; *suppressed* means that none arrives.
+    /// What has happened to the flush before it arrives here; *suppressed* means that none arrives.
     #[serde(serialize_with = "serialize_choice")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub arrival: FlushDelivery,

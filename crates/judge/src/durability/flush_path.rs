@@ -1,4 +1,4 @@
-//! Builds the flush path of a target from its judged paths: one hop per layer, with the state of a
+//! Builds the flush path of a target for the report: one hop per layer, with what happens to a
 //! flush there. The report adds the wording.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::ternary::Ternary;
 #[derive(Clone, Debug)]
 pub struct AssessedHop {
     pub subject: Subject,
-    /// Outcomes of a flush here; empty for disks, which are assessed separately.
+    /// Outcomes of a flush at this hop. The list is empty for disks, which are assessed separately.
     pub flush_fates: Vec<FlushOutcome>,
     pub evidence: Vec<Evidence>,
 }
@@ -31,32 +31,26 @@ impl AssessedHop {
     }
 }
 
-/// Layers that walwise cannot see from where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvisibleLayer {
-    /// The host's mounts, which a container does not show.
     Host,
-    /// The hypervisor, which a guest cannot see.
     Hypervisor,
-    /// Perhaps a hypervisor: whether this is a guest is unknown.
     UnknownVantage,
 }
 
 pub struct FlushPathInput<'a> {
     pub facts: &'a FactSet,
-    /// Each server, whether the server disables flushes, and the evidence.
+    /// For each server, whether it disables flushes, and the evidence about it.
     pub servers: &'a [(Subject, bool, Vec<Evidence>)],
-    /// The paths from the file system to the disks, top hop first.
     pub routes: &'a [Vec<AssessedHop>],
     /// Whether all paths were merged into one, so that the order of hops is unknown.
     pub merged: bool,
     pub disks: &'a BTreeMap<Subject, DiskAssessment>,
-    /// Evidence of the measurement and drill layers, about the whole stack.
+    /// Evidence from measurements and drills. It concerns no single hop.
     pub measured: &'a [Evidence],
     pub unseen: &'a [InvisibleLayer],
 }
 
-/// A place in the stack, with the findings of all paths through it.
 struct PathNode<'a> {
     rank: usize,
     arrival: FlushOutcome,
@@ -65,7 +59,6 @@ struct PathNode<'a> {
     is_leaf: bool,
 }
 
-/// From the commit to the disks.
 pub fn build_flush_path(judged: &FlushPathInput<'_>) -> Vec<FlushHop> {
     let FlushPathInput {
         facts,
@@ -189,7 +182,8 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
             node.arrival = node.arrival.min(flush);
             node.flush_fates.extend(&hop.flush_fates);
             node.evidence.extend(&hop.evidence);
-            // Merged paths do not show which layer is above which.
+            // The order of merged layers is unknown, so no hop changes the outcome for the hops
+            // after it.
             flush = if judged.merged {
                 flush
             } else {
@@ -202,7 +196,7 @@ fn path_nodes<'a>(judged: &FlushPathInput<'a>) -> BTreeMap<Subject, PathNode<'a>
     nodes
 }
 
-/// The target and partitions get no hop: the target is a directory of its file system, and a
+/// Whether a subject gets no hop of its own. A target is only a directory of its file system, and a
 /// partition uses its disk's queue.
 fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
     match subject.scope() {
@@ -232,8 +226,6 @@ fn is_hidden_hop(facts: &FactSet, subject: &Subject) -> bool {
     }
 }
 
-/// State of a flush below a hop. `flush` is the state in which the flush arrives, and `here` is the
-/// outcome at the hop itself.
 fn flush_outcome_below(flush: FlushOutcome, here: FlushOutcome) -> FlushOutcome {
     let worse = flush.min(here);
     if worse < FlushOutcome::Sent {
@@ -294,8 +286,8 @@ fn node_hop(
     }
 }
 
-/// State of a flush at a server, file system or layer. `keeps_unflushed` means that the layer holds
-/// data that no flush reaches, so the data is lost.
+/// State of a flush at a server, file system or layer. `keeps_unflushed` means that the layer keeps
+/// data that no flush writes out, so the commit is lost there.
 fn layer_flush_state(
     standing: VerdictKind,
     passage: FlushOutcome,
@@ -332,13 +324,11 @@ fn layer_flush_state(
     }
 }
 
-/// The disk's cache decides if flushes are dropped above the disk.
 fn disk_flush_state(
     leaf: &DiskAssessment,
     is_below_drop: bool,
     evidence: &[&Evidence],
 ) -> FlushState {
-    // The disk's report and the measurement disagree.
     if evidence
         .iter()
         .any(|says| says.layer.is_measurement() && says.remedy.is_some())
@@ -365,7 +355,8 @@ fn disk_flush_state(
     }
 }
 
-/// The disks behind a RAID volume; `None` unless the controller's tool reports their caches.
+/// The hop for the member disks of a RAID volume; `None` unless the controller's tool reports the
+/// setting of their caches.
 fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
     let fate = match facts.value(disk, &controller::DISK_CACHE)? {
         MemberDiskCache::Off => FlushState::NoCache,
@@ -382,7 +373,6 @@ fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option
     })
 }
 
-/// Merges hops of equal rank, kind and state.
 fn merge_device_hops(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
     let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
@@ -428,7 +418,6 @@ fn can_merge_hops(one: &FlushHop, other: &FlushHop) -> bool {
 
 const MAX_NAME_COLUMNS: usize = 17;
 
-/// The name is a list of all devices if the list is short, otherwise a count: `196 disks`.
 fn with_joined_name(mut hop: FlushHop) -> FlushHop {
     let count = hop.subjects.len();
     if count < 2 {
@@ -460,8 +449,8 @@ fn with_joined_name(mut hop: FlushHop) -> FlushHop {
     hop
 }
 
-/// If a flush is dropped and nothing below caches data, the commit is lost where the flush is
-/// dropped.
+/// Marks the first hop that is at risk and drops flushes as the place where the commit is lost.
+/// Does nothing if another hop may lose the commit already.
 fn mark_hop_of_loss(hops: &mut [FlushHop]) {
     if hops.iter().any(|hop| hop.state.may_lose_commit()) {
         return;
@@ -472,7 +461,7 @@ fn mark_hop_of_loss(hops: &mut [FlushHop]) {
     }
 }
 
-/// *Durable* if there is no evidence.
+/// The worst verdict among the evidence; *durable* without evidence.
 fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
     evidence
         .iter()
@@ -491,7 +480,8 @@ fn evidence_hop(
 ) -> FlushHop {
     let standing = worst_verdict_kind(evidence);
     let decides = |says: &&&Evidence| says.standing == standing;
-    // The disk's cache report explains more than the state of its queue.
+    // The evidence to show: preferably the disk's report about its cache, because it explains more
+    // than the state of its queue.
     let of_claim = evidence
         .iter()
         .filter(decides)

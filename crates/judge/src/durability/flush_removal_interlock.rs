@@ -13,8 +13,8 @@ use crate::facts::catalog::{kernel, mount, probe};
 use crate::facts::{FactSet, Key, MissingFact, Reading, Scope, Source, Subject, UnknownReason};
 use crate::ternary::Ternary;
 
-/// Smallest gain from omitting flushes that is worth advice, as a share of commit latency.
-const LEAST_GAIN: f64 = 0.05;
+/// Advice to omit flushes requires a gain above this share of the commit latency.
+const MIN_GAIN_SHARE: f64 = 0.05;
 
 /// Whether flushes could be removed; an unknown reading lists the missing facts. `live` means that
 /// the facts come from this host, so measurements count.
@@ -34,7 +34,7 @@ pub fn evaluate_flush_removal_interlock(
                 VerdictKind::Unproven | VerdictKind::ProvenByDrill => Ternary::Unknown,
                 VerdictKind::Contradictory | VerdictKind::AtRisk => Ternary::False,
             },
-            format!("the verdict is {}", found.verdict.standing.as_str()),
+            "commits are durable".to_owned(),
         ),
         (
             match found.flush {
@@ -42,20 +42,20 @@ pub fn evaluate_flush_removal_interlock(
                 FlushOutcome::Unknown => Ternary::Unknown,
                 FlushOutcome::Dropped(_) | FlushOutcome::NotNeeded => Ternary::False,
             },
-            "flushes are sent today".to_owned(),
+            "flushes are sent".to_owned(),
         ),
         (
             found.is_stateless,
-            "no layer between holds data until it is flushed".to_owned(),
+            "no layer above the disks buffers data until a flush".to_owned(),
         ),
         (
             Ternary::all(disks.iter().map(|(_, leaf)| has_protected_cache(leaf))),
-            "every disk's cache is protected now".to_owned(),
+            "every disk's cache is protected".to_owned(),
         ),
         has_measured_gain(&mut ask, target, live),
     ];
-    // Loads the option table, so this condition is evaluated last, and only if the others do not
-    // decide.
+    // Evaluated last, and only if the other conditions do not decide, because it loads the option
+    // table.
     if Ternary::all(conditions.iter().map(|(holds, _)| *holds)) != Ternary::False {
         conditions.push(kernel_honours_nobarrier(&mut ask));
     }
@@ -65,7 +65,10 @@ pub fn evaluate_flush_removal_interlock(
         let assumed: Vec<&str> = asked.assumed.iter().map(String::as_str).collect();
         conditions.push((
             Ternary::Unknown,
-            format!("observed on this host, not assumed: {}", assumed.join(", ")),
+            format!(
+                "these facts were read on this host, not assumed: {}",
+                assumed.join(", ")
+            ),
         ));
     }
 
@@ -87,7 +90,7 @@ pub fn evaluate_flush_removal_interlock(
             } else {
                 format!(" (missing: {})", missing.join(", "))
             };
-            let detail = format!("not shown: {}{missing}", open.join("; "));
+            let detail = format!("unknown: whether {}{missing}", open.join(", "));
             let remedy = asked
                 .missing
                 .iter()
@@ -101,8 +104,8 @@ pub fn evaluate_flush_removal_interlock(
     }
 }
 
-/// With nobarrier on ext4 only ext4's own journal is at stake. A second file system further down
-/// (below a loop file) keeps the interlock shut.
+/// Whether ext4 is the stack's only file system, so that nobarrier endangers no other one. A second
+/// file system below a loop file keeps the interlock shut.
 fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
     let mounts: Vec<Subject> = ask
         .facts
@@ -125,7 +128,6 @@ fn is_only_ext4(ask: &mut FactReader, target: &Subject) -> (Ternary, String) {
     (holds, "the file system is ext4".to_owned())
 }
 
-/// Whether this kernel's ext4 accepts and honours nobarrier.
 fn kernel_honours_nobarrier(ask: &mut FactReader) -> (Ternary, String) {
     let host = Subject::host();
     let kernel = ask
@@ -151,7 +153,7 @@ fn kernel_honours_nobarrier(ask: &mut FactReader) -> (Ternary, String) {
         );
     (
         holds,
-        "this kernel's ext4 accepts and heeds nobarrier".to_owned(),
+        "this kernel's ext4 accepts and honours nobarrier".to_owned(),
     )
 }
 
@@ -176,11 +178,8 @@ fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ter
     };
     let holds = match (measured(&probe::FLUSH_COST), measured(&probe::COMMIT)) {
         (Some(cost), _) if cost <= 0.0 => Ternary::False,
-        (Some(cost), Some(commit)) => Ternary::from(cost > commit * LEAST_GAIN),
+        (Some(cost), Some(commit)) => Ternary::from(cost > commit * MIN_GAIN_SHARE),
         _ => Ternary::Unknown,
     };
-    (
-        holds,
-        "the probe measured here that omitting flushes is worthwhile".to_owned(),
-    )
+    (holds, "commits gain enough without flushes".to_owned())
 }

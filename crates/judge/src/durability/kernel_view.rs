@@ -6,7 +6,7 @@
 mod array;
 mod zfs_pool {
     //! State of a ZFS pool: failure, damaged data, and unknown devices (zpool-status(8),
-    //! zpoolconcepts(7)). `redundancy` judges the copies.
+    //! zpoolconcepts(7)). The module `redundancy` judges whether data is stored in copies.
 
     use super::{HopFinding, kernel_evidence};
     use crate::durability::device_view::FlushOutcome;
@@ -15,7 +15,6 @@ mod zfs_pool {
     use crate::facts::catalog::mount::{self, VdevState};
     use crate::facts::{FactValue, Key, Reading, Subject, UnknownReason};
 
-    /// Empty if the pool works and all devices of the pool are known.
     pub fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         let name = hop.name();
         let mut found = Vec::new();
@@ -46,7 +45,7 @@ mod zfs_pool {
                 ask,
                 hop,
                 &mount::ZFS_POOL_STATE,
-                "the state of its pool",
+                "which state its pool is in",
             )),
         }
         match ask.get(hop, &mount::ZFS_DAMAGED) {
@@ -59,8 +58,8 @@ mod zfs_pool {
                     kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
                 ));
             }
-            // Captures of earlier versions lack this fact, and so do hosts without the zpool
-            // command.
+            // A capture of an earlier walwise version lacks this fact. That is no evidence of
+            // damage.
             None if is_unknown_because(
                 ask,
                 hop,
@@ -79,7 +78,7 @@ mod zfs_pool {
                 ask,
                 hop,
                 &mount::ZFS_DEVICES,
-                "which devices it is on",
+                "which devices its pool uses",
             ));
         }
         found
@@ -94,7 +93,8 @@ mod zfs_pool {
         matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
     }
 
-    /// `None` if the zpool command is missing, because then nothing about the pool can be read.
+    /// A finding about an unknown fact of a pool; `None` if the zpool command is missing, because
+    /// then nothing about the pool can be read.
     fn unknown_pool_fact_finding<T: FactValue>(
         ask: &mut FactReader,
         hop: &Subject,
@@ -105,7 +105,7 @@ mod zfs_pool {
             return None;
         }
         ask.note_missing(hop, key, None);
-        let says = format!("{} is ZFS, and {what} is unknown", hop.name());
+        let says = format!("{} is ZFS, and it is unknown {what}", hop.name());
         Some((
             FlushOutcome::Unknown,
             kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
@@ -127,7 +127,8 @@ mod mapping {
     use crate::facts::catalog::device::{self, DeviceKind, MappingState};
     use crate::facts::{Reading, Subject, UnknownReason};
 
-    /// `None` if the device works, or if devices of its kind have no state.
+    /// A finding about a device with faulty targets, or whose targets are in an unknown state.
+    /// `None` if the targets work or cannot fail.
     pub fn mapping_fault_finding(
         ask: &mut FactReader,
         hop: &Subject,
@@ -138,7 +139,7 @@ mod mapping {
         }
         let name = hop.name();
         let Some(state) = ask.get(hop, &device::DM_STATE) else {
-            // The state cannot be read without dmsetup.
+            // The fact is absent if dmsetup is not installed. That is no evidence of a fault.
             if matches!(
                 ask.facts.get(hop, &device::DM_STATE),
                 Reading::Unknown {
@@ -149,7 +150,7 @@ mod mapping {
                 return None;
             }
             ask.note_missing(hop, &device::DM_STATE, None);
-            let says = format!("it is unknown whether the targets of {name} work");
+            let says = format!("it is unknown whether the device-mapper targets of {name} work");
             return Some((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
@@ -176,11 +177,9 @@ mod mapping {
                 write_refused_finding(format!("{name} refuses writes (read only)"))
             }
             MappingState::NeedsCheck => write_refused_finding(format!(
-                "the metadata of {name} needs a check; it refuses writes until then"
+                "{name} refuses writes until its metadata is checked"
             )),
-            MappingState::NoPath => {
-                write_refused_finding(format!("none of the paths of {name} works"))
-            }
+            MappingState::NoPath => write_refused_finding(format!("{name} has no working path")),
             MappingState::Error => write_refused_finding(format!(
                 "{name} reports an error, so its data may be damaged"
             )),
@@ -220,9 +219,8 @@ use crate::ternary::Ternary;
 #[derive(Clone, Copy, Debug)]
 pub struct DisksBelow {
     pub cache: CacheVolatility,
-    /// Whether at least one disk reports *write back*.
     pub write_back: Ternary,
-    /// Whether no hop between here and the disks keeps data that only a flush writes out.
+    /// Whether no hop between this hop and the disks keeps data that only a flush writes out.
     pub is_stateless: Ternary,
 }
 

@@ -1,8 +1,8 @@
 //! The measurement layer: flushes that reached the disks while the probe committed.
 //!
 //! A measurement only lowers a verdict, so a missing one is no evidence. Zero flushes count only if
-//! the kernel counts flushes and a disk needs them. FUA writes and bio-based devices are not
-//! counted.
+//! the kernel counts flushes and a disk needs them. The kernel counts neither FUA writes nor
+//! flushes of bio-based devices.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,17 @@ use crate::facts::catalog::probe;
 use crate::facts::{FactValue, Key, Subject};
 use crate::ternary::Ternary;
 
-/// Below this number of flushes per commit, none of the probe's flushes arrived; the few that were
+/// Below this number of flushes per commit, none of the probe's flushes arrived: the few that were
 /// counted may come from other processes.
 const NO_FLUSH_ARRIVED: f64 = 0.01;
-/// Limit per commit and disk: one flush for an overwrite, and two for a journal commit (before and
-/// after the commit block). Any more come from other processes.
+/// The most flushes per commit and disk that the probe causes: one for an overwrite, and two for a
+/// journal commit. Any more come from other processes.
 const MAX_FLUSHES_PER_COMMIT: f64 = 3.0;
-/// In µs: a flush to flash that takes this long writes something out. Rules about slow flushes use
-/// the same value.
+/// Duration of a flush, in µs, from which flash storage is assumed to write cached data out.
 const CACHE_WRITE_MICROS: f64 = 400.0;
 
-/// A note if more flushes arrived than the probe can have caused, so that their count is no
-/// evidence.
+/// A note that more flushes arrived than the probe can have caused, so that their number is not
+/// evidence; `None` otherwise.
 pub fn foreign_flushes_note(
     ask: &mut FactReader,
     target: &Subject,
@@ -47,7 +46,6 @@ fn has_foreign_flushes(arrived: f64, counted: usize) -> bool {
     arrived > MAX_FLUSHES_PER_COMMIT * counted as f64
 }
 
-/// Disks that need flushes, and whose flushes the kernel counts.
 fn flush_counting_disks<'l>(
     ask: &mut FactReader,
     leaves: impl Iterator<Item = (&'l Subject, &'l DiskAssessment)>,
@@ -60,7 +58,8 @@ fn flush_counting_disks<'l>(
         .collect()
 }
 
-/// `flush` is the expected outcome of a flush on the way to the disks.
+/// Evidence from the probe's flushes. `flush` is the outcome that is expected for a flush on its
+/// way to the disks.
 pub fn measurement_evidence<'l>(
     ask: &mut FactReader,
     target: &Subject,
@@ -71,7 +70,7 @@ pub fn measurement_evidence<'l>(
         .into_iter()
         .collect();
     let counted = flush_counting_disks(ask, leaves);
-    let expected = may_reach_disks(flush) && !counted.is_empty();
+    let expected = may_flush_reach_disks(flush) && !counted.is_empty();
     let ours = |arrived: &f64| expected && !has_foreign_flushes(*arrived, counted.len());
     if let Some(arrived) = ask.get(target, &probe::FLUSHES_PER_COMMIT).filter(ours) {
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
@@ -86,7 +85,8 @@ pub fn measurement_evidence<'l>(
             };
             (
                 bears,
-                "none of the flushes sent reached the disks: something drops them".to_owned(),
+                "none of the flushes sent reached the disks: a layer above the disks drops them"
+                    .to_owned(),
             )
         } else if arrived < probe::TOO_FEW_FLUSHES {
             (
@@ -123,8 +123,8 @@ pub fn measurement_evidence<'l>(
     found
 }
 
-/// A slow flush at a drive that reports nothing to write out: report and behaviour disagree. No
-/// commit is lost, because the flush is sent and executed.
+/// Evidence of a slow flush at a drive that reports no volatile cache, or a healthy capacitor:
+/// report and behaviour disagree. No commit is lost, because the flush is sent and executed.
 fn slow_flush_evidence<'l>(
     ask: &mut FactReader,
     target: &Subject,
@@ -150,7 +150,7 @@ fn slow_flush_evidence<'l>(
             flash.then(|| format!("{} reports that it {claim}", disk.name()))
         })?;
     let says = format!(
-        "a flush takes {}, although {idle}: it still writes something out",
+        "a flush takes {}, even though {idle}, so the flush still writes data",
         probe::FLUSH_COST.info.format_value(&micros.into_value())
     );
     Some(measured_evidence(
@@ -162,7 +162,7 @@ fn slow_flush_evidence<'l>(
     ))
 }
 
-fn may_reach_disks(flush: FlushOutcome) -> bool {
+fn may_flush_reach_disks(flush: FlushOutcome) -> bool {
     matches!(flush, FlushOutcome::Sent | FlushOutcome::Unknown)
 }
 

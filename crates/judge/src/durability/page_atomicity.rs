@@ -1,12 +1,12 @@
-//! Whether a power failure can leave a page half-written. A page is safe in two cases: the file
-//! system never overwrites data (ZFS), or every link from the server to the device passes the page
-//! on in one piece.
+//! Whether a power failure can leave a page half-written. A page stays intact if the file system
+//! never overwrites data (ZFS), or if no link from the server to the device splits the page.
 //!
 //! Only Amazon documents such a chain of links (EC2 User Guide, *torn write prevention*).
 
 mod page_link;
 mod server {
-    //! The upper links of the chain: page size, direct I/O of the server, kernel release.
+    //! The upper links of the chain that keeps page writes atomic: page size, direct I/O of the
+    //! server, kernel release.
     //!
     //! A page in the page cache reaches the disk whenever the kernel writes back, in any number of
     //! pieces. PostgreSQL writes all its pages that way.
@@ -18,23 +18,22 @@ mod server {
     use crate::facts::{Reading, ServerArea, ServerKind, Subject, UnknownReason};
     use crate::ternary::Ternary;
 
-    /// In bytes, unless the server was built with another BLCKSZ.
+    /// PostgreSQL's default page size in bytes (BLCKSZ).
     const POSTGRES_PAGE: u64 = 8192;
 
     /// The oldest kernel that Amazon tested (EC2 User Guide, *Requirements for using torn write
     /// prevention*).
-    const TESTED_FROM: [u64; 2] = [5, 10];
+    const OLDEST_TESTED_KERNEL: [u64; 2] = [5, 10];
 
-    /// Page size in bytes, if known, and the links from the server.
     pub fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<PageLink>) {
-        match ask.facts.area_of(cluster) {
+        match ask.facts.server_area_of(cluster) {
             Some(ServerArea::Mysql) => {
                 let page = ask.get(cluster, &mysql::PAGE_SIZE);
                 let of_page = match page {
                     Some(page) => PageLink::new(
                         LinkPlace::Page,
                         Ternary::True,
-                        format!("an InnoDB page has {}", bytes_text(page)),
+                        format!("InnoDB pages are {}", bytes_text(page)),
                     ),
                     None => PageLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
                 };
@@ -45,7 +44,7 @@ mod server {
                 let of_page = PageLink::new(
                     LinkPlace::Page,
                     Ternary::True,
-                    format!("a PostgreSQL page has {}", bytes_text(POSTGRES_PAGE)),
+                    format!("PostgreSQL pages are {}", bytes_text(POSTGRES_PAGE)),
                 );
                 (
                     Some(POSTGRES_PAGE),
@@ -58,7 +57,8 @@ mod server {
         }
     }
 
-    /// How InnoDB opens its data files; MariaDB 11.0 and later have a separate setting for this.
+    /// The link that depends on how InnoDB opens its data files: `innodb_data_file_buffering`
+    /// decides in MariaDB 11.0 and later, `innodb_flush_method` otherwise.
     fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
         let buffered = "InnoDB writes data files through the page cache";
         let part = LinkPlace::Server;
@@ -79,7 +79,7 @@ mod server {
                     let says = "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)";
                     return PageLink::new(part, Ternary::True, says);
                 }
-                // MariaDB before 11.0 has only the flush method.
+                // Before 11.0, MariaDB has only `innodb_flush_method`, which is judged below.
                 (
                     None,
                     Reading::Unknown {
@@ -119,20 +119,21 @@ mod server {
         let Some(version) = ask.get(&host, &kernel::VERSION) else {
             return PageLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
         };
-        if [version.number(0), version.number(1)] >= TESTED_FROM {
+        if [version.number(0), version.number(1)] >= OLDEST_TESTED_KERNEL {
             return PageLink::new(
                 LinkPlace::Kernel,
                 Ternary::True,
                 format!("Linux {version} is 5.10 or later"),
             );
         }
-        let says = format!("Linux {version} is older than 5.10, the first that Amazon has tested");
+        let says =
+            format!("Linux {version} is older than 5.10, the first release that Amazon tested");
         PageLink::new(LinkPlace::Kernel, Ternary::False, says)
     }
 }
 mod file_system {
-    //! The file system link: each page must lie in one piece at a multiple of its size, and direct
-    //! I/O must bypass the page cache.
+    //! The file system link: each page must be stored contiguously at a multiple of its size, and
+    //! direct I/O must bypass the page cache.
     //!
     //! Only ext4 with bigalloc is documented to place pages like that. Data journaling and some
     //! encryption buffer direct I/O (`ext4_should_use_dio`, `fscrypt_dio_supported`).
@@ -152,8 +153,9 @@ mod file_system {
         page: Option<u64>,
     ) -> Vec<PageLink> {
         if fstype != "ext4" {
-            let says =
-                format!("{fstype} is not the ext4 with page-sized clusters that Amazon documents");
+            let says = format!(
+                "{fstype} is not ext4 with page-sized clusters, the setup that Amazon documents"
+            );
             return vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)];
         }
         vec![
@@ -162,14 +164,16 @@ mod file_system {
         ]
     }
 
-    /// Whether clusters are multiples of a page, so that each page lies within one cluster.
+    /// The link for ext4's clusters: each page lies within one cluster if the cluster size is a
+    /// multiple of the page size.
     fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageLink {
         let part = LinkPlace::FileSystem;
         let Some(features) = ask.get(home, &mount::EXT4_FEATURES) else {
             return PageLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
         };
         if !features.iter().any(|feature| feature == "bigalloc") {
-            let says = "ext4 has no clusters (bigalloc), so a page can lie in several places";
+            let says =
+                "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
             return PageLink::new(part, Ternary::False, says);
         }
         let Some(cluster) = ask.get(home, &mount::EXT4_CLUSTER) else {
@@ -182,17 +186,16 @@ mod file_system {
         };
         let says = match of {
             Ternary::True | Ternary::Unknown => {
-                format!("ext4 has clusters of {}", bytes_text(cluster))
+                format!("ext4's cluster size is {}", bytes_text(cluster))
             }
             Ternary::False => format!(
-                "ext4 has clusters of {}, not a multiple of a page",
+                "ext4's cluster size is {}, not a multiple of the page size",
                 bytes_text(cluster)
             ),
         };
         PageLink::new(part, of, says)
     }
 
-    /// Whether direct I/O bypasses the page cache.
     fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> PageLink {
         let part = LinkPlace::FileSystem;
         let data = ask.get(home, &mount::EXT4_DATA);
@@ -225,7 +228,7 @@ mod file_system {
             let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
             return PageLink::new(part, Ternary::Unknown, says);
         }
-        PageLink::new(part, Ternary::True, "ext4 passes direct I/O on")
+        PageLink::new(part, Ternary::True, "ext4 passes direct I/O to the device")
     }
 }
 mod device;
@@ -237,20 +240,16 @@ use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, Unk
 use crate::ternary::Ternary;
 use page_link::{LinkPlace, PageLink};
 
-/// Type in mountinfo of the file system that never overwrites data.
 const ZFS: &str = "zfs";
 
-/// What a power failure does to a page that is being written.
 pub enum PageOutcome {
-    /// The file system never overwrites a page.
     NeverOverwritten,
-    /// A sentence about the missing fact, and the reading of that fact.
+    /// A clause that names the missing fact, and the unknown reading that `page_conclusion`
+    /// returns.
     Unknown(&'static str, Reading<PageAtomicity>),
-    /// The page is overwritten, through these links.
     Chain(PageLinkChain),
 }
 
-/// The links that a page passes, in order.
 pub struct PageLinkChain {
     links: Vec<PageLink>,
 }
@@ -260,7 +259,6 @@ impl PageLinkChain {
         Ternary::all(self.links.iter().map(|link| link.holds))
     }
 
-    /// The first broken link, or else the first unknown one.
     fn weakest_link(&self) -> Option<&PageLink> {
         self.links
             .iter()
@@ -270,11 +268,14 @@ impl PageLinkChain {
 }
 
 pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> PageOutcome {
-    let unknown = "it is unknown what the file system does with pages";
+    let unknown = "it is unknown whether the file system writes pages atomically";
     let Some(home) = ask.facts.subject_in_scope(of, Scope::Mount) else {
         return PageOutcome::Unknown(
             unknown,
-            Reading::unknown(UnknownReason::Absent, "its file system was not found"),
+            Reading::unknown(
+                UnknownReason::Absent,
+                "the directory's file system was not found",
+            ),
         );
     };
     let Some(fstype) = ask.require(&home, &mount::FSTYPE) else {
@@ -292,24 +293,23 @@ pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Pa
     PageOutcome::Chain(PageLinkChain { links })
 }
 
-/// ZFS writes each record completely, and to another place.
 fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageOutcome {
     let Some(record) = ask.require(home, &mount::ZFS_RECORD) else {
-        let says = "the record size of ZFS is unknown";
+        let says = "the ZFS record size is unknown";
         return PageOutcome::Unknown(says, unknown_reading(ask.facts, home, &mount::ZFS_RECORD));
     };
     match page_link::page_fits(page, record) {
         Ternary::True => PageOutcome::NeverOverwritten,
         Ternary::Unknown => {
-            let detail = "the size of a page is not known";
+            let detail = "the page size is unknown";
             PageOutcome::Unknown(
-                "the size of a page is unknown",
+                "the page size is unknown",
                 Reading::unknown(UnknownReason::Absent, detail),
             )
         }
         Ternary::False => {
             let says = format!(
-                "ZFS has records of {}, smaller than a page",
+                "the ZFS record size is {}, smaller than a page",
                 page_link::bytes_text(record)
             );
             PageOutcome::Chain(PageLinkChain {
@@ -331,12 +331,14 @@ fn unknown_reading<T: FactValue>(
 
 pub struct PageConclusion {
     pub writes: Reading<PageAtomicity>,
-    /// The first link that is broken or, if no link is broken, unknown.
+    /// The first broken link, or else the first unknown link; an unknown reading if every link
+    /// holds.
     pub link: Reading<String>,
     pub links: Reading<Vec<String>>,
 }
 
-/// Conclusions for all servers with pages on a target; the worst server counts.
+/// The conclusion about pages on the target, from the worst outcome among the servers in
+/// `clusters`.
 pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> PageConclusion {
     let all = clusters.iter().map(|cluster| {
         let mut ask = FactReader::new(facts);
@@ -368,7 +370,10 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
     };
     let link = match chain.weakest_link() {
         Some(link) => Reading::known(link.summary(), source.clone()),
-        None => Reading::unknown(UnknownReason::Absent, "every link holds"),
+        None => Reading::unknown(
+            UnknownReason::Absent,
+            "no link of the chain is broken or unknown",
+        ),
     };
     let links = chain
         .links
@@ -391,7 +396,7 @@ impl PageConclusion {
     }
 
     fn with_unknown_links(writes: Reading<PageAtomicity>) -> Self {
-        let none = "no page passes a chain of links here";
+        let none = "no chain of links was checked for atomic page writes";
         Self {
             writes,
             link: Reading::unknown(UnknownReason::Absent, none),
@@ -400,7 +405,7 @@ impl PageConclusion {
     }
 }
 
-/// Worst first.
+/// Sort key of an outcome: 0 is the worst.
 fn severity_rank(page: &PageOutcome) -> u8 {
     match page {
         PageOutcome::Chain(chain) => match chain.holds() {

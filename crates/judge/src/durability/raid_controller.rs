@@ -16,10 +16,9 @@ use crate::scsi_drivers::{self, RaidController};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-/// Identified by the driver of the disk's SCSI host.
 fn raid_controller(ask: &mut FactReader, disk: &Subject) -> Option<RaidController> {
     let driver = ask.get(disk, &device::DRIVER)?;
-    scsi_drivers::find_driver(&driver)?.controller()
+    scsi_drivers::find_driver(&driver)?.raid_controller()
 }
 
 pub fn is_behind_raid(ask: &mut FactReader, disk: &Subject, transport: Option<Transport>) -> bool {
@@ -28,14 +27,15 @@ pub fn is_behind_raid(ask: &mut FactReader, disk: &Subject, transport: Option<Tr
 }
 
 /// Whether the controller only passes the disk through (JBOD, HBA mode), so that the disk's own
-/// cache matters. The fact requires that the controller's tool and the disk's address agree.
+/// cache matters. The fact is known only if the controller's tool and the disk's address agree.
 pub fn is_passthrough_disk(ask: &mut FactReader, disk: &Subject) -> bool {
     ask.get(disk, &controller::VOLUME)
         .is_some_and(|volume| volume == "none")
 }
 
-/// megaraid_sas acknowledged flushes of a passed-through disk itself before commit 5765c5b8b3a8
-/// (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
+/// Evidence that flushes of a passed-through disk may not reach the disk: before Linux 4.9 (commit
+/// 5765c5b8b3a8, *Send SYNCHRONIZE_CACHE for non-raid to firmware*), megaraid_sas acknowledged such
+/// flushes itself.
 pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -> Option<Evidence> {
     if ask.get(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
         return None;
@@ -51,7 +51,7 @@ pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -
         ask.source_text(&Subject::host(), &kernel::VERSION),
     );
     let says = format!(
-        "megaraid_sas before Linux 4.9 acknowledges the flushes of {} without sending them",
+        "megaraid_sas before Linux 4.9 acknowledges flushes for {} without sending them",
         disk.name()
     );
     let evidence = Evidence::new(Layer::Kernel, disk, bears, says, source);
@@ -82,8 +82,8 @@ fn battery_state(battery: BatteryCondition) -> BatteryState {
     }
 }
 
-/// Reason why the battery is unavailable for now, as the end of a sentence; `None` if the state
-/// lasts.
+/// The reason why the battery is only temporarily unavailable, as the end of a sentence; `None` if
+/// the battery works or is permanently unavailable.
 fn temporary_battery_reason(battery: Option<BatteryCondition>) -> Option<&'static str> {
     match battery {
         Some(BatteryCondition::Learning) => Some("its battery is in a learn cycle"),
@@ -159,7 +159,7 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
         Some((BatteryState::Failed, battery)) if holds || (in_force.is_none() && unguarded) => (
             CacheVolatility::Volatile,
             AtRisk(Remedy::ReplaceBattery(disk.clone())),
-            format!("the controller of {name} caches writes although its battery is {battery}"),
+            format!("the controller of {name} caches writes even though its battery is {battery}"),
         ),
         _ if members_write_through && writes_through => {
             let until = temporary_battery_reason(battery).filter(|_| allows_write_back(policy));
@@ -182,10 +182,10 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
             Unproven,
             match temporary_battery_reason(Some(battery)) {
                 Some(why) => format!(
-                    "nothing shows that the cache of the controller of {name} is protected while {why}"
+                    "it is unknown whether the cache of the controller of {name} is protected while {why}"
                 ),
                 None => format!(
-                    "the battery of the controller of {name} is {battery}, so nothing shows that it protects the cache"
+                    "the battery of the controller of {name} is {battery}, so the cache may be unprotected"
                 ),
             },
         ),
@@ -199,7 +199,9 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
     };
     if cache.is_unknown() {
         let tool = raid_controller(ask, disk)
-            .map_or(scsi_drivers::ANY_TOOL, |controller| controller.query_hint);
+            .map_or(scsi_drivers::ANY_CONTROLLER_HINT, |controller| {
+                controller.query_hint
+            });
         ask.note_missing(disk, &controller::POLICY, Some(tool));
         ask.note_missing(disk, &controller::POLICY_IN_FORCE, Some(tool));
         ask.note_missing(disk, &controller::ON_BATTERY_FAILURE, Some(tool));

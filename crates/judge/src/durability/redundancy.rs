@@ -1,4 +1,4 @@
-//! Redundancy: the cost of one more disk failure, apart from power failures. Redundancy is reported
+//! Redundancy: what one more disk failure would cost, apart from power failures. It is reported
 //! next to the verdict and never changes the verdict.
 //!
 //! The worst layer decides. Redundancy that only a controller, LVM or a peer can report is
@@ -14,10 +14,9 @@ use crate::facts::{Scope, Subject};
 
 pub use crate::facts::catalog::target::Redundancy;
 
-/// Redundancy of a layer, with a sentence if there is something to report.
+/// The redundancy of a layer, and a sentence if there is something to report.
 type LayerRedundancy = (Redundancy, Option<String>);
 
-/// Redundancy below a target, with sentences about missing disks or copies.
 pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (Redundancy, String) {
     let stack = ask.facts.layers_below(target);
     let mut found: Vec<LayerRedundancy> = stack
@@ -64,7 +63,8 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
     }
 }
 
-/// *Unknown* for a RAID volume, because only the controller's own tool reports the redundancy.
+/// The redundancy of a RAID volume: always *unknown*, because only the controller's own tool
+/// reports it. `None` for any other device.
 fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let transport = ask.get(hop, &device::TRANSPORT);
     let is_one = raid_controller::is_behind_raid(ask, hop, transport)
@@ -72,7 +72,6 @@ fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRe
     is_one.then_some((Redundancy::Unknown, None))
 }
 
-/// Copies and paths of a mapping, whose state only root can read.
 fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
     let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
         return (!paths).then_some((Redundancy::Unknown, None));
@@ -162,8 +161,8 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
                      rest."
                 );
-                // For a degraded array the verdict reports the write hole, because a power failure
-                // alone can then do the damage.
+                // A degraded array gets no sentence here. The verdict reports its write hole,
+                // because a power failure alone can then do the damage.
                 let lacks = ask.get(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
                 Some((Redundancy::WriteHole, (!lacks).then_some(says)))
             }
@@ -224,15 +223,15 @@ fn member_redundancy(
             match spares.checked_sub(missing) {
                 _ if level.may_tolerate_more_losses() => (
                     Redundancy::Degraded,
-                    Some(format!("{state}: one more failure can lose the array.")),
+                    Some(format!("{state}: one more failure can destroy the array.")),
                 ),
                 None => (
                     Redundancy::Failed,
-                    Some(format!("{state}, fewer than it needs: it has failed.")),
+                    Some(format!("{state}, fewer than it needs, and has failed.")),
                 ),
                 Some(0) => (
                     Redundancy::Degraded,
-                    Some(format!("{state}: one more failure loses the array.")),
+                    Some(format!("{state}: one more failure destroys the array.")),
                 ),
                 Some(spare) => (
                     Redundancy::Degraded,
@@ -255,8 +254,8 @@ fn mount_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
     }
 }
 
-/// Decided by the pool state (zpool-status(8)). *Unknown* for an online pool, which may be a single
-/// disk.
+/// The redundancy of a ZFS pool, by the pool's state (zpool-status(8)). *Unknown* for an online
+/// pool without lost devices, which may be a single disk.
 fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
     let lost = ask.get(hop, &mount::ZFS_LOST).unwrap_or_default();
@@ -284,7 +283,6 @@ fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
     }
 }
 
-/// Decided by the profiles and the missing devices.
 fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let name = hop.name();
     if ask.get(hop, &mount::FSTYPE)? != "btrfs" {
@@ -294,7 +292,7 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
         return Some((
             Redundancy::Degraded,
             Some(format!(
-                "The btrfs at {name} lacks {missing} of its devices."
+                "The btrfs file system at {name} is missing {missing} of its devices."
             )),
         ));
     }
@@ -314,11 +312,12 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
         .any(|profile| profile == "raid5" || profile == "raid6")
     {
         let says = format!(
-            "The btrfs at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
+            "The btrfs file system at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }
-    // Data and metadata both need copies: either is lost with a device if stored only once.
+    // Data and metadata must both be stored in copies, because whichever is stored only once is
+    // lost with a device.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
     let known = metadata.is_some() && ask.get(hop, &mount::BTRFS_MISSING).is_some();
     copies.then_some((

@@ -1,14 +1,12 @@
-//! Remedies for causes that endanger a commit, and the impact of evidence. The type of the impact
-//! ensures that every such cause has a remedy.
+//! Remedies for causes that endanger a commit. Evidence of such a cause always carries a remedy,
+//! because `VerdictImpact` requires one.
 
 use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VerdictImpact {
-    /// Nothing endangers a commit.
     Durable,
-    /// Whether a commit survives is unknown.
     Unproven,
     /// A commit may be lost until the remedy is applied.
     AtRisk(Remedy),
@@ -46,9 +44,7 @@ pub enum Remedy {
         library: String,
         server: Subject,
     },
-    /// Let a file system send flushes again.
     EnableBarriers(Subject),
-    /// Add a journal to an ext3 or ext4 file system.
     AddJournal(Subject),
     /// Mount an ext3 or ext4 file system without the option that skips loading the journal.
     LoadJournal(Subject),
@@ -56,38 +52,26 @@ pub enum Remedy {
     ReplaceFileSystem(Subject),
     MoveOutOfMemory(Subject),
     RemountOverlay(Subject),
-    /// Let a ZFS dataset honour flushes again.
     ZfsSync(Subject),
-    /// Let ZFS flush its disks again.
     ZfsFlush,
-    /// Set a queue back to *write back* after somebody set the queue to *write through*.
     WriteBackQueue(Subject),
     ReplaceBattery(Subject),
-    /// Switch off the write caches of the disks behind a RAID volume.
     DisableMemberCaches(Subject),
-    /// Move the data to a disk that outlives the instance.
     PersistentDisk(Subject),
-    /// Replace a disk whose power-loss protection has failed.
     ReplaceDisk(Subject),
-    /// Restore the members of a failed array, or its data from a backup.
     RestoreArray(Subject),
-    /// Repair a failed mapped device, or restore its data from a backup.
     RepairMapping(Subject),
-    /// Restore the damaged files of a ZFS pool from a backup.
     RestorePoolFiles(Subject),
-    /// Replace the missing member of an array.
     RebuildArray(Subject),
     Rule {
-        /// Whether the remedy can be applied on this host.
         here: bool,
         text: String,
     },
-    /// Find the layer that loses flushes, which nothing on this host reveals.
+    /// Find the layer that loses flushes; nothing on this host shows which one it is.
     FindLostFlushes(Subject),
 }
 
 impl Remedy {
-    /// Whether the remedy can be applied on this host.
     pub fn is_local(&self) -> bool {
         match self {
             Self::FindLostFlushes(_) => false,
@@ -117,7 +101,8 @@ impl Remedy {
 
     pub fn sentence(&self) -> String {
         match self {
-            // Writes made while fsync was off exist only in the kernel's memory.
+            // Needs `sync`, because writes made while fsync was off may exist only in the kernel's
+            // memory.
             Self::SetSetting { setting: "fsync", value, server } => {
                 format!(
                     "Set fsync = {value} for the server on {}, reload it, then run `sync`.",
@@ -145,7 +130,7 @@ impl Remedy {
                 format!("Unmount {}, run `e2fsck -f DEVICE`, then `tune2fs -O has_journal DEVICE`.", mount.name())
             }
             Self::LoadJournal(mount) if mount.name() == ROOT => {
-                "Boot without norecovery in rootflags= and in the line of / in /etc/fstab.".to_owned()
+                "Remove norecovery from rootflags= and from the line of / in /etc/fstab, then reboot.".to_owned()
             }
             Self::LoadJournal(mount) => {
                 format!("Unmount {}, then mount it without norecovery, so that its journal is loaded.", mount.name())
@@ -179,7 +164,7 @@ impl Remedy {
             Self::PersistentDisk(disk) => {
                 format!("Move the data from {} to a persistent disk.", disk.name())
             }
-            Self::ReplaceDisk(disk) => format!("Copy the data away from {} and replace it.", disk.name()),
+            Self::ReplaceDisk(disk) => format!("Copy the data off {} and replace it.", disk.name()),
             Self::RestoreArray(array) => format!(
                 "Reattach the missing members of {} (`mdadm ARRAY --re-add DEVICE`, `zpool online POOL DEVICE`), or restore the data from a backup.",
                 array.name()
@@ -194,25 +179,25 @@ impl Remedy {
             ),
             Self::RebuildArray(array) => {
                 format!(
-                    "Replace the missing member of {}, and let the array rebuild before anything else.",
+                    "Replace the missing member of {}, and let the array rebuild before doing anything else.",
                     array.name()
                 )
             }
             Self::Rule { text, .. } => text.clone(),
             Self::FindLostFlushes(target) => format!(
-                "No fix is known: something between the server and the disks of {} loses flushes; check each layer, the disks, \
-                 the controller and the hypervisor.",
+                "No fix is known. A layer between the server and the disks of {} loses flushes: \
+                 check each layer, the disks, the controller and the hypervisor.",
                 target.name()
             ),
         }
     }
 }
 
-/// The root file system cannot be unmounted while the system runs.
+/// Mount point of the root file system, which cannot be unmounted while the system runs.
 const ROOT: &str = "/";
 
-/// Whether the first remedy can be applied on this host, and the sentences of all remedies, local
-/// ones first.
+/// Whether the first remedy can be applied on this host, and the sentences of the first
+/// `MAX_REMEDIES` remedies. Remedies for this host come first.
 pub fn remedies_summary(mends: &[&Remedy]) -> Option<(bool, String)> {
     let mut distinct: Vec<&Remedy> = Vec::new();
     for mend in mends {

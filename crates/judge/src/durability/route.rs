@@ -1,22 +1,23 @@
 //! All paths from a target to its disks: through partitions, arrays, mappings, and the file system
 //! of a loop file.
 //!
-//! A stack with too many paths is merged into one path, whose every layer must hold for every disk.
+//! If a stack has too many paths, they are merged into one path. Each of its layers then counts for
+//! each of its disks.
 
 use crate::facts::{FactSet, Subject};
 use crate::limits::{HOPS, ROUTES};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// From the target to the last device found.
     pub hops: Vec<Subject>,
-    /// The last hop, or all ends of a merged path.
+    /// The last hop of the path. A merged path has several: the last hops of the paths that were
+    /// merged.
     pub ends: Vec<Subject>,
-    /// Reason why the path does not end at a proper device.
+    /// The reason why the path does not end at a disk, such as a cycle; `None` for a complete path.
     pub broken: Option<String>,
 }
 
-/// All paths, and whether they were merged into one.
+/// All paths from the target to its disks. The flag is true if they were merged into one path.
 pub fn find_routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];

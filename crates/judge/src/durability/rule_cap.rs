@@ -1,7 +1,7 @@
 //! Caps: the best verdict that a rule allows, for example for a release known to lose flushed data.
 //!
-//! A cap only lowers a verdict. The rules are evaluated elsewhere; this module turns each rule that
-//! applies into a piece of evidence.
+//! A cap only lowers a verdict. The module `rules` evaluates the rules; this module turns their
+//! results into evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,20 @@ use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 use crate::ternary::Ternary;
 
-/// A rule that caps the verdicts of all targets above a subject.
+/// A rule that limits the verdict of every target above a subject.
 #[derive(Clone, Debug)]
 pub struct VerdictCap {
     pub rule: String,
     pub subject: Subject,
-    /// Best verdict that the rule allows where the rule applies.
+    /// Best verdict that the rule allows if it applies.
     pub standing: VerdictKind,
     pub applies: Ternary,
     /// Reason, as a clause without full stop; a question if the rule is undecided.
     pub reason: String,
     /// A deciding fact that could not be read, if the rule is undecided.
     pub unread_fact: Option<String>,
-    /// Whether the remedy can be applied on this host, and its sentence.
+    /// Whether the remedy can be applied on this host, and the remedy as a sentence.
     pub remedy: Option<(bool, String)>,
-    /// Names of the facts that decide the rule.
     pub facts: Vec<&'static str>,
     /// Assumed facts among `facts`, with their subject, for display.
     pub assumed: Vec<String>,
@@ -43,8 +42,8 @@ impl VerdictCaps {
         all
     }
 
-    /// Evidence of the rules that apply. Records the facts of all caps as used, so that an
-    /// assumption which lifts a cap is visible.
+    /// Evidence of rules that apply, or whose deciding fact could not be read. Records the facts of
+    /// all caps as used, so that an assumption which lifts a cap is visible.
     pub fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
         let mut found = Vec::new();
         for cap in self.for_subject(subject) {
@@ -53,9 +52,9 @@ impl VerdictCaps {
             if cap.applies == Ternary::Unknown
                 && let Some(fact) = &cap.unread_fact
             {
-                let name = fact.replace(['.', '_'], " ");
+                let fact = fact.replace(['.', '_'], " ");
                 let says = format!(
-                    "the {name} could not be read, so a known fault that loses flushed data cannot be ruled out"
+                    "{fact} could not be read, so a known fault that loses flushed data cannot be ruled out"
                 );
                 found.push(Evidence::new(
                     Layer::Rule,
@@ -125,8 +124,10 @@ impl VerdictCaps {
         found
     }
 
-    /// Number of distinct rules evaluated on `subjects`.
-    pub fn rule_count<'a>(&self, subjects: impl IntoIterator<Item = &'a Subject>) -> usize {
+    pub fn evaluated_rule_count<'a>(
+        &self,
+        subjects: impl IntoIterator<Item = &'a Subject>,
+    ) -> usize {
         let rules: BTreeSet<&str> = subjects
             .into_iter()
             .flat_map(|subject| self.for_subject(subject))

@@ -1,10 +1,4 @@
-//! Tests of whole verdicts on small hosts. Single rules are rows of tables; the main invariants are
-//! checked for every combination of facts.
-
 mod caps {
-    //! A cap lowers the verdict of every target above its subject, never raises a verdict, and is
-    //! listed if undecided.
-
     use super::machine::{TestHost, data_target};
     use crate::durability::{Layer, Verdict, VerdictCap, VerdictCaps, VerdictKind, judge_targets};
     use crate::facts::Subject;
@@ -108,9 +102,6 @@ mod caps {
     }
 }
 mod drill_records {
-    //! One commit lost in a drill makes the verdict *at risk*. Power cuts without a loss settle
-    //! only what the layers below the database left unproven, and open no interlock.
-
     use super::machine::{TestHost, data_target};
     use crate::durability::VerdictKind;
     use crate::facts::Source;
@@ -188,7 +179,7 @@ mod drill_records {
         for said in [
             "on 2026-11-22",
             &format!(
-                "{} acknowledged commits, none lost in 20 power cuts",
+                "{} acknowledged commits on this stack, none lost in 20 power cuts",
                 group_digits(20_000)
             ),
             "fewer than 14 %",
@@ -212,7 +203,7 @@ mod drill_records {
             machine_with_drill(usb, 20, 3)
                 .verdict()
                 .sentence
-                .contains("acknowledged commits, 3 lost in 20 power cuts")
+                .contains("acknowledged commits on this stack, 3 lost in 20 power cuts")
         );
     }
 
@@ -248,8 +239,6 @@ mod properties;
 mod sessions;
 mod stacks;
 mod torn_pages {
-    //! Torn pages with PostgreSQL; the same code judges MySQL's doublewrite.
-
     use super::machine::TestHost;
 
     #[test]

@@ -18,7 +18,7 @@ pub enum Layer {
     /// A report about the device's cache, by the disk, its controller or its hypervisor.
     #[serde(rename = "device")]
     Device,
-    /// What happened when the probe flushed.
+    /// The results of a probe's flushes, or of a power cut in a drill.
     Measurement,
     /// A rule about a release or a setting that caps the verdict.
     Rule,
@@ -56,9 +56,9 @@ impl Layer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// The layer that the evidence comes from.
+    /// The origin of the evidence, such as `kernel` or `device`.
     pub layer: Layer,
-    /// The subject that the evidence is about.
+    /// The server, file system, layer or disk that the evidence is about.
     pub subject: Subject,
     /// The best verdict that the evidence allows.
     pub standing: VerdictKind,
@@ -92,11 +92,11 @@ impl Evidence {
     }
 }
 
-/// One path from the target to a disk.
+/// One path from the target to a disk, with the evidence about its hops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Path {
-    /// From the target to the disk.
+    /// The subjects on the path in order; the target is first and the disk last.
     pub hops: Vec<Subject>,
     /// The worst verdict of the path's evidence.
     pub standing: VerdictKind,
@@ -108,19 +108,19 @@ pub struct Path {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct UndecidedCap {
-    /// The rule's id.
+    /// Id of the rule: `area.name`.
     pub rule: String,
-    /// The verdict if the rule applies.
+    /// The best verdict that is left if the rule applies.
     pub caps: VerdictKind,
     /// The rule's question; "yes" would mean that the cap applies.
     pub question: String,
 }
 
-/// The verdict of one target.
+/// The verdict about commits in one target directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The target directory.
+    /// The target directory, which may hold data or logs of several servers.
     pub target: Subject,
     /// The worst verdict of all paths.
     pub standing: VerdictKind,
@@ -130,30 +130,31 @@ pub struct Verdict {
     /// Missing copies and the cost of one more disk failure, as sentences; empty if nothing is
     /// known to be missing.
     pub second_fault: String,
-    /// What happens to commits if this host is lost for good, as sentences; empty if commits wait
-    /// for no standby.
+    /// The fate of commits if this host is lost for good, as sentences. Empty if no standby is
+    /// configured or the fate is unknown.
     pub host_loss: String,
     /// Sessions with another verdict: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
-    /// The viewpoint: `host`, `guest` or `container`.
+    /// The place where walwise ran: `host`, `guest`, `container` or `unknown`.
     pub seen_by: String,
     /// Undecided rules that would lower the verdict if they applied.
     pub undecided: Vec<UndecidedCap>,
     /// Number of evaluated rules that could cap the verdict: known faults of releases, and settings
     /// with a reported loss.
     pub caps_checked: usize,
-    /// Parties that guarantee for disks whose inside this host cannot see, without duplicates;
-    /// empty if a controller's tool shows the disks.
+    /// Parties that guarantee for disks whose caches cannot be inspected from this host, without
+    /// duplicates; empty if a controller's tool shows the disks.
     #[serde(serialize_with = "serialize_guarantors")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub guarantors: Vec<Guarantor>,
-    /// One sentence: what may be lost and why, or what survives.
+    /// One sentence about the loss and its cause, or about the commits that survive.
     pub sentence: String,
-    /// Sentences about what is not visible from here; mostly empty on bare metal.
+    /// Sentences about parts of the stack that are not visible from here; mostly empty on bare
+    /// metal.
     pub limits: String,
     /// The path of a commit's flush, hop by hop, and where the commit may be lost.
     pub flush_path: Vec<FlushHop>,
-    /// Every path, worst first.
+    /// Every path from the target to a disk, worst first.
     pub paths: Vec<Path>,
     /// Facts that were needed and are unknown.
     pub missing: Vec<MissingFact>,
@@ -175,12 +176,11 @@ impl Verdict {
         format!("{}{}", self.standing.as_str(), self.heading_suffix())
     }
 
-    /// The part of the heading after the verdict; empty for most targets.
     pub fn heading_suffix(&self) -> String {
         let survives = self.standing.commit_survives();
         let copies = match self.redundancy.verdict_suffix() {
             Some(more) if survives => format!(", but {more}"),
-            Some(more) => format!(", and {more}"),
+            Some(more) => format!(", {more}"),
             None => String::new(),
         };
         let named = self

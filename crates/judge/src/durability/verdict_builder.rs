@@ -29,18 +29,16 @@ pub struct TargetJudgement {
     pub cache: CacheVolatility,
     pub flush: FlushOutcome,
     pub suppressed_by: BTreeSet<FlushSuppressor>,
-    /// Sessions that may lose commits although the server's default keeps them.
     pub commit_off_for: Reading<Vec<String>>,
-    /// Whether no hop between target and disks keeps data that only a flush writes out.
     pub is_stateless: Ternary,
     pub dependencies: FactDependencies,
-    /// Whether the first remedy can be applied on this host, and the sentences of all remedies.
+    /// Whether the first remedy can be applied on this host, and the sentences of the remedies.
     pub remedy: Option<(bool, String)>,
-    /// Whether too many paths were merged into one.
     pub merged: bool,
 }
 
-/// `disks` must contain the assessment of every disk below the target.
+/// Joins the evidence about one target. `disks` must contain the assessment of every disk below the
+/// target.
 pub fn judge_target(
     facts: &FactSet,
     target: &Subject,
@@ -144,7 +142,7 @@ pub fn judge_target(
             c.min(CacheVolatility::Unknown)
         })
     };
-    // Several paths to one multipath disk count as one disk.
+    // Paths to one multipath disk are counted as one disk.
     let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.first_path(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let guarantors: Vec<Guarantor> = below
@@ -176,7 +174,7 @@ pub fn judge_target(
             .chain(ways.iter().flat_map(|way| &way.hops))
     };
     let undecided = caps.undecided_caps(subjects(), standing);
-    let caps_checked = caps.rule_count(subjects());
+    let caps_checked = caps.evaluated_rule_count(subjects());
     let verdict = Verdict {
         target: target.clone(),
         standing,
@@ -245,7 +243,7 @@ fn flush_suppressor(passage: FlushOutcome) -> Option<FlushSuppressor> {
     }
 }
 
-/// Flush outcome of the whole stack: *dropped* if any hop drops flushes, *not needed* only if no
+/// Flush outcome of the complete stack: *dropped* if any hop drops flushes, *not needed* only if no
 /// disk needs them.
 fn combined_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
     let at_disks = disks.iter().min().copied().unwrap_or(FlushOutcome::Unknown);
@@ -257,7 +255,6 @@ fn combined_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> Flus
     }
 }
 
-/// Outcome of a flush and evidence at each hop of a path, disks included.
 fn assess_route(
     ask: &mut FactReader,
     way: &Route,
@@ -280,7 +277,7 @@ fn assess_route(
     };
 
     let mut judged: Vec<AssessedHop> = Vec::new();
-    // Fix for the first hop that sends no flushes because of a mount option.
+    // The remedy at the first hop that sends no flushes because of a mount option.
     let mut unflushed: Option<Remedy> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
@@ -343,9 +340,10 @@ fn assess_route(
         .all(|says| says.standing.is_durable());
     let unread = match (&way.broken, last) {
         (Some(why), _) => Some(why.clone()),
-        (None, Some(last)) if nothing && sound => {
-            Some(format!("the device under {} was not found", last.name()))
-        }
+        (None, Some(last)) if nothing && sound => Some(format!(
+            "the underlying device of {} was not found",
+            last.name()
+        )),
         _ => None,
     };
     if let (Some(says), Some(last)) = (unread, last) {
@@ -383,7 +381,7 @@ fn verdict_sentence(
     }
     let more = reasons.len().saturating_sub(3);
     let mut why = match reasons.get(..3).unwrap_or(&reasons) {
-        [] => "the device under it was not found".to_owned(),
+        [] => "the underlying device was not found".to_owned(),
         most => most.join("; "),
     };
     if more > 0 {
@@ -399,7 +397,7 @@ fn verdict_sentence(
             )
         }
         VerdictKind::Unproven | VerdictKind::ProvenByDrill => {
-            format!("Cannot show that a commit acknowledged now survives a power failure: {why}.")
+            format!("A commit acknowledged now is not proven to survive a power failure: {why}.")
         }
         VerdictKind::Durable => {
             let several = disks.len() > 1;
@@ -443,7 +441,7 @@ fn verdict_sentence(
                 }
             };
             let condition = if no_database {
-                "Once a database flushes here, a commit"
+                "A commit that a database flushes here"
             } else {
                 "A commit acknowledged now"
             };
@@ -454,7 +452,7 @@ fn verdict_sentence(
                 .collect();
             let word = match whose.as_slice() {
                 [] => String::new(),
-                all => format!(" according to {}", all.join(" and ")),
+                all => format!(", according to {}", all.join(" and ")),
             };
             format!("{condition} survives a power failure{word}: {because}.")
         }
@@ -481,7 +479,6 @@ fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<InvisibleLaye
         .collect()
 }
 
-/// Sentences about invisible layers, about flushes of other programs, and about undecided caps.
 fn verdict_limits_text(
     unseen: &[InvisibleLayer],
     of_others: Option<&str>,
@@ -489,10 +486,10 @@ fn verdict_limits_text(
 ) -> String {
     let says = |unseen: &InvisibleLayer| match unseen {
         InvisibleLayer::Host => {
-            "In a container: the host's mounts below may differ from what is shown here."
+            "walwise runs in a container: the host's mounts may differ from those shown here."
         }
         InvisibleLayer::Hypervisor => {
-            "In a guest: the hypervisor may ignore flushes. Check its cache mode, or test with a power cut."
+            "This is a virtual machine, and the hypervisor may ignore flushes. Check its cache mode, or test with a power cut."
         }
         InvisibleLayer::UnknownVantage => {
             "It is unknown whether this is a virtual machine; a hypervisor may ignore flushes."
@@ -505,7 +502,7 @@ fn verdict_limits_text(
              question,
          }| {
             format!(
-                "Rule {rule} is undecided and would make this {}: {question}",
+                "Rule {rule} is undecided and could change the verdict to {}: {question}",
                 caps.as_str()
             )
         },

@@ -16,12 +16,12 @@ pub struct EvaluationOptions {
     /// Whether the facts come from this host, now. A capture is not live: its probe ran on an
     /// unknown host.
     pub live: bool,
-    /// Whether findings get a trace.
     pub traced: bool,
 }
 
 impl EvaluationOptions {
-    /// Whether the reading was observed on the host that it describes.
+    /// Whether a reading is an observation on this host. A result of a probe is one only if the
+    /// facts are live.
     fn is_observed_here(self, reading: &Reading<Value>) -> bool {
         let Some(source) = reading.source() else {
             return false;
@@ -51,14 +51,15 @@ pub(super) fn rule_advice(
             .map(|when| BoundCondition::new(when, facts, subject));
         if when
             .as_ref()
-            .is_some_and(|when| when.truth() != Ternary::True)
+            .is_some_and(|when| when.result() != Ternary::True)
         {
             continue;
         }
         let Some(change) = spec.change_for_subject(facts, subject) else {
             continue;
         };
-        // A value from a fact can lose data even if the rule states a lower risk.
+        // Some values of a setting can lose data, and a value taken from a fact is known only now.
+        // Such a value raises the risk that the rule states.
         let risk = if spec.setting.can_lose_data(change.values()) {
             Risk::DataLossIfWrong
         } else {
@@ -75,7 +76,10 @@ pub(super) fn rule_advice(
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
                 Author::Walwise => blocked_advice_reason(condition, when.as_ref(), &seen_here),
-                Author::User => format!("it can lose data, and the rule comes from {}", rule.file),
+                Author::User => format!(
+                    "this advice can lose data, and the rule comes from {}",
+                    rule.file
+                ),
             };
             held_back.push(BlockedAdvice {
                 advice: format!("{}: {}", spec.setting.name, change.describe()),
@@ -88,7 +92,7 @@ pub(super) fn rule_advice(
             });
         }
     }
-    // The list usually has a single element, and each of thousands of disks can have such a list.
+    // Frees unused capacity, because each of thousands of disks can have such lists.
     given.shrink_to_fit();
     held_back.shrink_to_fit();
     (given, held_back)
@@ -108,10 +112,9 @@ fn blocked_advice_reason(
     } else {
         format!(": {}", elsewhere.join(", "))
     };
-    format!("it can lose data, and not every deciding fact was observed on this host{not}")
+    format!("this advice can lose data, and not every deciding fact was read on this host{not}")
 }
 
-/// Known facts of a condition that were not observed on this host, with their sources.
 fn collect_unobserved_facts(
     condition: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
@@ -142,7 +145,8 @@ impl AdviceSpec {
         }
     }
 
-    /// `None` if the value to set is unknown, or if there is nothing to add or remove.
+    /// The change of a setting, with facts filled in. `None` if the value to set is unknown, or if
+    /// nothing is to be added or removed.
     fn change_for_subject(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
         let text = |fact| match facts.reading_via_link(subject, fact).value()? {
             Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),
@@ -177,7 +181,7 @@ impl AdviceSpec {
             Some(fact) => Reading::clone(&facts.reading_via_link(subject, fact)),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
-                "no fact holds its current value",
+                "no fact contains its current value",
             ),
         };
         Advice {

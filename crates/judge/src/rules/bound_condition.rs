@@ -1,8 +1,7 @@
-//! A condition bound to the facts of one subject: every fact is looked up, and every quantifier is
-//! expanded.
+//! A condition in which the facts of one subject are looked up and every quantifier is expanded.
 //!
-//! A path that ends in something other than a disk was not read completely. Quantifiers then get an
-//! additional unknown element for the unread part.
+//! If a stack does not end at a device, elements below its end could not be read. A quantifier over
+//! such elements gets an additional part with an unknown result.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -18,24 +17,24 @@ use crate::ternary::Ternary;
 #[derive(Debug)]
 pub(super) struct BoundCondition<'a> {
     text: ConditionText<'a>,
-    /// Element of the enclosing quantifier.
+    /// The element, such as a disk, for which the enclosing quantifier tests this condition.
     pub element: Option<Subject>,
     pub node: ConditionNode<'a>,
 }
 
-/// Text of a condition, formatted only on demand.
 #[derive(Debug)]
 enum ConditionText<'a> {
     Condition(&'a Condition),
-    /// The devices below this subject are unknown.
     UnknownBelow(Subject),
 }
 
 #[derive(Debug)]
 pub(super) enum ConditionNode<'a> {
-    /// Unknown if empty.
+    /// Holds if all of these conditions hold. Unknown for an empty list, because no element could
+    /// be read.
     All(Vec<BoundCondition<'a>>),
-    /// Unknown if empty.
+    /// Holds if one of these conditions holds. Unknown for an empty list, because no element could
+    /// be read.
     Any(Vec<BoundCondition<'a>>),
     Not(Box<BoundCondition<'a>>),
     Test(&'a FactTest, Observation),
@@ -48,7 +47,6 @@ impl<'a> BoundCondition<'a> {
         Self::with_view(cond, &SubjectView::new(facts, subject))
     }
 
-    /// Binds a condition with the cached lookups of the view, which many rules share.
     pub fn with_view(cond: &'a Condition, view: &SubjectView<'_>) -> Self {
         LookupScope {
             view,
@@ -60,7 +58,9 @@ impl<'a> BoundCondition<'a> {
     pub fn label(&self) -> String {
         let says = match &self.text {
             ConditionText::Condition(cond) => cond.label(),
-            ConditionText::UnknownBelow(end) => format!("the device under {end} is unknown"),
+            ConditionText::UnknownBelow(end) => {
+                format!("the underlying device of {end} is unknown")
+            }
         };
         match &self.element {
             Some(element) => format!("{}: {says}", element.name()),
@@ -68,17 +68,16 @@ impl<'a> BoundCondition<'a> {
         }
     }
 
-    pub fn truth(&self) -> Ternary {
+    pub fn result(&self) -> Ternary {
         match &self.node {
-            ConditionNode::All(kids) => Ternary::all(kids.iter().map(Self::truth)),
-            ConditionNode::Any(kids) => Ternary::any(kids.iter().map(Self::truth)),
-            ConditionNode::Not(kid) => !kid.truth(),
+            ConditionNode::All(kids) => Ternary::all(kids.iter().map(Self::result)),
+            ConditionNode::Any(kids) => Ternary::any(kids.iter().map(Self::result)),
+            ConditionNode::Not(kid) => !kid.result(),
             ConditionNode::Test(test, seen) => test.holds(&seen.reading),
             ConditionNode::Undecidable => Ternary::Unknown,
         }
     }
 
-    /// The condition with the result of every part, for explanations.
     pub fn trace(&self) -> Trace {
         let kids: Vec<Trace> = self.children().iter().map(Self::trace).collect();
         let truths = || kids.iter().map(|kid| kid.truth);
@@ -86,7 +85,7 @@ impl<'a> BoundCondition<'a> {
             ConditionNode::All(_) => Ternary::all(truths()),
             ConditionNode::Any(_) => Ternary::any(truths()),
             ConditionNode::Not(_) => !Ternary::all(truths()),
-            ConditionNode::Test(..) | ConditionNode::Undecidable => self.truth(),
+            ConditionNode::Test(..) | ConditionNode::Undecidable => self.result(),
         };
         let seen = match &self.node {
             ConditionNode::Test(_, seen) => Some(seen.clone()),
@@ -100,15 +99,19 @@ impl<'a> BoundCondition<'a> {
         }
     }
 
-    /// Elements of the first quantifier that lead to the result of the whole condition.
+    /// The elements, such as disks, with the result of this condition, from the first quantifier
+    /// that has that result itself. Below `Not`, the opposite result counts.
     pub fn deciding_elements(&self) -> Vec<&Subject> {
-        self.elements_with_truth(self.truth()).unwrap_or_default()
+        self.elements_with_truth(self.result()).unwrap_or_default()
     }
 
     fn elements_with_truth(&self, wanted: Ternary) -> Option<Vec<&Subject>> {
         let kids = self.children();
         if kids.iter().any(|kid| kid.element.is_some()) {
-            let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
+            if self.result() != wanted {
+                return None;
+            }
+            let fitting = kids.iter().filter(|kid| kid.result() == wanted);
             return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
         }
         let wanted = if matches!(self.node, ConditionNode::Not(_)) {
@@ -128,16 +131,15 @@ impl<'a> BoundCondition<'a> {
     }
 }
 
-/// Like [`BoundCondition::truth`], but builds no tree and stops at the first part that decides.
+/// Like [`BoundCondition::result`], but builds no tree and stops at the first part that decides.
 pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectView<'_>) -> Ternary {
     LookupScope {
         view,
         elements: &[],
     }
-    .truth(cond)
+    .result(cond)
 }
 
-/// A subject with its facts and cached lookups, which many rules share.
 pub(super) struct SubjectView<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
@@ -178,8 +180,8 @@ struct LookupSubject<'f> {
     facts: SubjectFacts<'f>,
 }
 
-/// Place where facts are looked up: the innermost element of the fact's scope or, if there is none,
-/// the rule's subject.
+/// Where facts are looked up: at the innermost quantifier element of the fact's scope, or else at
+/// the rule's subject or a linked subject.
 #[derive(Clone, Copy)]
 struct LookupScope<'p, 'f> {
     view: &'p SubjectView<'f>,
@@ -209,11 +211,11 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    fn truth(&self, cond: &Condition) -> Ternary {
+    fn result(&self, cond: &Condition) -> Ternary {
         match cond {
-            Condition::All(conds) => Ternary::all(conds.iter().map(|one| self.truth(one))),
-            Condition::Any(conds) => Ternary::any(conds.iter().map(|one| self.truth(one))),
-            Condition::Not(cond) => !self.truth(cond),
+            Condition::All(conds) => Ternary::all(conds.iter().map(|one| self.result(one))),
+            Condition::Any(conds) => Ternary::any(conds.iter().map(|one| self.result(one))),
+            Condition::Not(cond) => !self.result(cond),
             Condition::Every(relation, cond) => {
                 let stack = self.stack();
                 Ternary::all(self.element_truths(&stack, *relation, cond))
@@ -229,14 +231,13 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    /// Results for each element, and *unknown* if elements may follow that could not be read.
     fn element_truths<'s>(
         &'s self,
         stack: &'s StackSubjects,
         relation: QuantifiedElement,
         cond: &'s Condition,
     ) -> impl Iterator<Item = Ternary> + 's {
-        let on = move |element| self.in_element_scope(element, |place| place.truth(cond));
+        let on = move |element| self.in_element_scope(element, |place| place.result(cond));
         let unseen = move || {
             stack
                 .find_incomplete_end(self.view.facts, relation)
@@ -260,7 +261,6 @@ impl LookupScope<'_, '_> {
         })
     }
 
-    /// Stack of the innermost element or, outside a quantifier, of the rule's subject.
     fn stack(&self) -> Cow<'_, StackSubjects> {
         match self.elements.last() {
             Some(element) => Cow::Owned(StackSubjects::from_facts(self.view.facts, element)),
@@ -268,7 +268,6 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    /// Subject in which facts of `scope` are looked up, with the facts of that subject.
     fn lookup_subject(&self, scope: Scope) -> Option<(&Subject, SubjectFacts<'_>)> {
         let element = self.elements.iter().rev().find(|one| one.scope() == scope);
         let element = element.map(|element| (element, self.view.facts.subject_facts(element)));
@@ -295,8 +294,8 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    /// The condition for every element, and an undecidable one if elements may follow that could
-    /// not be read.
+    /// The condition for each element of the stack that the quantifier covers. If elements may
+    /// exist that could not be read, an undecidable condition is added for them.
     fn bind_elements<'a>(
         &self,
         relation: QuantifiedElement,
@@ -321,7 +320,6 @@ impl LookupScope<'_, '_> {
     }
 }
 
-/// A subject with everything below, nearest first.
 #[derive(Clone)]
 struct StackSubjects {
     all: Vec<Subject>,
@@ -330,7 +328,8 @@ struct StackSubjects {
 
 impl StackSubjects {
     fn from_facts(facts: &FactSet, subject: &Subject) -> Self {
-        // Clusters and boot lines have no devices below; their target or mount has.
+        // A cluster or a boot line has no devices directly below. The stack then begins at the
+        // linked target or mount.
         let linked =
             [Scope::Target, Scope::Mount].map(|scope| facts.subject_in_scope(subject, scope));
         let standing = |one: &Subject| !facts.directly_below(one).is_empty();
@@ -359,8 +358,8 @@ impl StackSubjects {
             .filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
     }
 
-    /// End of the stack below which further elements of the relation must follow, although none is
-    /// known.
+    /// An end of the stack below which elements of the kind `relation` may exist that could not be
+    /// read.
     fn find_incomplete_end(
         &self,
         facts: &FactSet,
@@ -375,23 +374,25 @@ impl StackSubjects {
     }
 }
 
-/// Whether the file system is on no device and no other file system of this host.
+/// Whether the file system is on the network or in memory, so that nothing below is missing. False
+/// if its class is unknown.
 fn is_diskless(facts: &FactSet, end: &Subject) -> bool {
     facts
         .value(end, &mount::CLASS)
         .is_some_and(MountClass::is_diskless)
 }
 
-/// Whether the result depends only on known readings that `seen_here` accepts.
+/// Whether the readings that `seen_here` accepts suffice to decide the result. False for an unknown
+/// result.
 pub(super) fn is_decided_by_observations(
     ground: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> bool {
-    let truth = ground.truth();
+    let truth = ground.result();
     let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
         let mut proofs = kids
             .iter()
-            .map(|kid| kid.truth() == truth && is_decided_by_observations(kid, seen_here));
+            .map(|kid| kid.result() == truth && is_decided_by_observations(kid, seen_here));
         !kids.is_empty()
             && if needs_all {
                 proofs.all(|one| one)
@@ -430,8 +431,6 @@ mod tests {
         )
     }
 
-    /// A target whose mount is on two devices: a protected disk, and a loop device with its file on
-    /// another mount.
     fn half_read_stack() -> (FactSet, Subject, Subject) {
         let mut set = FactSet::default();
         let (target, top, below) = (
@@ -463,11 +462,12 @@ mod tests {
     fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
         let (mut set, target, below) = half_read_stack();
         let truth = |set: &FactSet, relation| {
-            BoundCondition::new(&every_cache_protected(relation), set, &target).truth()
+            BoundCondition::new(&every_cache_protected(relation), set, &target).result()
         };
         assert_eq!(truth(&set, QuantifiedElement::Leaf), Ternary::Unknown);
         assert_eq!(truth(&set, QuantifiedElement::Layer), Ternary::Unknown);
-        // A network file system ends the block devices of this host, but has no disk here.
+        // A network file system has no layers on this host, but has disks elsewhere, which are
+        // unknown.
         set.insert_known(
             &below,
             &mount::CLASS,
@@ -514,6 +514,12 @@ mod tests {
         else {
             panic!()
         };
+        let unprotected = Condition::Some(relation, Box::new(Condition::Not(holds.clone())));
+        assert_eq!(
+            named(&set, &Condition::Any(vec![protected.clone(), unprotected])),
+            ["loop0"],
+            "the first quantifier is false and decides nothing"
+        );
         assert_eq!(
             named(
                 &set,
@@ -535,7 +541,7 @@ mod tests {
                 &set,
                 &cluster
             )
-            .truth(),
+            .result(),
             Ternary::True
         );
         assert_eq!(
@@ -544,7 +550,7 @@ mod tests {
                 &set,
                 &Subject::cluster("/u")
             )
-            .truth(),
+            .result(),
             Ternary::Unknown
         );
     }

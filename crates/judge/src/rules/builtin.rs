@@ -5,7 +5,6 @@ use super::rule_file::RuleFile;
 /// Path and contents of each file, sorted by path: `("rules/mount.toml", "[[rule]] …")`.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
-/// Path and contents of each built-in rule file.
 pub fn builtin_sources() -> impl Iterator<Item = (&'static str, &'static str)> {
     FILES.iter().copied()
 }

@@ -1,12 +1,12 @@
 //! Finds the facts that would decide an undecided condition: the smallest sets of unknown facts. A
 //! set counts only if some value of each fact gives all tests of that fact the wanted results.
 //!
-//! The search is exact up to a limit per sub-condition. Beyond the limit a set may be missing, but
-//! no set is wrong.
+//! The search is complete up to limits of values, words and sets. Beyond a limit a set may be
+//! missing, but no set is wrong.
 
 pub(super) mod test_values {
-    //! Representative values of a fact: any other value gives the same test results as one of
-    //! these.
+    //! Representative values of a fact. Within the limits below, any other value gives the same
+    //! test results as one of these.
 
     use std::collections::BTreeSet;
 
@@ -15,17 +15,18 @@ pub(super) mod test_values {
     use crate::ternary::Ternary;
     use crate::version::Version;
 
-    /// One of 64 bits is reserved for "not known".
+    /// Largest number of values of a fact. `ValueSet` has 64 bits, one of which means that the fact
+    /// stays unknown.
     const MAX_OPTIONS: usize = 63;
     /// Longest list of words for which every combination is tried.
     const MAX_WORDS: usize = 8;
 
-    /// Source of a value that might be read later.
     pub(super) fn hypothetical_source() -> Source {
         Source::file("what is still to be read")
     }
 
-    /// One value for each combination of test results; all tests must be of one fact.
+    /// One value of a fact for each combination of results that the tests can have, at most
+    /// `MAX_OPTIONS`. All tests must be of the same fact.
     pub(in crate::rules) fn distinct_values(tests: &[&FactTest]) -> Vec<Value> {
         let Some(first) = tests.first() else {
             return Vec::new();
@@ -54,7 +55,8 @@ pub(super) mod test_values {
                 let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
                 let fragments = text_fragments(tests);
                 let all = || words.iter().chain(&fragments);
-                // A text that begins with, ends with and contains none of the fragments.
+                // A text that matches none of the fragments is built from a letter that no fragment
+                // contains.
                 let strange = ('a'..='z')
                     .chain(['?'])
                     .find(|c| !all().any(|one| one.contains(*c)))
@@ -140,7 +142,6 @@ pub(super) mod test_values {
         tests.iter().filter_map(one).collect()
     }
 
-    /// Texts with one or two fragments: at the beginning, at the end, and around other text.
     fn joined_fragments(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
         let one = fragments.iter().flat_map(|part| {
             [
@@ -157,8 +158,6 @@ pub(super) mod test_values {
         one.chain(two).collect()
     }
 
-    /// The numbers themselves, the midpoints between neighbours, and one number below and above
-    /// all.
     fn numbers_around(mut numbers: Vec<f64>) -> Vec<f64> {
         numbers.sort_by(f64::total_cmp);
         let between = numbers.windows(2).filter_map(|pair| match pair {
@@ -174,7 +173,6 @@ pub(super) mod test_values {
             .collect()
     }
 
-    /// Each version, one just above each, the patch release before each, and one version below all.
     fn candidate_versions(tests: &[&FactTest]) -> Vec<Version> {
         let mut versions: Vec<Version> = Version::parse("0").into_iter().collect();
         for value in tests.iter().flat_map(|test| mentioned_values(&test.op)) {
@@ -200,7 +198,7 @@ pub(super) mod test_values {
             }
             versions.push(version);
         }
-        // A fragment may be at the beginning of a version or in its tail.
+        // A fragment is tried at the beginning of a version and in its tail.
         let fragments = text_fragments(tests);
         let one = fragments
             .iter()
@@ -214,8 +212,8 @@ pub(super) mod test_values {
         versions
     }
 
-    /// Every combination of the mentioned words and one other word. With more than `MAX_WORDS`: the
-    /// empty list, each word alone, and all words.
+    /// Every combination of the mentioned words and one other word. With more than `MAX_WORDS`
+    /// words: the mentioned lists, the empty list, each word alone, and all words.
     fn candidate_lists(tests: &[&FactTest]) -> Vec<Vec<String>> {
         let mut words: BTreeSet<String> = BTreeSet::new();
         let mut lists = vec![Vec::new()];
@@ -256,15 +254,14 @@ use super::model::{Condition, FactTest};
 use crate::facts::{MissingFact, Reading, Subject, Value};
 use crate::ternary::Ternary;
 
-/// Largest number of demand sets per sub-condition and wanted result.
 const MAX_DEMAND_SETS: usize = 128;
 
-/// With more joined conditions than this, only the best demand set of each is used: a stack of ten
-/// thousand layers would otherwise copy all sets for each layer.
+/// If more conditions than this are joined, only the first demand set of each is used. A stack of
+/// ten thousand layers would otherwise copy all sets for each layer.
 const MANY_CONDITIONS: usize = 64;
 
-/// No set in the result contains another. Sets with the fewest facts come first, then sets whose
-/// facts have a remedy.
+/// The smallest sets of facts that would decide the condition. No set contains another. Sets with
+/// the fewest facts come first, then sets whose facts have a remedy.
 pub(super) fn deciding_facts(
     condition: &BoundCondition<'_>,
     domains: &TestDomains<'_>,
@@ -303,11 +300,11 @@ pub(super) fn deciding_facts(
 /// subjects.
 pub(super) struct TestDomains<'c>(Vec<(&'c FactTest, [ValueSet; 2])>);
 
-/// Bits for the options of a fact: bit 0 means that the fact stays unknown, the others are the
-/// distinct values.
+/// A set of possible readings of a fact: bit 0 means that the fact stays unknown, and each other
+/// bit is one of its distinct values.
 type ValueSet = u64;
 
-/// A separate option, because `known = false` holds only while the fact stays unknown.
+/// The fact stays unknown. Only the test `known = false` holds then.
 const STAYS_UNKNOWN: ValueSet = 1;
 
 impl<'c> TestDomains<'c> {
@@ -348,11 +345,11 @@ impl<'c> TestDomains<'c> {
 
 struct UnknownFacts<'g> {
     domains: &'g TestDomains<'g>,
-    /// Ordered by subject and fact name.
     slots: Vec<&'g Observation>,
 }
 
-/// Indices into `UnknownFacts::slots` in ascending order, each with the acceptable options.
+/// The demands on some unknown facts: indices into `UnknownFacts::slots` in ascending order, each
+/// with the acceptable values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FactDemands(Vec<(usize, ValueSet)>);
 
@@ -365,7 +362,7 @@ impl FactDemands {
             .collect()
     }
 
-    /// The demands of both sets; `None` if a fact has no value that meets both.
+    /// The demands of both together; `None` if a fact has no value that meets both.
     fn combine_demands(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
             match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
@@ -401,7 +398,6 @@ impl<'g> UnknownFacts<'g> {
         Self { domains, slots }
     }
 
-    /// Sets of demands, each of which gives the condition the wanted result.
     fn demand_sets(&self, condition: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
         match (&condition.node, wanted) {
             (ConditionNode::Undecidable, _) => Vec::new(),
@@ -421,7 +417,7 @@ impl<'g> UnknownFacts<'g> {
                     ways.truncate(most);
                     ways
                 };
-                // Most conditions have a single demand set; joining it copies nothing, even for a
+                // Most children have a single demand set, which is joined without a copy, even in a
                 // wide stack.
                 let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid)
                     .as_slice()
@@ -481,7 +477,6 @@ impl<'g> UnknownFacts<'g> {
         }
     }
 
-    /// `None` for an empty set.
     fn missing_facts_of_slots(&self, set: &[usize]) -> Option<Vec<MissingFact>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?;
@@ -512,7 +507,6 @@ fn collect_unknown_observations<'g>(
         .for_each(|kid| collect_unknown_observations(kid, unknown));
 }
 
-/// Drops demand sets that another set covers, and keeps at most `MAX_DEMAND_SETS`.
 fn minimal_demands(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
     if ways.len() < 2 {
         return ways;

@@ -1,5 +1,5 @@
-//! Mistakes in rule files and their display: file, line, a mark below the place, and the likely
-//! intention.
+//! Mistakes in rule files and their display: file, line, a mark below the place, and a suggested
+//! correction.
 //!
 //! Positions are byte offsets in the file; a position after the end is moved to the end.
 
@@ -11,7 +11,6 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use crate::text::line_index::{LineIndex, line_number_at};
 use crate::text::suggest::suggestion_or_list;
 
-/// Range of byte offsets in a file.
 pub type Span = Range<usize>;
 
 pub trait HasSpan {
@@ -36,12 +35,11 @@ impl<P: HasSpan> HasSpan for &P {
     }
 }
 
-/// How much of a file is lost because of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The entry with the mistake is ignored.
     Mistake,
-    /// The marked part has no effect; nothing else is lost.
+    /// The marked part has no effect; the rest of its entry is in force.
     Remark,
     /// The marked part is in force, but may have consequences that the author overlooked.
     Note,
@@ -53,15 +51,14 @@ pub struct Diagnostic {
     pub span: Span,
     pub message: String,
     pub help: Option<String>,
-    /// The related place, if that is in another file.
+    /// A place in another file that the mistake concerns as well.
     pub other_place: Option<SourceLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
-    /// Display-safe path of a user's file, or name of a built-in file.
     pub file: String,
-    /// Counted from one.
+    /// Line number, counted from one.
     pub line: usize,
 }
 
@@ -100,7 +97,6 @@ pub struct FileDiagnostics {
     /// Display-safe path of a user's file, or name of a built-in file.
     pub file: String,
     pub text: String,
-    /// In file order.
     pub diags: Vec<Diagnostic>,
 }
 
@@ -117,7 +113,7 @@ impl FileDiagnostics {
             .filter(|diag| diag.severity == Severity::Remark)
     }
 
-    /// One line: `FILE:12: no effect: …`.
+    /// The diagnostic in one line: `FILE:12: no effect: …`.
     pub fn one_line_text(&self, diag: &Diagnostic) -> String {
         let help = diag
             .help
@@ -132,12 +128,10 @@ impl FileDiagnostics {
         )
     }
 
-    /// Counted from one.
     pub fn line_of_diagnostic(&self, diag: &Diagnostic) -> usize {
         line_number_at(&self.text, diag.span.start)
     }
 
-    /// All diagnostics as text, with or without colours.
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured {
             Renderer::styled()
@@ -179,7 +173,6 @@ impl FileDiagnostics {
     }
 }
 
-/// Largest number of listed mistakes per file.
 pub const MAX_LISTED: usize = 1000;
 
 /// Cuts the list to `MAX_LISTED`, and adds a last entry if mistakes were cut off.
@@ -189,7 +182,7 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         .into_iter()
         .find(|diag| diag.severity == Severity::Mistake)
     {
-        let message = format!("more than {MAX_LISTED} mistakes; the rest is not listed");
+        let message = format!("more than {MAX_LISTED} mistakes; the rest are not listed");
         diags.push(Diagnostic::mistake(
             first.span,
             message,
@@ -199,13 +192,11 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diags
 }
 
-/// Collects the diagnostics of a file.
 #[derive(Debug)]
 pub struct Diagnostics {
     lines: LineIndex,
     diags: Vec<Diagnostic>,
     notes: Vec<Diagnostic>,
-    /// Syntax errors, by line.
     broken: BTreeMap<usize, Diagnostic>,
 }
 
@@ -220,12 +211,11 @@ impl Diagnostics {
         }
     }
 
-    /// Counted from one.
     pub fn line_of_offset(&self, at: usize) -> usize {
         self.lines.line_number(at)
     }
 
-    /// Keeps only the first syntax error of a line; the others usually follow from it.
+    /// Reports a syntax error, but only the first one of a line: the others usually follow from it.
     pub fn report_syntax_error(&mut self, span: Span, message: &str) {
         let line = self.line_of_offset(span.start);
         let help = "write strings in quotes, lists in [ ], inline tables in { }, and each key once per table";
@@ -244,7 +234,6 @@ impl Diagnostics {
             .push(Diagnostic::mistake(at.span(), message, Some(help.into())));
     }
 
-    /// Reports a word that is not among `known`, with a suggestion.
     pub fn report_unknown_word<'w>(
         &mut self,
         at: impl HasSpan,
@@ -259,7 +248,6 @@ impl Diagnostics {
         ));
     }
 
-    /// Adds advice to the author, which is not a mistake.
     pub fn note(&mut self, at: impl HasSpan, message: impl Into<String>, help: impl Into<String>) {
         self.notes
             .push(Diagnostic::note(at.span(), message, Some(help.into())));
@@ -277,7 +265,6 @@ impl Diagnostics {
         }
     }
 
-    /// In file order.
     pub fn into_diags(mut self) -> Vec<Diagnostic> {
         let mut diags = std::mem::take(&mut self.diags);
         diags.append(&mut self.notes);
@@ -293,7 +280,7 @@ impl Diagnostics {
         self.diags
     }
 
-    /// Number of mistakes so far.
+    /// The number of mistakes found so far, without syntax errors and notes.
     pub fn mistake_count(&self) -> usize {
         self.diags.len()
     }

@@ -16,15 +16,14 @@ use super::deciding_facts::{self, TestDomains};
 use super::model::Rule;
 use super::rule_set::RuleSet;
 use super::{Finding, Outcome, Study};
+use crate::facts::catalog::kernel;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::settings::Setting;
 use crate::ternary::Ternary;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// For every rule and subject with the outcome *applies* or *undecided*.
     pub findings: Vec<Finding>,
-    /// One for each rule, in rule order.
     pub tallies: Vec<Tally>,
 }
 
@@ -32,7 +31,7 @@ pub struct Evaluation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Tally {
-    /// The rule's id.
+    /// Id of the rule: `area.name`.
     pub rule: String,
     /// The number of subjects to which the rule applies.
     pub applies: usize,
@@ -62,7 +61,7 @@ impl Tally {
 }
 
 impl Evaluation {
-    /// Joins evaluations of the same rules on different subjects.
+    /// Joins evaluations of the same rules on different subjects, in the order of `parts`.
     pub fn merge(parts: Vec<Self>) -> Self {
         let more = parts.iter().skip(1).map(|part| part.findings.len()).sum();
         let mut parts = parts.into_iter();
@@ -83,7 +82,7 @@ impl Evaluation {
     }
 }
 
-/// All subjects of the host, grouped by scope.
+/// All subjects of the host, scope by scope.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL
         .iter()
@@ -91,7 +90,7 @@ pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
         .collect()
 }
 
-/// `subjects` must be grouped by scope.
+/// Evaluates the rules on the subjects, which must be ordered scope by scope.
 pub fn evaluate_rules(
     subjects: &[Subject],
     rules: &RuleSet,
@@ -106,11 +105,18 @@ pub fn evaluate_rules(
     };
     let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
+    // A known change is judged only before an upgrade.
+    let is_upgrade = is_kernel_assumed(facts);
+    let is_judged = |rule: &Rule| {
+        rule.change
+            .is_none_or(|change| is_upgrade && change.is_predicted())
+    };
     for alike in subjects.chunk_by(|one, next| one.scope() == next.scope()) {
         let scope = alike.first().map(Subject::scope);
         let of_scope = concerns.iter().zip(&mut tallies);
         let mut of_scope: Vec<_> = of_scope
             .filter(|(concern, _)| Some(concern.rule.scope) == scope)
+            .filter(|(concern, _)| is_judged(concern.rule))
             .collect();
         for subject in alike {
             let view = SubjectView::new(facts, subject);
@@ -144,7 +150,7 @@ pub fn rule_subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
     scope_subjects(facts, rule.scope).filter(about).collect()
 }
 
-/// The scope *host* always has one subject, even if no fact about the host is known.
+/// The subjects of a scope. For *host*, that is the host, even if no fact about the host is known.
 fn scope_subjects(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     let host = (scope == Scope::Host).then(Subject::host);
     let others = facts
@@ -154,8 +160,13 @@ fn scope_subjects(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject
     host.into_iter().chain(others)
 }
 
-/// A rule, with the scopes and areas that decide whether the rule concerns a subject. For example,
-/// mount options do not concern a free disk, nor PostgreSQL settings a MySQL server.
+fn is_kernel_assumed(facts: &FactSet) -> bool {
+    let version = facts.get(&Subject::host(), &kernel::VERSION);
+    version.source().is_some_and(|source| !source.is_evidence())
+}
+
+/// A rule, with the scopes and areas that decide whether it concerns a subject. For example, a rule
+/// about mount options does not concern a disk without a file system.
 struct ScopedRule<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
@@ -193,7 +204,7 @@ impl<'r> ScopedRule<'r> {
         let (rule, SubjectView { facts, subject, .. }) = (self.rule, view);
         let condition = BoundCondition::with_view(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
-        let outcome = match condition.truth() {
+        let outcome = match condition.result() {
             Ternary::True => {
                 (advice, held_back) =
                     advise::rule_advice(rule, &condition, facts, subject, circumstances);
@@ -212,8 +223,7 @@ impl<'r> ScopedRule<'r> {
         } else {
             Vec::new()
         };
-        // The title is a statement and must not contain an unknown fact. An undecided finding shows
-        // the question instead.
+        // A title must not print an unknown fact, so the question is shown instead.
         let asserts = match &outcome {
             Outcome::Applies | Outcome::DoesNotApply => {
                 rule.title.has_all_required_facts(facts, subject)
@@ -244,7 +254,8 @@ impl<'r> ScopedRule<'r> {
     }
 }
 
-/// Gives a finding for every outcome, *does not apply* included.
+/// Evaluates one rule on a subject, and returns a finding for every outcome, *does not apply*
+/// included.
 pub fn evaluate_rule(
     rule: &Rule,
     facts: &FactSet,

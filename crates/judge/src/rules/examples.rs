@@ -1,8 +1,7 @@
 //! Runs the examples of rules, which are their tests.
 //!
 //! An example becomes a small set of facts: the rule's subject, one linked subject per scope, and
-//! the listed stack. Linked subjects are not in the stack, so quantifiers find exactly the listed
-//! elements.
+//! the listed stack. Linked subjects are not in the stack.
 
 use std::fmt;
 
@@ -14,7 +13,7 @@ use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::text::text_builder::TextBuilder;
 
-/// An example whose outcome differs from the stated one.
+/// An example whose outcome or advised settings differ from the stated ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExampleFailure {
     pub rule: String,
@@ -22,7 +21,6 @@ pub struct ExampleFailure {
     pub place: String,
     pub example: String,
     pub problem: String,
-    /// The condition with its readings, one line for each part.
     pub trace: String,
 }
 
@@ -34,7 +32,6 @@ impl fmt::Display for ExampleFailure {
     }
 }
 
-/// Empty if every example has the stated outcome.
 pub fn run_examples(rules: &[Rule]) -> Vec<ExampleFailure> {
     let of_rule = |rule| {
         let rule: &Rule = rule;
@@ -147,8 +144,6 @@ fn example_facts(example: &RuleExample, about: &Subject) -> FactSet {
     set
 }
 
-/// Puts the mounts below the subject, the layers below the last mount, and the disks below the last
-/// layer.
 fn build_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     let mut bottom = about.clone();
     let above = [
@@ -170,7 +165,8 @@ fn build_example_stack(set: &mut FactSet, about: &Subject, stack: &ExampleStack)
         let leaf = add_stack_element(set, Subject::device(format!("leaf {}", index + 1)), given);
         set.add_edge(&bottom, &leaf);
     }
-    // A listed stack is complete: its last file system gets a disk without known facts.
+    // A listed stack is complete. If it lists no disk, its last file system gets a disk without
+    // known facts.
     if stack.leaves.is_empty() && bottom.scope() == Scope::Mount {
         let disk = add_stack_element(set, Subject::device("disk"), &[]);
         set.add_edge(&bottom, &disk);

@@ -1,5 +1,3 @@
-//! A trace as text: the tree of conditions, each with its result, reading and source.
-
 use super::model::Condition;
 use super::{Observation, Trace};
 use crate::facts::{Reading, catalog};
@@ -8,14 +6,13 @@ use crate::text::text_builder::TextBuilder;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
-    /// Branches of the tree before the label: `│  ├─ `.
+    /// Lines that connect the label with its parent in the tree: `│  ├─ `.
     pub branch: String,
-    /// The condition in words.
     pub label: String,
     pub truth: Ternary,
-    /// The reading, or the reason why the fact is unknown.
+    /// The value that was read, or the reason why the fact is unknown.
     pub reading: String,
-    /// The source, or the remedy.
+    /// The source of the value, or the remedy for an unknown fact.
     pub source: String,
 }
 
@@ -113,7 +110,6 @@ pub fn write_trace(page: &mut TextBuilder, indent: usize, trace: &Trace) {
     );
 }
 
-/// The condition in words, as lines of a tree without readings.
 pub fn condition_tree(cond: &Condition) -> Vec<String> {
     let rows = trace_rows(&trace_without_facts(cond));
     rows.into_iter()

@@ -1,12 +1,9 @@
-//! Tests of one fact: result and wording.
-
 use super::model::{Condition, FactTest, TestOperator};
 use crate::facts::{Reading, Value};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl Condition {
-    /// The condition in words, without its parts.
     pub fn label(&self) -> String {
         match self {
             Self::All(_) => "all of".to_owned(),
@@ -20,7 +17,8 @@ impl Condition {
 }
 
 impl FactTest {
-    /// Unknown for an unknown fact, except for `known` and `exists`.
+    /// Whether the reading passes the test. If the reading has no value, the result is unknown,
+    /// except for a test of `known`, and for a test of `exists` if the fact is absent.
     pub fn holds(&self, reading: &Reading<Value>) -> Ternary {
         match (&self.op, reading.value()) {
             (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
@@ -30,7 +28,6 @@ impl FactTest {
         }
     }
 
-    /// In words: `device.cache is protected`.
     pub fn label(&self) -> String {
         let name = self.fact.name;
         let show = |value: &Value| self.fact.format_value(value);
@@ -39,7 +36,10 @@ impl FactTest {
             TestOperator::Is(value) => format!("{name} is {}", show(value)),
             TestOperator::IsNot(value) => format!("{name} is not {}", show(value)),
             TestOperator::In(values) => format!("{name} is one of {}", shown(values)),
-            TestOperator::NotIn(values) => format!("{name} is none of {}", shown(values)),
+            TestOperator::NotIn(values) => match values.as_slice() {
+                [one] => format!("{name} is not {}", show(one)),
+                _ => format!("{name} is none of {}", shown(values)),
+            },
             TestOperator::Has(word) => format!("{name} has {word}"),
             TestOperator::Lacks(word) => format!("{name} lacks {word}"),
             TestOperator::HasOption(option) => format!("{name} has the option {option}"),
@@ -49,24 +49,22 @@ impl FactTest {
             TestOperator::Below(value) => format!("{name} is below {}", show(value)),
             TestOperator::FixedIn(lines) => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-                format!("{name} has the fix of {}", lines.join(", "))
+                format!("{name} has the fix in {}", lines.join(", "))
             }
             TestOperator::InRange(range) => {
                 let list = |versions: &[Version]| {
-                    versions
-                        .iter()
-                        .map(ToString::to_string)
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    let names: Vec<String> = versions.iter().map(ToString::to_string).collect();
+                    match names.split_last() {
+                        Some((last, [])) => last.clone(),
+                        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                        None => String::new(),
+                    }
                 };
                 let from = match range.from.as_slice() {
-                    [] => String::new(),
-                    from => format!(" from {}", list(from)),
+                    [] => "any release".to_owned(),
+                    from => format!("{} or later", list(from)),
                 };
-                format!(
-                    "{name} is a release{from} without the fix of {}",
-                    list(&range.fixed)
-                )
+                format!("{name} is {from} without the fix in {}", list(&range.fixed))
             }
             TestOperator::BuildAtLeast(least) => format!("{name} is at least build {least}"),
             TestOperator::BuildBelow(least) => format!("{name} is below build {least}"),
@@ -82,7 +80,8 @@ impl FactTest {
 }
 
 impl TestOperator {
-    /// Unknown if the value has another type than the test expects.
+    /// Whether the value passes the test. Unknown if the value's type does not fit the test, or if
+    /// two versions cannot be compared.
     pub(super) fn holds(&self, value: &Value) -> Ternary {
         let one_of = |values: &[Value]| {
             let each: Vec<Ternary> = values.iter().map(|one| equal_values(value, one)).collect();
@@ -138,7 +137,8 @@ impl TestOperator {
     }
 }
 
-/// Lists are compared as sets, and numbers by value.
+/// Whether two values are equal; unknown for different types. Lists are compared as sets, and
+/// numbers by value.
 fn equal_values(a: &Value, b: &Value) -> Ternary {
     let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
     match (a, b) {

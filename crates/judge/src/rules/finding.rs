@@ -28,7 +28,6 @@ pub enum Level {
 }
 
 impl Level {
-    /// Least first.
     pub const ALL: [Self; 5] = [
         Self::Keep,
         Self::Optional,
@@ -64,7 +63,6 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Least first.
     pub const ALL: [Self; 4] = [
         Self::Experimental,
         Self::Documented,
@@ -82,7 +80,7 @@ impl Confidence {
     }
 }
 
-/// What the value of an answer is based on.
+/// The kind of evidence behind an advised value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -107,7 +105,7 @@ impl Basis {
     }
 }
 
-/// What following the advice interrupts or risks, least first.
+/// The interruption or the risk that comes with the advice, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -130,7 +128,6 @@ pub enum Risk {
 }
 
 impl Risk {
-    /// Least first.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::NeedsReload,
@@ -141,7 +138,7 @@ impl Risk {
         Self::DataLossIfWrong,
     ];
 
-    /// The word in reports and JSON; a remount interrupts nothing.
+    /// The word in reports and JSON for what the advised change interrupts; `none` for a remount.
     pub fn interruption_word(self) -> &'static str {
         match self {
             Self::None | Self::NeedsRemount | Self::DataLossIfWrong => "none",
@@ -152,7 +149,6 @@ impl Risk {
         }
     }
 
-    /// The word in rule files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -166,12 +162,12 @@ impl Risk {
     }
 }
 
-/// What else the advice affects.
+/// How far the effect of advice reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectScope {
-    /// This mount, but not other mounts of the file system.
+    /// This mount only; other mounts of the file system stay as they are.
     ThisMount,
     /// The whole file system, with every mount of the file system.
     WholeFilesystem,
@@ -207,7 +203,7 @@ impl EffectScope {
     }
 }
 
-/// The risk of advice in JSON.
+/// The JSON form of a `Risk`.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct Interruption {
@@ -227,7 +223,7 @@ fn serialize_interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S
     .serialize(out)
 }
 
-/// A change in JSON; all parts are empty for *keep*.
+/// The JSON form of a `Change`; all parts are empty for *keep*.
 #[derive(Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct ChangeParts<'c> {
@@ -250,15 +246,12 @@ fn serialize_change<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::
     .serialize(out)
 }
 
-/// What advice does to a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     Set(String),
-    /// Add these options to a list.
     Add(Vec<String>),
-    /// Remove these options from a list.
     Remove(Vec<String>),
-    /// Add and remove options. Only a plan that combines several rules does both.
+    /// Add and remove options at once. Only a plan that combines several rules does so.
     Edit {
         add: Vec<String>,
         remove: Vec<String>,
@@ -267,7 +260,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The values to set or to add.
+    /// The values to set or options to add; empty for a removal and for *keep*.
     pub fn values(&self) -> &[String] {
         match self {
             Self::Set(value) => std::slice::from_ref(value),
@@ -283,7 +276,7 @@ impl Change {
         }
     }
 
-    /// In words: `fdatasync`, `add noatime`, `remove nobarrier`, `keep`.
+    /// The change in words, without units: `fdatasync`, `add noatime`, `remove nobarrier`, `keep`.
     pub fn describe(&self) -> String {
         match self {
             Self::Set(value) => value.clone(),
@@ -304,13 +297,13 @@ pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub setting: &'static Setting,
-    /// What to do with the setting.
+    /// The change: set a value, add or remove options, or keep the setting.
     #[serde(serialize_with = "serialize_change")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "ChangeParts"))]
     pub change: Change,
-    /// The current value of the setting.
+    /// The value in force now, or the reason why it is unknown.
     pub current: Reading<Value>,
-    /// What else the change affects.
+    /// How far the effect of the change reaches.
     pub reach: EffectScope,
     /// What the change interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "serialize_interruption")]
@@ -329,10 +322,10 @@ pub struct Advice {
     /// Commands that make the change, for review.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub apply: Vec<ShellCommand>,
-    /// Commands that verify the change.
+    /// Commands whose output shows whether the change is in force.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub verify: Vec<ShellCommand>,
-    /// Commands that undo the change.
+    /// Commands that restore the state before the change.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub undo: Vec<ShellCommand>,
     /// Commands of a user's rule, which walwise does not check.
@@ -351,7 +344,6 @@ impl Advice {
         }
     }
 
-    /// Commands to review, labelled `apply`, `verify` and `undo`.
     pub fn commands(&self) -> [(&'static str, &[ShellCommand]); 3] {
         let of = |purpose: Purpose, commands| (purpose.as_str(), commands);
         [
@@ -373,7 +365,8 @@ pub enum Outcome {
     DoesNotApply,
     /// Unknown facts decide the condition.
     Undecided {
-        /// The smallest sets of missing facts that could each decide the condition, best first.
+        /// The smallest sets of missing facts that could each decide the condition. Sets with the
+        /// fewest facts come first, then sets whose facts have a remedy.
         needs: Vec<Vec<MissingFact>>,
     },
 }
@@ -392,24 +385,24 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// The rule's id.
+    /// Id of the rule: `area.name`.
     pub rule: String,
     /// The subject that the rule was evaluated on.
     pub subject: Subject,
     /// Whether the rule applies, or the facts that are missing to decide.
     pub outcome: Outcome,
-    /// How important the finding is.
+    /// The importance of the finding, after any change by a user's rule file.
     pub level: Level,
     /// How sure the rule is.
     pub confidence: Confidence,
-    /// What the advice is based on.
+    /// The kind of evidence behind the advice.
     pub basis: Basis,
-    /// The settings that the rule advises on.
+    /// The settings of all advice of the rule, even of advice that does not apply here.
     #[serde(skip)]
     pub settings: Arc<[&'static Setting]>,
     /// One line: a statement if the rule applies, a question if it is undecided.
     pub title: String,
-    /// Why the finding matters.
+    /// The reason why the finding matters, as sentences.
     pub because: Arc<str>,
     /// Public sources, such as manuals, commits and bug reports.
     pub refs: Arc<[String]>,
@@ -428,7 +421,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Sorts applying findings before undecided ones, then by level and confidence, highest first.
+    /// A sort key: findings that apply come before undecided ones, then those with the highest
+    /// level and confidence.
     pub fn sort_key(&self) -> impl Ord {
         let outcome = match self.outcome {
             Outcome::Applies => 0,
@@ -452,8 +446,8 @@ pub struct Fix {
     /// Whether the fix can be made on this host.
     pub here: bool,
     #[serde(rename = "text")]
-    /// One or two sentences: what to do, or why nothing on this host helps and where to make the
-    /// change.
+    /// One or two sentences: the steps of the fix. If nothing on this host helps, the reason, and
+    /// where to make the change.
     pub text: String,
 }
 

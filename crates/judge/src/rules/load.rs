@@ -6,10 +6,10 @@
 mod fields;
 mod split_tables;
 mod remedy {
-    //! The remedy of a rule, which critical rules must have.
+    //! The remedy of a rule. A critical rule needs a remedy, advice that is always given, or a
+    //! reason why nothing helps.
     //!
-    //! Advice counts as a remedy only if it is always given. Advice with a condition of its own, or
-    //! with a value from a fact, may be missing.
+    //! Advice with a condition of its own, or with a value from a fact, is not always given.
 
     use crate::rules::Level;
     use crate::rules::diagnostic::{Diagnostics, Span};
@@ -18,12 +18,10 @@ mod remedy {
 
     pub(super) struct RemedyTemplates {
         pub action: Option<Template>,
-        /// Why nothing on the host helps.
         pub no_action: Option<Template>,
     }
 
     impl RemedyTemplates {
-        /// Reports a critical rule without any remedy, advice or reason why nothing helps.
         pub fn require_action_if_critical(
             &self,
             level: Option<Level>,
@@ -38,7 +36,7 @@ mod remedy {
                 problems.report_missing_entry(
                 span,
                 "a critical rule without a remedy",
-                "advise a fix, or describe it in `remedy`; if nothing on the host helps, say why in `no_remedy`",
+                "advise a fix, or describe it in `remedy`; if nothing on the host helps, give the reason in `no_remedy`",
             );
             }
         }
@@ -47,8 +45,6 @@ mod remedy {
 mod condition;
 mod value;
 mod prose {
-    //! Prose in rules: lines are joined to paragraphs, and placeholders stand for facts.
-
     use super::condition::{self, FactVisibility};
     use super::fields::SpannedText;
     use crate::rules::diagnostic::{Diagnostics, Span};
@@ -56,7 +52,8 @@ mod prose {
 
     pub const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
 
-    /// Every fact in the text must exist and be visible from the rule's scope.
+    /// Parses a text of a rule into one line. Reports facts in the text that do not exist or are
+    /// not visible from the rule's scope.
     pub fn parse_prose(
         text: &SpannedText,
         sight: &FactVisibility,
@@ -79,7 +76,7 @@ mod prose {
         if template.uses_which_placeholder() {
             problems.report_mistake(
                 span,
-                "`{which}` is allowed in titles and reasons only",
+                "`{which}` is allowed only in titles and reasons",
                 WHICH_HELP,
             );
         }
@@ -97,13 +94,12 @@ mod evidence {
     use crate::rules::diagnostic::Diagnostics;
     use crate::rules::evidence::Study;
 
-    const EVIDENCE: TableSchema = TableSchema {
+    const EVIDENCE_SCHEMA: TableSchema = TableSchema {
         what: "this evidence",
         required: &["source", "year", "says", "caveat"],
         optional: &["kernel", "hardware", "contradicted_by"],
     };
 
-    /// Plausible years of a measurement that concerns walwise.
     const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
     pub(super) fn parse_evidence(
@@ -111,7 +107,7 @@ mod evidence {
         problems: &mut Diagnostics,
     ) -> Option<Study> {
         let before = problems.mistake_count();
-        let fields = CheckedTable::from_item(item, &EVIDENCE, problems)?;
+        let fields = CheckedTable::from_item(item, &EVIDENCE_SCHEMA, problems)?;
         let mut words = |key: &str| {
             fields
                 .parse_text_field(key, problems)
@@ -154,19 +150,17 @@ mod evidence {
     }
 }
 mod overrides {
-    //! Statements of a file about rules of other files: `[[off]]` and `[[override]]`.
-
     use super::fields::{CheckedTable, SpannedValue, TableSchema};
     use super::prose::join_lines;
     use crate::rules::diagnostic::{Diagnostics, Span};
     use crate::rules::user_rule_statements::{ADJUSTABLE_LEVELS, DisabledRule, LevelOverride};
 
-    const OFF: TableSchema = TableSchema {
+    const DISABLED_RULE_SCHEMA: TableSchema = TableSchema {
         what: "this table",
         required: &["rule", "because"],
         optional: &["until"],
     };
-    const OVERRIDE: TableSchema = TableSchema {
+    const OVERRIDE_SCHEMA: TableSchema = TableSchema {
         what: "this override",
         required: &["rule", "level", "because"],
         optional: &["until"],
@@ -178,7 +172,7 @@ mod overrides {
         problems: &mut Diagnostics,
     ) -> Option<(DisabledRule, Span)> {
         let before = problems.mistake_count();
-        let fields = CheckedTable::from_item(item, &OFF, problems)?;
+        let fields = CheckedTable::from_item(item, &DISABLED_RULE_SCHEMA, problems)?;
         let rule = fields.parse_text_field("rule", problems);
         let (because, until) = (
             parse_reason(&fields, problems),
@@ -201,15 +195,15 @@ mod overrides {
         ))
     }
 
-    /// The field `was` of the result is a placeholder, because the rule's own level is not known
-    /// here.
+    /// Parses a statement that changes a rule's level. The field `was` of the result is a
+    /// placeholder, because the user's file does not state the rule's own level.
     pub(super) fn parse_level_override(
         item: SpannedValue<'_>,
         file: &str,
         problems: &mut Diagnostics,
     ) -> Option<(LevelOverride, Span)> {
         let before = problems.mistake_count();
-        let fields = CheckedTable::from_item(item, &OVERRIDE, problems)?;
+        let fields = CheckedTable::from_item(item, &OVERRIDE_SCHEMA, problems)?;
         let rule = fields.parse_text_field("rule", problems);
         let level = fields.parse_level(&ADJUSTABLE_LEVELS, problems);
         let (because, until) = (
@@ -242,8 +236,8 @@ mod overrides {
         if words.is_empty() {
             problems.report_mistake(
                 because.span,
-                "a reason without a word",
-                "every report shows it: say why",
+                "an empty reason",
+                "write why the rule applies; every report shows the reason",
             );
             return None;
         }
@@ -251,6 +245,7 @@ mod overrides {
     }
 }
 mod advice;
+mod change_rule;
 mod example;
 mod release_rule;
 mod rule_head;
@@ -268,12 +263,12 @@ use super::template::Template;
 use super::user_rule_statements::{DisabledRule, LevelOverride};
 use super::{Basis, Confidence, Level};
 
-const FILE: TableSchema = TableSchema {
+const FILE_SCHEMA: TableSchema = TableSchema {
     what: "a rule file",
     required: &[],
-    optional: &["rule", "release", "off", "override"],
+    optional: &["rule", "release", "change", "off", "override"],
 };
-const RULE: TableSchema = TableSchema {
+const RULE_SCHEMA: TableSchema = TableSchema {
     what: "this rule",
     required: &[
         "id",
@@ -300,7 +295,6 @@ const RULE: TableSchema = TableSchema {
     ],
 };
 
-/// Author of a file, and whether its examples are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoadOptions {
     pub author: Author,
@@ -308,7 +302,6 @@ pub(super) struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// For a file that comes with walwise.
     pub(super) const fn builtin(examples: ExampleLoading) -> Self {
         Self {
             author: Author::Walwise,
@@ -324,11 +317,9 @@ impl LoadOptions {
 
 #[derive(Debug, Default)]
 pub(super) struct LoadedFile {
-    /// Rules without mistakes, each with the place of its id.
     pub rules: Vec<(Rule, Span)>,
     /// Ids of all rules, including rules with mistakes.
     pub ids: Vec<(String, Span)>,
-    /// Ids that rules list in `overrides`.
     pub overridden: Vec<(String, Span)>,
     pub off: Vec<(DisabledRule, Span)>,
     pub overrides: Vec<(LevelOverride, Span)>,
@@ -336,7 +327,8 @@ pub(super) struct LoadedFile {
 }
 
 impl LoadedFile {
-    /// Adds a section of the file. A section with broken syntax adds only its mistakes and ids.
+    /// Adds what one section of the file contains. A section with broken syntax adds mistakes and
+    /// ids, but no rules or statements.
     fn add_section(&mut self, piece: ParseResult, by: &TableSection<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
         let ParseResult {
@@ -386,7 +378,6 @@ impl LoadedFile {
 }
 
 impl Rule {
-    /// Adds `lines` to every line number of the rule.
     fn shifted_by_lines(mut self, lines: usize) -> Self {
         self.line += lines;
         self.examples
@@ -399,21 +390,20 @@ impl Rule {
 struct ParseResult {
     loaded: LoadedFile,
     broken: bool,
-    /// Whether the file has tables that no rule file may have.
     has_unknown_tables: bool,
 }
 
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// The cost is bounded by the size of the file, the length of texts and lists, and the number of
-/// listed mistakes.
+/// Reads one rule file. The cost is bounded by the size of the file, the length of texts and lists,
+/// and the number of listed mistakes.
 pub(super) fn load_rule_file(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     if source.len() > MAX_FILE_BYTES {
         let message = format!(
             "a file of {} bytes; the limit is {MAX_FILE_BYTES}",
             source.len()
         );
-        let help = "put its rules into several files".to_owned();
+        let help = "split its rules across several files".to_owned();
         return LoadedFile {
             diags: vec![Diagnostic::mistake(0..0, message, help)],
             ..LoadedFile::default()
@@ -431,10 +421,13 @@ fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     }
     let mut loaded = LoadedFile::default();
     for piece in split_tables::table_sections(source) {
-        let known = piece.name.is_none_or(|word| FILE.optional.contains(&word));
+        let known = piece
+            .name
+            .is_none_or(|word| FILE_SCHEMA.optional.contains(&word));
         loaded.add_section(parse_rule_text(file, piece.text, terms, known), &piece);
     }
-    // Some mistakes appear only when the file is read as a whole.
+    // Some mistakes are found only in the complete file. They are reported if no section has a
+    // mistake.
     if !loaded
         .diags
         .iter()
@@ -445,7 +438,8 @@ fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     loaded
 }
 
-/// If `known` is false, the text is not a table of rule files, and only its keys are checked.
+/// Parses a rule file or a section of one. `known` is false for a section whose table name is not
+/// valid in rule files; then only the keys of that table are checked.
 fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
     let mut problems = Diagnostics::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
@@ -454,7 +448,7 @@ fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) ->
     }
     let mut loaded = LoadedFile::default();
     let before = problems.mistake_count();
-    let top = CheckedTable::new(document.get_ref(), 0..0, &FILE, &mut problems);
+    let top = CheckedTable::new(document.get_ref(), 0..0, &FILE_SCHEMA, &mut problems);
     let has_unknown_tables = problems.mistake_count() > before;
     if known {
         for item in top.repeated_tables("rule", &mut problems) {
@@ -464,6 +458,11 @@ fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) ->
         for item in top.repeated_tables("release", &mut problems) {
             let rule =
                 release_rule::parse_release_rule(item, file, terms, &mut loaded, &mut problems);
+            loaded.rules.extend(rule);
+        }
+        for item in top.repeated_tables("change", &mut problems) {
+            let rule =
+                change_rule::parse_change_rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
         for item in top.repeated_tables("off", &mut problems) {
@@ -486,7 +485,6 @@ fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) ->
     }
 }
 
-/// Reports each example that repeats another one.
 fn parse_examples(
     fields: &CheckedTable<'_>,
     sight: &FactVisibility,
@@ -505,7 +503,7 @@ fn parse_examples(
                 item,
                 message,
                 format!(
-                    "the other example is in line {}; give this one its own facts and name",
+                    "the other example is on line {}; give this one its own facts and name",
                     repeated.line
                 ),
             );
@@ -524,7 +522,7 @@ fn parse_rule(
 ) -> Option<(Rule, Span)> {
     let author = terms.author;
     let before = problems.mistake_count();
-    let fields = CheckedTable::from_item(item, &RULE, problems)?;
+    let fields = CheckedTable::from_item(item, &RULE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
     let RuleHeader { scope, sight, .. } = &head;
     let level = fields.parse_level(&Level::ALL, problems);
@@ -615,6 +613,7 @@ fn parse_rule(
         refs: head.refs?.into(),
         overrides: overrides.into_iter().map(|id| id.text).collect(),
         when: when?,
+        change: None,
         advise,
         evidence,
         examples,
@@ -625,7 +624,8 @@ fn parse_rule(
     Some((rule, head.id?.span))
 }
 
-/// Reports facts in a question, because an undecided rule may lack their values.
+/// Parses the question of a rule. A fact in the text is a mistake, because an undecided rule may
+/// lack the fact's value.
 fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
     let (template, unknown) = Template::parse(&join_lines(&text.text), |_| None);
     if let Some(name) = unknown.first() {
@@ -638,7 +638,7 @@ fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
     if template.uses_which_placeholder() {
         problems.report_mistake(
             text,
-            "`{which}` is allowed in titles and reasons only",
+            "`{which}` is allowed only in titles and reasons",
             WHICH_HELP,
         );
     }

@@ -17,32 +17,38 @@ use crate::version::{AffectedReleases, Version};
 
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// Unique and stable: `area.name`.
+    /// The id of the rule, unique and stable: `area.name`.
     pub id: String,
     /// The walwise version that introduced the rule.
     pub since: String,
     /// Last comparison of the rule with its sources; optional in users' rules.
     pub checked: Option<Verification>,
     pub scope: Scope,
-    /// One line: the statement that is shown where the rule applies.
+    /// The statement that is shown where the rule applies; one line.
     pub title: Template,
-    /// Shown where the rule is undecided; the answer "yes" means that the rule applies.
+    /// The question that is shown where the rule is undecided; the answer "yes" means that the rule
+    /// applies.
     pub question: Template,
     pub level: Level,
-    /// Best verdict of targets above a subject to which the rule applies.
+    /// The best verdict that a target can have if the rule applies to a subject in the target's
+    /// stack.
     pub caps: Option<VerdictKind>,
     pub confidence: Confidence,
     pub basis: Basis,
     pub because: Template,
-    /// The remedy if none of the advice is given.
+    /// The fix that an admin can make on this host.
     pub remedy: Option<Template>,
-    /// Why nothing on the host helps; used without `remedy`, or if a fact in `remedy` is unknown.
+    /// The reason why nothing on the host helps. Shown if there is no `remedy`, or if a fact in
+    /// `remedy` is unknown.
     pub no_remedy: Option<Template>,
     /// Public sources, at least one.
     pub refs: Arc<[String]>,
     /// Ids of rules that yield to this one if both advise different values for a setting.
     pub overrides: Vec<String>,
     pub when: Condition,
+    /// What an upgrade does, in a row of known changes. Such a rule is judged only under an assumed
+    /// kernel, as by `walwise upgrade`, or to explain a shift of commit latency.
+    pub change: Option<ChangeEffect>,
     pub advise: Vec<AdviceSpec>,
     pub evidence: Vec<Study>,
     pub examples: Vec<RuleExample>,
@@ -63,16 +69,57 @@ impl Rule {
     }
 }
 
-/// What a faulty release does.
+/// What a known change does to a server after an upgrade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeEffect {
+    Stops,
+    SlowsDown,
+    /// Commits can be slower, which no fact shows before the upgrade. The row only explains a
+    /// measured shift.
+    ExplainsShift,
+    ChangesSetting,
+}
+
+impl ChangeEffect {
+    pub const ALL: [Self; 4] = [
+        Self::Stops,
+        Self::SlowsDown,
+        Self::ExplainsShift,
+        Self::ChangesSetting,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stops => "does not start",
+            Self::SlowsDown => "slower",
+            Self::ExplainsShift => "slower if measured",
+            Self::ChangesSetting => "setting changes",
+        }
+    }
+
+    pub fn level(self) -> Level {
+        match self {
+            Self::Stops => Level::Critical,
+            Self::SlowsDown | Self::ExplainsShift | Self::ChangesSetting => Level::Warning,
+        }
+    }
+
+    /// Whether the change can explain that commits are slower than before the upgrade.
+    pub fn is_slower(self) -> bool {
+        matches!(self, Self::SlowsDown | Self::ExplainsShift)
+    }
+
+    /// Whether an upgrade is judged by the change beforehand.
+    pub fn is_predicted(self) -> bool {
+        !matches!(self, Self::ExplainsShift)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultEffect {
-    /// Data is lost although its flush succeeded.
     LosesFlushedData,
-    /// Data is overwritten or wrong.
     CorruptsData,
-    /// The file system cannot be mounted after a crash.
     DoesNotMount,
-    /// The server or the pool does not start.
     DoesNotStart,
     Hangs,
     GoesReadOnly,
@@ -88,7 +135,7 @@ impl FaultEffect {
         Self::GoesReadOnly,
     ];
 
-    /// The words that follow "a release that" in the texts of rules.
+    /// The fault as words that follow "a release that": `loses flushed data`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LosesFlushedData => "loses flushed data",
@@ -130,16 +177,14 @@ pub enum Condition {
     All(Vec<Condition>),
     Any(Vec<Condition>),
     Not(Box<Condition>),
-    /// Holds for each element of the subject's stack.
     Every(QuantifiedElement, Box<Condition>),
-    /// Holds for at least one element of the subject's stack.
     Some(QuantifiedElement, Box<Condition>),
     Fact(FactTest),
 }
 
 impl Condition {
-    /// Whether the condition looks up a fact of the scope, or quantifies over subjects of the
-    /// scope.
+    /// Whether the condition quantifies over subjects of the scope, or tests a fact of the scope
+    /// outside quantifiers.
     pub fn uses_scope(&self, scope: Scope) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.uses_scope(scope)),
@@ -158,7 +203,6 @@ impl Condition {
         }
     }
 
-    /// Visits every test of the condition, including tests in quantifiers.
     pub fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c FactTest)) {
         match self {
             Self::All(kids) | Self::Any(kids) => {
@@ -200,7 +244,8 @@ impl AdviceSpec {
 }
 
 impl Rule {
-    /// `None` if the rule has no remedy of its own.
+    /// The remedy of the rule for a subject, or the reason why there is none; `None` if the rule
+    /// states neither.
     pub fn fix_for_subject(
         &self,
         facts: &FactSet,
@@ -220,7 +265,6 @@ impl Rule {
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
     }
 
-    /// Adds file and line to the text of a user's rule.
     fn with_user_file_line(&self, says: &str) -> String {
         match self.author {
             Author::Walwise => says.to_owned(),
@@ -228,7 +272,6 @@ impl Rule {
         }
     }
 
-    /// Whether title, reason or remedy contain `{which}`, the elements of a quantifier.
     pub fn uses_which_placeholder(&self) -> bool {
         let texts = [
             Some(&self.title),
@@ -242,7 +285,8 @@ impl Rule {
             .any(Template::uses_which_placeholder)
     }
 
-    /// Areas of the facts that are looked up outside quantifiers, and of the advised settings.
+    /// The server areas of the facts that are looked up outside quantifiers, and of the advised
+    /// settings.
     pub fn areas(&self) -> impl Iterator<Item = ServerArea> {
         let mut areas = Vec::new();
         self.when.collect_fact_areas(&mut areas);
@@ -255,10 +299,10 @@ impl Rule {
     }
 }
 
-/// Kind of element that a quantifier covers in the subject's stack; the subject itself counts too.
+/// Kind of element that a quantifier covers in the subject's stack. The stack includes the subject
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantifiedElement {
-    /// The disks at the bottom.
     Leaf,
     Layer,
     Mount,
@@ -300,24 +344,25 @@ pub enum TestOperator {
     HasAny(Vec<String>),
     /// The option alone or with a value: `compress` or `compress=zstd`.
     HasOption(String),
-    /// Neither the option alone nor the option with a value.
     LacksOption(String),
     AtLeast(Value),
     Below(Value),
-    /// The version has a fix that was released in these lines ([`Version::has_fix`]).
+    /// The version has a fix; the list names the first fixed release of each release line
+    /// ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
-    /// The version is a release with the fault; the test of a `[[release]]`.
+    /// The version is among the faulty releases of a `[[release]]` table.
     InRange(AffectedReleases),
-    /// The version is at least a vendor's build ([`Version::build_at_least`]).
+    /// The version is that of a vendor's build or a later one ([`Version::build_at_least`]).
     BuildAtLeast(Version),
     BuildBelow(Version),
-    /// Compares the text, or the version as written.
+    /// The text begins with this fragment. A version is compared as the text that was read.
     StartsWith(String),
     EndsWith(String),
     Contains(String),
-    /// Whether the fact is known; the only test whose result is never unknown.
+    /// Whether the fact is known; the result of this test is never unknown.
     Known(bool),
-    /// Whether the host has the fact's object; unknown if the fact could not be read.
+    /// Whether the fact exists on the host: `false` for an *absent* reading, unknown for any other
+    /// unknown reading.
     Exists(bool),
 }
 
@@ -348,17 +393,14 @@ impl TestOperator {
     }
 }
 
-/// Advice as written in a rule, before facts are filled in.
 #[derive(Clone, Debug)]
 pub struct AdviceSpec {
     pub setting: &'static Setting,
     pub change: ChangeSpec,
-    /// Condition for this advice, in addition to the condition of the rule.
     pub when: Option<Condition>,
-    /// What else the change affects.
     pub reach: EffectScope,
     pub risk: Risk,
-    /// 1 for the first of several choices for a setting.
+    /// Rank among several choices for a setting; 1 is the first choice.
     pub rank: Option<u32>,
     pub tradeoff: Option<Template>,
     pub apply: Vec<Template>,
@@ -369,41 +411,50 @@ pub struct AdviceSpec {
     pub user_commands: Vec<UserCommandSpec>,
 }
 
+impl AdviceSpec {
+    /// The change in words. *Set to* precedes only a value that is passed literally to a kernel or
+    /// server: the value of `database.placement` may be `another disk`.
+    pub fn describe_change(&self) -> String {
+        let kind = self.setting.kind;
+        let is_literal = kind.area().is_some() || kind.is_queue_attribute();
+        if let ChangeSpec::Fixed(Change::Set(value)) = &self.change
+            && is_literal
+        {
+            return format!("set to {value}");
+        }
+        self.change.describe()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum ChangeSpec {
     Fixed(Change),
-    /// Set the setting to the value of this fact.
     SetFrom(&'static KeyInfo),
-    /// Add the words of this list fact.
     AddFrom(&'static KeyInfo),
-    /// Remove the words of this list fact.
     RemoveFrom(&'static KeyInfo),
 }
 
 impl ChangeSpec {
-    /// In words: `add noatime`, `set to the value of probe.best_method`.
-    pub fn describe(&self) -> String {
+    /// The change in words: `another disk`, `add noatime`, `set to the value of probe.best_method`.
+    fn describe(&self) -> String {
         match self {
-            Self::Fixed(Change::Set(value)) => format!("set to {value}"),
             Self::Fixed(change) => change.describe(),
             Self::SetFrom(fact) => format!("set to the value of {}", fact.name),
-            Self::AddFrom(fact) => format!("add what {} lists", fact.name),
-            Self::RemoveFrom(fact) => format!("remove what {} lists", fact.name),
+            Self::AddFrom(fact) => format!("add the items listed in {}", fact.name),
+            Self::RemoveFrom(fact) => format!("remove the items listed in {}", fact.name),
         }
     }
 }
 
-/// A test of the rule itself: facts, and the expected outcome.
 #[derive(Clone, Debug)]
 pub struct RuleExample {
     pub name: String,
-    /// Facts of the subject and of subjects linked to it.
     pub facts: Vec<ExampleFact>,
     pub stack: Option<ExampleStack>,
     pub expect: ExpectedOutcome,
-    /// Exactly the settings that must be advised; `None` accepts any advice.
+    /// All settings that must be advised in the example; with `None`, any advice passes.
     pub advise: Option<Vec<String>>,
-    /// Counted from one.
+    /// First line of the example in its file, counted from one.
     pub line: usize,
 }
 
@@ -439,7 +490,8 @@ impl RuleExample {
 
 pub type ExampleFact = (&'static KeyInfo, Reading<Value>);
 
-/// Elements of quantifiers in an example. The stack is complete, even if a list is empty.
+/// The stack of an example: a list of facts for each leaf, layer and mount. The stack has no other
+/// elements, except that a disk without known facts replaces a missing leaf below a mount.
 #[derive(Clone, Debug, Default)]
 pub struct ExampleStack {
     pub leaves: Vec<Vec<ExampleFact>>,

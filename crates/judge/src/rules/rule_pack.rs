@@ -1,5 +1,5 @@
 //! Identity of the rules and tables behind a report: a version, and a fingerprint that changes with
-//! every letter.
+//! any edit.
 //!
 //! The fingerprint can be reproduced: it is the SHA-256 of the output of `sha256sum` for the files,
 //! sorted by name. Users' files count by base name, so their directory does not matter.
@@ -44,7 +44,6 @@ pub fn file_sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Fil
 }
 
 impl Pack {
-    /// `shipped` are the sums of the files that come with this version of walwise.
     pub fn new(rules: &RuleSet, version: &str, shipped: &FileSums) -> Self {
         let users = rules
             .user_files()
@@ -62,7 +61,7 @@ impl Pack {
         }
     }
 
-    /// In a few words: `pack 0.1.0, 3f2a9c81d04e`.
+    /// The pack in a few words: `pack 0.1.0, 3f2a9c81d04e`.
     pub fn describe(&self) -> String {
         let sum = self.sha256.get(..12).unwrap_or(&self.sha256);
         let own = match self.user_files.len() {
@@ -82,7 +81,6 @@ impl Pack {
     }
 }
 
-/// SHA-256 of the lines that `sha256sum` prints for the files.
 pub fn fingerprint(sums: &FileSums) -> String {
     let mut lines: Vec<(&str, &str)> = sums
         .iter()
@@ -101,7 +99,7 @@ mod tests {
     use super::*;
     use crate::rules::{ExampleLoading, RuleFile};
 
-    /// The example of FIPS 180-4.
+    /// The input and its sum are the example of FIPS 180-4.
     #[test]
     fn a_sum_is_what_the_standard_says() {
         assert_eq!(

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use super::builtin;
 use super::evidence::Study;
 use super::model::{
-    AdviceSpec, ChangeSpec, Condition, ExpectedOutcome, QuantifiedElement, Rule, TestOperator,
+    AdviceSpec, ChangeEffect, ChangeSpec, Condition, ExpectedOutcome, QuantifiedElement, Rule,
+    TestOperator,
 };
 use super::rule_set::RuleSet;
 use super::template::Template;
@@ -73,7 +74,6 @@ fn base_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// The first sentence of the file's first comment.
 fn file_title(text: &str) -> String {
     let comment = text
         .lines()
@@ -86,7 +86,7 @@ fn file_title(text: &str) -> String {
     escape_markdown(sentence.trim_end_matches('.'))
 }
 
-/// The anchor that Markdown renderers derive from the heading.
+/// The anchor that Markdown renderers derive from the heading of a rule, its id.
 fn heading_anchor(heading: &str) -> String {
     heading
         .chars()
@@ -99,7 +99,7 @@ fn escape_markdown(text: &str) -> String {
 }
 
 fn template_markdown(template: &Template) -> String {
-    escape_markdown(&template.source())
+    escape_markdown(&template.as_written())
 }
 
 fn inline_code(text: &str) -> String {
@@ -136,9 +136,14 @@ impl MarkdownBuilder {
         self.write_line(0, &format!("\n### {id}"));
         self.write_bold_heading(&template_markdown(&rule.title));
         let (level, confidence) = (level.as_str(), confidence.as_str());
+        let by = match rule.change.map(ChangeEffect::is_predicted) {
+            Some(true) => "; used only by `walwise upgrade`",
+            Some(false) => "; used only to explain a shift in commit latency",
+            None => "",
+        };
         self.write_line(
             0,
-            &format!("*{level}, {confidence}; about a {scope}; since {since}*"),
+            &format!("*{level}, {confidence}; scope: {scope}; since {since}{by}*"),
         );
         self.write_line(0, "");
         self.write_line(0, &template_markdown(&rule.because));
@@ -175,14 +180,14 @@ impl MarkdownBuilder {
             let lead = if rule.advise.is_empty() {
                 "Fix"
             } else {
-                "Fix, if none of that is given"
+                "Fix if no advice above applies"
             };
             self.write_bold_heading(lead);
             self.write_line(0, &template_markdown(remedy));
         }
         if let Some(none) = &rule.no_remedy {
             self.write_bold_heading(if rule.remedy.is_some() {
-                "If that is unknown"
+                "If the fix is unknown"
             } else {
                 "No fix here"
             });
@@ -214,12 +219,11 @@ impl MarkdownBuilder {
             .for_each(|source| self.write_line(0, &format!("- {}", escape_markdown(source))));
     }
 
-    /// Writes the condition as nested lists.
     fn write_condition(&mut self, depth: usize, cond: &Condition) {
         let of = |relation: &QuantifiedElement| match relation {
             QuantifiedElement::Leaf => "disk at the bottom of the stack",
-            QuantifiedElement::Layer => "block device of the stack",
-            QuantifiedElement::Mount => "file system of the stack",
+            QuantifiedElement::Layer => "block device in the stack",
+            QuantifiedElement::Mount => "file system in the stack",
         };
         let (says, kids) = match cond {
             Condition::All(kids) => ("all of these:".to_owned(), kids.as_slice()),
@@ -249,8 +253,8 @@ impl MarkdownBuilder {
         }
     }
 
-    /// Lists the facts without which the rule is undecided. A test of `known` always has a result,
-    /// so such a test adds no fact.
+    /// Lists the facts that can leave the rule undecided. A test of `known` always has a result, so
+    /// such a test adds no fact.
     fn write_undecided_facts(&mut self, rule: &Rule) {
         let mut facts: Vec<&str> = Vec::new();
         rule.when.for_each_test(&mut |test| {
@@ -261,13 +265,13 @@ impl MarkdownBuilder {
         self.write_bold_heading("Undecided while");
         let facts: Vec<String> = facts.into_iter().map(inline_code).collect();
         match facts.as_slice() {
-            [] => self.write_line(0, "its stack is not known."),
-            [one] => self.write_line(0, &format!("{one} is not known.")),
+            [] => self.write_line(0, "its stack is unknown."),
+            [one] => self.write_line(0, &format!("{one} is unknown.")),
             [some @ .., last] => {
                 let some = some.join(", ");
                 self.write_line(
                     0,
-                    &format!("{some} or {last} is not known and could still change the answer."),
+                    &format!("{some} or {last} is unknown and could still change the result."),
                 );
             }
         }
@@ -277,8 +281,12 @@ impl MarkdownBuilder {
         let does = match &advice.change {
             ChangeSpec::Fixed(change) => escape_markdown(&change.describe()),
             ChangeSpec::SetFrom(fact) => format!("set it to {}", inline_code(fact.name)),
-            ChangeSpec::AddFrom(fact) => format!("add what {} lists", inline_code(fact.name)),
-            ChangeSpec::RemoveFrom(fact) => format!("remove what {} lists", inline_code(fact.name)),
+            ChangeSpec::AddFrom(fact) => {
+                format!("add the items listed in {}", inline_code(fact.name))
+            }
+            ChangeSpec::RemoveFrom(fact) => {
+                format!("remove the items listed in {}", inline_code(fact.name))
+            }
         };
         self.write_line(
             0,
@@ -304,7 +312,10 @@ impl MarkdownBuilder {
             ("undo", &advice.undo),
         ] {
             for command in commands {
-                self.write_line(1, &format!("- {what}: {}", inline_code(&command.source())));
+                self.write_line(
+                    1,
+                    &format!("- {what}: {}", inline_code(&command.as_written())),
+                );
             }
         }
     }
@@ -320,7 +331,6 @@ impl MarkdownBuilder {
         }
     }
 
-    /// Lists every fact and setting that a rule uses, with its description.
     fn write_facts_and_settings(&mut self, set: &RuleSet) {
         let mut facts: BTreeMap<&str, &KeyInfo> = BTreeMap::new();
         let mut advised: BTreeMap<&str, &Setting> = BTreeMap::new();
@@ -371,7 +381,6 @@ impl MarkdownBuilder {
 mod tests {
     use super::*;
 
-    /// Checks also that every rule appears once.
     #[test]
     fn every_rule_has_a_section_and_every_link_leads_to_one() {
         let text = render_rule_reference();

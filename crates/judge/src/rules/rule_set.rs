@@ -21,7 +21,6 @@ use super::user_rule_statements::{
 use crate::escape::ShellCommand;
 use crate::text::{line_index, names_and_count};
 
-/// Rules in the order of their files.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSet {
     rules: Vec<Rule>,
@@ -57,8 +56,8 @@ impl RuleSet {
         Arc::clone(&BUILTIN)
     }
 
-    /// Built-in and users' rules, with the mistakes of users' files. `today` decides which
-    /// statements have expired.
+    /// The built-in rules and those of users' files, with the mistakes in users' files. `today`
+    /// decides which statements have expired.
     pub fn with_user_files(
         files: &[RuleFile],
         examples: ExampleLoading,
@@ -67,8 +66,9 @@ impl RuleSet {
         Self::from_files((&builtin::builtin_files(), examples), files, today)
     }
 
-    /// For work on walwise's own rules: files in `ours` replace built-in files of the same name. A
-    /// check must not use this, because a file name could then remove rules.
+    /// Like [`Self::with_user_files`], for work on walwise's own rules: files in `ours` replace
+    /// built-in files of equal name. `walwise check` must not use this: a user's file with the name
+    /// of a built-in one would remove that file's rules.
     pub fn with_replaced_builtin(
         ours: &[RuleFile],
         users: &[RuleFile],
@@ -81,13 +81,12 @@ impl RuleSet {
         Self::from_files((&all, ExampleLoading::Read), users, today)
     }
 
-    /// Reads files as if they came with walwise. No statement expires, and a rule with a mistake is
-    /// left out.
+    /// The rules in the files, read as if they came with walwise. A rule with a mistake is left
+    /// out, and no statement counts as expired.
     pub fn parse_as_builtin(files: &[RuleFile]) -> (Self, Vec<FileDiagnostics>) {
         Self::from_files((files, ExampleLoading::Read), &[], Date::MIN)
     }
 
-    /// `ours` are built-in files or their replacements.
     pub(super) fn from_files(
         (ours, examples): (&[RuleFile], ExampleLoading),
         users: &[RuleFile],
@@ -147,7 +146,6 @@ impl RuleSet {
         (set, mistakes)
     }
 
-    /// Adds notes about users' files: unreadable files, and remarks.
     #[must_use]
     pub fn with_extra_notes(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
         self.not_in_force.extend(not_in_force);
@@ -155,7 +153,6 @@ impl RuleSet {
         self
     }
 
-    /// Moves statements whose last day has passed to `expired`.
     fn drop_expired_statements(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
         let mut holds = |expired: Option<ExpiredStatement>| {
             let holds = expired.is_none();
@@ -173,14 +170,15 @@ impl RuleSet {
         }
     }
 
-    /// Rules that cap a verdict cannot be disabled, because no file may improve a verdict.
+    /// Disables the rules that users' files name. Rules that cap a verdict cannot be disabled,
+    /// because no file may improve a verdict.
     fn apply_disabled_rules(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
         for (index, off, span) in indexed_statements(parts, |loaded| &loaded.off) {
             match self.off.iter().find(|other| other.rule == off.rule) {
                 Some(other) => {
                     let message = format!(
-                        "`{}` is off already, by {}:{}",
+                        "`{}` is already switched off in {}:{}",
                         off.rule, other.file, other.line
                     );
                     let help = "one of the two is enough".to_owned();
@@ -202,7 +200,8 @@ impl RuleSet {
         found
     }
 
-    /// Optional rules keep their level, because advice that can lose data must stay optional.
+    /// Applies the levels that users' files assign. Optional rules keep their level, because advice
+    /// that can lose data must stay optional.
     fn apply_level_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
         for (index, given, span) in indexed_statements(parts, |loaded| &loaded.overrides) {
@@ -210,7 +209,7 @@ impl RuleSet {
                 found.push((index, Diagnostic::mistake(span.clone(), message, help)));
             };
             if let Some(other) = self.overrides.iter().find(|other| other.rule == given.rule) {
-                let place = format!("the other one is {}:{}", other.file, other.line);
+                let place = format!("the first is in {}:{}", other.file, other.line);
                 mistake(
                     format!("a second level for `{}`", given.rule),
                     Some(format!("{place}; keep one of them")),
@@ -229,7 +228,7 @@ impl RuleSet {
             let Some(rule) = self.rules.iter_mut().find(|rule| rule.id == given.rule) else {
                 if let Some(off) = off {
                     let message = format!(
-                        "no effect: `{}` is off, by {}:{}",
+                        "no effect: `{}` is switched off in {}:{}",
                         off.rule, off.file, off.line
                     );
                     let help = "remove one of the two".to_owned();
@@ -249,7 +248,7 @@ impl RuleSet {
                 );
             } else if rule.level == given.level {
                 let message = format!(
-                    "no effect: `{}` is `{}` already",
+                    "no effect: `{}` is already `{}`",
                     rule.id,
                     rule.level.as_str()
                 );
@@ -308,7 +307,6 @@ impl RuleSet {
 
 const MAX_LISTED_LINES: usize = 10;
 
-/// A sentence about the entries that are left out because of mistakes.
 fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     let mut lines: Vec<usize> = file
         .mistakes()
@@ -324,7 +322,8 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
         format!("{count} mistakes")
     };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
-    // A mistake that concerns two files appears only if both files are read.
+    // The command names the related files too, because a mistake that concerns two files is found
+    // only if both are read.
     let mut beside: Vec<&SourceLocation> = Vec::new();
     for place in file.mistakes().filter_map(|diag| diag.other_place.as_ref()) {
         if beside.iter().all(|other| other.file != place.file) {
@@ -347,13 +346,12 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     });
     (count > 0).then(|| {
         format!(
-            "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are left out: `{}`",
+            "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are left out; see `{}`",
             ShellCommand::or_placeholder(command)
         )
     })
 }
 
-/// Statements of all files about other rules, each with the index of its file.
 fn indexed_statements<'p, T: 'p>(
     parts: &'p [ParsedFile<'_>],
     of: fn(&LoadedFile) -> &Vec<(T, Span)>,
@@ -387,11 +385,10 @@ fn remark_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
             && diags.is_empty()
     };
     let remark = || {
-        let help =
-            "write [[rule]], [[off]] or [[override]]; rules/README.md of walwise is the manual";
+        let help = "write [[rule]], [[off]] or [[override]]; see rules/README.md of walwise";
         Diagnostic::remark(
             0..0,
-            "no effect: there is no rule in this file",
+            "no effect: this file contains no rule",
             help.to_owned(),
         )
     };
@@ -403,7 +400,6 @@ fn remark_empty_files(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         .collect()
 }
 
-/// Reports duplicate ids and drops the later rule.
 fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let mut first: BTreeMap<String, (usize, &RuleFile, usize, Author)> = BTreeMap::new();
     let mut found = Vec::new();
@@ -426,7 +422,7 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
                 line: line_index::line_number_at(&other.text, *at),
             };
             let help = format!(
-                "the other one is {}:{}; give one of them another id",
+                "the first is in {}:{}; give one of them another id",
                 place.file, place.line
             );
             let mistake = Diagnostic::mistake(span.clone(), format!("a second rule `{id}`"), help);
@@ -451,8 +447,8 @@ fn drop_duplicate_ids(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> 
     found
 }
 
-/// References to unknown rules are only remarks, because the rules may exist in another version of
-/// walwise.
+/// Adds remarks, not mistakes, about references to unknown rules: the rules may exist in another
+/// version of walwise.
 fn remark_unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
     let known: Vec<&str> = parts
         .iter()
@@ -472,7 +468,7 @@ fn remark_unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
             .chain(levels)
             .filter(|(id, _)| !known.contains(&id.as_str()))
         {
-            let message = format!("no effect: there is no rule `{id}`");
+            let message = format!("no effect: rule `{id}` does not exist");
             let help = did_you_mean(id, known.iter().copied());
             let help = help.unwrap_or_else(|| "`walwise rules list` lists all rules".to_owned());
             found.push((index, Diagnostic::remark(span.clone(), message, help)));

@@ -13,7 +13,6 @@ use crate::escape::{ShellCommand, shell};
 use crate::facts::{FactSet, KeyInfo, Subject};
 use crate::text::names_and_count;
 
-/// A text whose placeholders all name existing facts.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
     parts: Vec<TemplateSegment>,
@@ -28,9 +27,8 @@ enum TemplateSegment {
 #[derive(Clone, Debug)]
 struct Placeholder {
     kind: PlaceholderKind,
-    /// Text before a known fact; if the fact is unknown, both are left out.
+    /// Text to print before the fact. If the fact is unknown, neither is printed.
     prefix: Option<Arc<str>>,
-    /// Whether the placeholder is between backticks.
     in_code: bool,
 }
 
@@ -56,7 +54,7 @@ impl PlaceholderKind {
 }
 
 impl Placeholder {
-    fn source(&self) -> String {
+    fn as_written(&self) -> String {
         let prefix = self
             .prefix
             .as_ref()
@@ -65,7 +63,6 @@ impl Placeholder {
         format!("{{{}{prefix}}}", self.kind.name())
     }
 
-    /// For prose; `which` are the elements found by the condition.
     fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
         let shown = match self.kind {
             PlaceholderKind::Subject if self.in_code => {
@@ -88,16 +85,16 @@ impl Placeholder {
     }
 }
 
-/// `shown` quoted for a shell; the placeholder's name in capitals, such as `POINT`, if `shown`
-/// cannot be quoted.
+/// The value quoted for a shell. If it cannot be quoted, the placeholder's name in capitals, such
+/// as `POINT`.
 fn shell_quote_or_name(name: &str, shown: &str) -> String {
     shell::quote_shell_name(shown)
         .unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
 }
 
 impl Template {
-    /// `find` looks a fact up by name. The second value lists unknown names, which stay in the
-    /// text.
+    /// Parses a text; `find` looks a fact up by name. The second value lists unknown names, which
+    /// stay in the text.
     pub fn parse(
         source: &str,
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
@@ -158,18 +155,17 @@ impl Template {
         })
     }
 
-    /// Whether the text lists elements of a quantifier.
     pub fn uses_which_placeholder(&self) -> bool {
         self.placeholders()
             .any(|place| matches!(place.kind, PlaceholderKind::Which))
     }
 
-    pub fn source(&self) -> String {
-        self.render_with(Placeholder::source)
+    pub fn as_written(&self) -> String {
+        self.render_with(Placeholder::as_written)
     }
 
-    /// For prose without a subject: a placeholder prints as `<mount.point>`, an optional one as
-    /// nothing.
+    /// The text as prose without a subject: a placeholder prints as `<mount.point>`, an optional
+    /// one as nothing.
     pub fn text_without_subject(&self) -> String {
         self.render_with(|place| match place.prefix {
             Some(_) => String::new(),
@@ -185,8 +181,8 @@ impl Template {
         self.parts.iter().map(one).collect()
     }
 
-    /// For prose, with facts filled in; an unknown fact prints as `unknown`. `which` are the
-    /// elements found by the condition.
+    /// The text as prose, with facts filled in; an unknown fact prints as `unknown`. `which` are
+    /// the elements found by the condition.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
         if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
@@ -195,8 +191,8 @@ impl Template {
             .into()
     }
 
-    /// For a shell, with quoted facts. The command becomes a comment if a required fact is unknown,
-    /// or a value cannot be quoted.
+    /// The text as a shell command, with quoted facts. The command becomes a comment if a required
+    /// fact is unknown, or if a value cannot be quoted.
     pub fn shell_command(&self, facts: &FactSet, subject: &Subject) -> ShellCommand {
         let mut command = ShellCommand::new("");
         for part in &self.parts {
@@ -216,11 +212,15 @@ impl Template {
                     .map(ToString::to_string),
             };
             let not = |why: &str| {
-                ShellCommand::comment(&format!("{}: {} {why}", self.source(), place.kind.name()))
+                ShellCommand::comment(&format!(
+                    "{}: {} {why}",
+                    self.as_written(),
+                    place.kind.name()
+                ))
             };
             command = match (value, &place.prefix) {
                 (None, Some(_)) => command,
-                (None, None) => return not("is not known"),
+                (None, None) => return not("is unknown"),
                 (Some(value), prefix) => {
                     let before = command.append_rule_text(prefix.as_deref().unwrap_or_default());
                     match before.append_value(&value) {
@@ -234,7 +234,7 @@ impl Template {
     }
 }
 
-/// Examples: `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
+/// The subjects in words, with a limit: `sda`, `sda and sdb`, `sda, sdb, sdc, sdd and 8 more`.
 fn subject_list_text(which: &[&Subject]) -> String {
     let names: Vec<&str> = which.iter().map(|subject| subject.name()).collect();
     match names.as_slice() {
@@ -248,14 +248,12 @@ fn subject_list_text(which: &[&Subject]) -> String {
 }
 
 struct PlaceholderMatch<'s> {
-    /// Byte range, with braces.
     range: Range<usize>,
     name: &'s str,
     prefix: Option<&'s str>,
     in_code: bool,
 }
 
-/// Iterates over the placeholders of a text and examines each character once.
 struct PlaceholderMatches<'s> {
     source: &'s str,
     rest: Peekable<CharIndices<'s>>,
@@ -294,7 +292,6 @@ impl<'s> PlaceholderMatches<'s> {
         self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
     }
 
-    /// Name and prefix between the braces; `None` if the text is not a placeholder.
     fn parse_braces(&mut self) -> Option<(&'s str, Option<&'s str>)> {
         let name = self
             .take_matching(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
@@ -337,8 +334,8 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
     }
 }
 
-/// Whether a placeholder is within quotes, which the quoting of the value would end, or after a
-/// backslash, which would escape the value's first quote.
+/// Whether a placeholder is within quotes or after a backslash. The quotes of the inserted value
+/// would end the outer quotes, or be escaped.
 pub fn has_quoted_placeholder(command: &str) -> bool {
     let mut candidates = PlaceholderMatches::new(command)
         .map(|candidate| candidate.range.start)
@@ -368,7 +365,6 @@ mod tests {
     use crate::facts::catalog::{self, mount};
     use crate::facts::{Reading, Source, UnknownReason};
 
-    /// Renders a command for the mount `subject`; `point` is the fact `mount.point`, or unknown.
     fn render_command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
         let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);
@@ -395,7 +391,7 @@ mod tests {
             ["mount.point"]
         );
         assert_eq!(unknown, ["mount.pont"]);
-        assert_eq!(template.source(), source);
+        assert_eq!(template.as_written(), source);
         let text = template.text(&FactSet::default(), &Subject::mount("/srv"), &[]);
         assert_eq!(
             &*text,
@@ -412,7 +408,7 @@ mod tests {
         );
         assert_eq!(
             render_command(remount, "/", None),
-            "# mount -o remount {mount.point}: mount.point is not known"
+            "# mount -o remount {mount.point}: mount.point is unknown"
         );
         assert!(render_command(remount, "/", Some("/a\\x0arm")).starts_with("# "));
         assert_eq!(render_command("ls {subject}", "/a b", None), "ls '/a b'");

@@ -1,14 +1,8 @@
-//! Tests of the rule format: good files work as written, bad files report their mistakes.
-
 mod arbitrary;
 mod bounds {
-    //! Files that are costly to read: texts, lists and mistakes are bounded, and the limit is
-    //! reported.
-
     use crate::rules::diagnostic::MAX_LISTED;
     use crate::rules::load;
 
-    /// A rule with `value` in one field: title, reason, command or id.
     fn rule_with_field(field: &str, value: &str) -> String {
         let of = |name: &str, usual: &str| {
             if name == field {
@@ -143,7 +137,6 @@ mod coverage {
         }
     }
 
-    /// The example without the fact, once for each place where the fact is given.
     fn examples_without_fact(example: &RuleExample, fact: &str) -> Vec<RuleExample> {
         let mut all = Vec::new();
         for place in 0.. {
@@ -191,8 +184,8 @@ mod coverage {
         assert!(idle.is_empty(), "{}", idle.join("\n"));
     }
 
-    /// Rotation is only a hint: virtual disks and RAID volumes may report it wrongly (sysfs-block,
-    /// queue/rotational).
+    /// Rules must not test the rotational flag, because virtual disks and RAID volumes may report
+    /// it wrongly (sysfs-block, queue/rotational).
     #[test]
     fn no_rule_goes_by_the_rotational_flag() {
         let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
@@ -285,12 +278,12 @@ mod scale {
         facts
     }
 
-    /// Number of conditions, parts included.
     fn condition_count(ground: &BoundCondition<'_>) -> usize {
         1 + ground.children().iter().map(condition_count).sum::<usize>()
     }
 
-    /// Numbers of conditions, findings, and subjects to which rules do not apply.
+    /// Numbers of conditions, findings, undecided findings, and subjects to which rules do not
+    /// apply.
     fn count_evaluation_work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
         let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
         let mut conditions = 0;
@@ -369,10 +362,8 @@ use super::{
 };
 use crate::facts::{FactSet, Scope, Subject};
 
-/// The day on which the tests read users' files.
 pub(super) const TODAY: Date = date(2026, 11, 23);
 
-/// The rules of `tests/rules/good.toml`.
 pub(super) fn good() -> RuleSet {
     let text = include_str!("../../../../tests/rules/good.toml").to_owned();
     let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
@@ -420,7 +411,6 @@ fn bad_rules_say_what_is_wrong_with_them() {
     });
 }
 
-/// A rule about disks skips subjects known to have none, and is undecided on unknown stacks.
 #[test]
 fn rules_about_disks_skip_subjects_without_disks() {
     let text = r#"
@@ -487,7 +477,6 @@ fn ten_mistakes_are_ten_diagnostics() {
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
 
-/// Loads any text and renders its mistakes.
 fn load_and_render(text: String) -> (RuleSet, usize) {
     let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "any.toml".to_owned(),
@@ -542,7 +531,7 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     assert!(set.rules().iter().all(|rule| rule.file == "good.toml"));
     assert_eq!(
         mistakes[0].diags[0].help.as_deref(),
-        Some("the other one is good.toml:4; give one of them another id")
+        Some("the first is in good.toml:4; give one of them another id")
     );
     assert_eq!(
         (mistakes[0].file.as_str(), mistakes[0].diags.len()),

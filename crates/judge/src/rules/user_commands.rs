@@ -1,7 +1,7 @@
 //! Commands of a user's rule, which walwise prints as the user's own and never checks.
 //!
-//! The type is not [`Command`](crate::escape::Command), so that no script or export can contain
-//! such a command by mistake.
+//! The type is not [`ShellCommand`](crate::escape::ShellCommand), so that no script or export can
+//! contain such a command by mistake.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::template::Template;
 
-/// What a command of a rule is for.
+/// The part that a user's command plays in the advised change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -32,7 +32,6 @@ impl Purpose {
     }
 }
 
-/// A command as written in a user's rule.
 #[derive(Clone, Debug)]
 pub struct UserCommandSpec {
     pub purpose: Purpose,
@@ -44,18 +43,17 @@ pub struct UserCommandSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct UserCommand {
-    /// What the command is for.
+    /// Whether the command makes, verifies or reverts the change.
     pub purpose: Purpose,
     /// The command, with the facts of the subject filled in.
     pub command: String,
-    /// The rule file with the command.
+    /// Display-safe path of the rule file with the command.
     pub file: String,
     /// The first line of the rule, counted from one.
     pub line: usize,
 }
 
 impl UserCommand {
-    /// Origin of the command, as text for display.
     pub fn origin_sentence(&self) -> String {
         let Self { file, line, .. } = self;
         format!("your own command, from {file}:{line}, not checked by walwise")
@@ -63,7 +61,7 @@ impl UserCommand {
 }
 
 /// Words in commands that destroy data or make it unsafe. Only `walwise rules check` warns about
-/// these words, because other commands can lose data too.
+/// these words, because the list cannot be complete.
 const DESTRUCTIVE_WORDS: [&str; 40] = [
     "--zero-superblock",
     "-delete",
@@ -107,7 +105,8 @@ const DESTRUCTIVE_WORDS: [&str; 40] = [
     "wipefs",
 ];
 
-/// Byte range of the first destructive word; only whole words count, in upper or lower case.
+/// Byte range of the first destructive word. Parts of longer words do not count, and case does not
+/// matter.
 pub fn find_destructive_word(command: &str) -> Option<Range<usize>> {
     let lower = command.to_ascii_lowercase();
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';

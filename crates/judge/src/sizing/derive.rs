@@ -2,34 +2,25 @@
 //! unknown for the same reason.
 
 mod postgres {
-    //! PostgreSQL: sizing from counters of WAL and checkpoints.
-
     use super::{ServerFacts, UnknownFact, derived_source, forecast_ends_in_micros};
     use crate::facts::catalog::cluster::LogSizeFit;
     use crate::facts::catalog::{mount, postgres};
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::servers::{format_postgres_size, format_postgres_time};
     use crate::sizing::forecast::Forecast;
+    use crate::sizing::saturating_bytes;
     use crate::sizing::wal::{
         CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing,
     };
-    use crate::sizing::{ceil_power_of_two, saturating_bytes};
     use crate::text;
 
-    /// The longer `checkpoint_timeout` whose trade-off is stated, in seconds.
+    /// A longer `checkpoint_timeout`, in seconds, whose trade-off against the present one becomes a
+    /// fact.
     const LONGER_TIMEOUT: f64 = 900.0;
-    /// An average over less time is not representative.
+    /// The shortest counting time, in seconds, whose average is representative.
     const MIN_COUNTED_SECONDS: f64 = 60.0;
-    /// The automatic `wal_buffers` is `shared_buffers` divided by `PART_OF_BUFFERS`, at most one
-    /// WAL segment and at least `LEAST_BUFFERS` bytes (xlog.c).
-    const PART_OF_BUFFERS: u64 = 32;
-    const LEAST_BUFFERS: u64 = 64 << 10;
-    /// WAL files are worth keeping for peaks only if the peak rate is this multiple of the average.
-    const BURST_FACTOR: f64 = 4.0;
 
-    /// Facts behind the sizing: counters of WAL and checkpoints, and the settings that decide the
-    /// distance of checkpoints.
-    const BASIS: [&str; 6] = [
+    const SIZING_FACTS: [&str; 6] = [
         postgres::WAL_MADE.name(),
         postgres::CHECKPOINTS_TIMED.name(),
         postgres::CHECKPOINTS_REQUESTED.name(),
@@ -43,8 +34,7 @@ mod postgres {
             facts,
             subject: cluster,
         };
-        let buffers = server.wal_buffers_share();
-        let rate = server.wal_rate();
+        let rate = server.average_wal_rate();
         let sized = server.wal_sizing();
         let whole = |rate: &f64| {
             Reading::known(
@@ -53,7 +43,7 @@ mod postgres {
             )
         };
         let rate = rate.as_ref().map_or_else(UnknownFact::reading, whole);
-        let on_basis = |value| Reading::known(value, derived_source(&BASIS));
+        let on_basis = |value| Reading::known(value, derived_source(&SIZING_FACTS));
         let told = match &sized {
             Err(why) => WalConclusions {
                 busy: why.reading(),
@@ -63,11 +53,9 @@ mod postgres {
                 trade: why.reading(),
                 recovery: why.reading(),
                 longer: why.reading(),
-                least: why.reading(),
             },
             Ok(sizing) => server.conclude_wal_facts(sizing, &on_basis),
         };
-        facts.insert(cluster, &postgres::WAL_BUFFERS_SHARE, buffers);
         facts.insert(cluster, &postgres::WAL_RATE, rate);
         facts.insert(
             cluster,
@@ -82,7 +70,6 @@ mod postgres {
         facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
         facts.insert(cluster, &postgres::RECOVERY_MOST, most);
         facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
-        facts.insert(cluster, &postgres::MIN_WAL_SIZE_WANTED, told.least);
     }
 
     struct WalConclusions {
@@ -93,34 +80,13 @@ mod postgres {
         trade: Reading<String>,
         recovery: Reading<Forecast>,
         longer: Reading<String>,
-        least: Reading<String>,
     }
 
     impl ServerFacts<'_> {
-        /// `wal_buffers` relative to the automatic size.
-        fn wal_buffers_share(&self) -> Reading<f64> {
-            let share = || {
-                let (now, shared) = (
-                    self.require(&postgres::WAL_BUFFERS)?,
-                    self.require(&postgres::SHARED_BUFFERS)?,
-                );
-                let segment = self.require(&postgres::WAL_SEGMENT_SIZE)?;
-                Ok(now as f64 / (shared / PART_OF_BUFFERS).min(segment).max(LEAST_BUFFERS) as f64)
-            };
-            let of = [
-                postgres::WAL_BUFFERS.name(),
-                postgres::SHARED_BUFFERS.name(),
-            ];
-            share().map_or_else(
-                |why: UnknownFact| why.reading(),
-                |share| Reading::known(share, derived_source(&of)),
-            )
-        }
-
         /// WAL bytes per second, over all counted time or, failing that, since the last checkpoint.
-        fn wal_rate(&self) -> Result<f64, UnknownFact> {
-            // Unknown on a standby, which lacks a WAL position and whose counters exclude replayed
-            // WAL.
+        fn average_wal_rate(&self) -> Result<f64, UnknownFact> {
+            // A standby has no WAL position of its own, so `WAL_RECENT` is unknown and no rate
+            // results. Its counters exclude replayed WAL.
             let recent = self.require(&postgres::WAL_RECENT)?;
             let per_second = |bytes: u64, micros: f64| {
                 (micros >= MIN_COUNTED_SECONDS * 1e6).then(|| bytes as f64 / (micros / 1e6))
@@ -160,7 +126,7 @@ mod postgres {
                 })
             };
             let counts = WalCounts {
-                rate: self.wal_rate()?,
+                rate: self.average_wal_rate()?,
                 contents: contents(),
                 timed: self.require(&postgres::CHECKPOINTS_TIMED)?,
                 requested: self.require(&postgres::CHECKPOINTS_REQUESTED)?,
@@ -178,7 +144,7 @@ mod postgres {
             sizing: &WalSizing,
             on_basis: &dyn Fn(String) -> Reading<String>,
         ) -> WalConclusions {
-            let (busy, average) = (sizing.busy.most, self.wal_rate().unwrap_or_default());
+            let busy = sizing.busy.most;
             let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
             let timeout = self
                 .value(&postgres::CHECKPOINT_TIMEOUT)
@@ -193,34 +159,36 @@ mod postgres {
                     .facts
                     .get(&mount, &mount::FREE)
                     .map(|_| LogSizeFit::Enough),
-                None => Reading::unknown(UnknownReason::NotCollected, "the file system of its WAL"),
+                None => Reading::unknown(
+                    UnknownReason::NotCollected,
+                    "the WAL's file system is unknown",
+                ),
             };
             let size = fit.and_then(|(_, size)| size);
             let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
             let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);
-            let is_bursty = busy >= average * BURST_FACTOR;
             WalConclusions {
-                busy: Reading::known(busy, derived_source(&BASIS)),
+                busy: Reading::known(busy, derived_source(&SIZING_FACTS)),
                 forced: Reading::known(
                     sizing.forced_checkpoint_share() * 100.0,
-                    derived_source(&BASIS),
+                    derived_source(&SIZING_FACTS),
                 ),
                 fit: fit.map_or_else(no_free, |(fit, _)| {
-                    Reading::known(fit, derived_source(&BASIS))
+                    Reading::known(fit, derived_source(&SIZING_FACTS))
                 }),
                 size: size.map_or_else(
-                    || absent_reading("no other size is needed, or none fits"),
+                    || absent_reading("the size is already sufficient, or no larger size fits"),
                     |size| on_basis(format_postgres_size(size)),
                 ),
                 trade: size.map_or_else(
-                    || absent_reading("no other size is needed, or none fits"),
+                    || absent_reading("the size is already sufficient, or no larger size fits"),
                     |size| on_basis(self.wal_size_tradeoff(sizing, size, (most, timeout))),
                 ),
                 recovery: match sizing.recovery_forecast(most, timeout) {
                     _ if self.is_on_rotating_disk() => {
-                        absent_reading("replay was not measured on rotating disks")
+                        absent_reading("replay was not measured on hard disks")
                     }
-                    Some(span) => Reading::known(span, derived_source(&BASIS)),
+                    Some(span) => Reading::known(span, derived_source(&SIZING_FACTS)),
                     None => absent_reading("this release does not count WAL records"),
                 },
                 longer: if has_room && timeout < LONGER_TIMEOUT {
@@ -228,16 +196,9 @@ mod postgres {
                 } else {
                     on_basis(String::new())
                 },
-                least: if is_bursty && size.is_none() {
-                    on_basis(format_postgres_size(ceil_power_of_two(most as f64 / 4.0)))
-                } else {
-                    on_basis(String::new())
-                },
             }
         }
 
-        /// Effects of `max_wal_size = size` in words. `now` and `timeout` are the current size and
-        /// timeout.
         fn wal_size_tradeoff(
             &self,
             sizing: &WalSizing,
@@ -245,7 +206,7 @@ mod postgres {
             (now, timeout): (u64, f64),
         ) -> String {
             format!(
-                "{}: a checkpoint every {} at {} of WAL (busy periods{}); full-page images ÷ {}; {}",
+                "{}: a checkpoint every {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
                 format_postgres_size(size),
                 sizing.checkpoint_interval(size).seconds_text(),
                 busy_rates_text(sizing),
@@ -257,7 +218,7 @@ mod postgres {
 
         fn timeout_tradeoff(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
             format!(
-                "{} needs max_wal_size = {} at {} of WAL (busy periods{}); full-page images ÷ {}; {}",
+                "{} needs max_wal_size = {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
                 format_postgres_time(LONGER_TIMEOUT * 1e6),
                 format_postgres_size(needed),
                 busy_rates_text(sizing),
@@ -275,7 +236,6 @@ mod postgres {
                 .unwrap_or_default()
         }
 
-        /// Recovery time with the new size and timeout, and with the current ones.
         fn recovery_comparison_text(
             &self,
             sizing: &WalSizing,
@@ -285,11 +245,11 @@ mod postgres {
             let of = |(size, timeout)| sizing.recovery_forecast(size, timeout);
             match (of(then), of(now)) {
                 _ if self.is_on_rotating_disk() => {
-                    "recovery time on rotating disks is unknown".to_owned()
+                    "recovery time on hard disks is unknown".to_owned()
                 }
                 (Some(then), Some(now)) => {
                     format!(
-                        "crash recovery then {}, now {}",
+                        "crash recovery takes {} instead of {}",
                         then.seconds_text(),
                         now.seconds_text()
                     )
@@ -303,7 +263,6 @@ mod postgres {
         Reading::unknown(UnknownReason::Absent, detail)
     }
 
-    /// Range of the peak rate: `30 MiB/s to 45 MiB/s`.
     fn busy_rates_text(sizing: &WalSizing) -> String {
         let (least, most) = (
             text::format_bytes(saturating_bytes(sizing.busy.least)),
@@ -323,8 +282,6 @@ mod postgres {
         use crate::facts::{ServerKind, Source};
         use crate::version::Version;
 
-        /// A PostgreSQL with default settings and 1 TiB of WAL in four days, most of it in busy
-        /// periods.
         fn facts_of_busy_server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
             let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
             let mut facts = FactSet::default();
@@ -379,13 +336,9 @@ mod postgres {
                 Some("8GB")
             );
             let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-            let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (busy periods); full-page images ÷ 1 to 4.2; \
-                    crash recovery then";
+            let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (busy periods); 1 to 4.2 times fewer full-page images; \
+                    crash recovery takes";
             assert!(trade.starts_with(told), "{trade}");
-            assert_eq!(
-                facts.value(&server, &postgres::WAL_BUFFERS_SHARE),
-                Some(1.0 / 256.0)
-            );
             let (least, most) = (
                 facts.value(&server, &postgres::RECOVERY_LEAST),
                 facts.value(&server, &postgres::RECOVERY_MOST),
@@ -438,8 +391,6 @@ mod postgres {
     }
 }
 mod mysql {
-    //! MySQL and MariaDB: sizing from counters of the redo log.
-
     use super::{ServerFacts, UnknownFact, derived_source, forecast_ends_in_micros};
     use crate::facts::catalog::cluster::{KIND, LogSizeFit};
     use crate::facts::catalog::{mount, mysql};
@@ -449,10 +400,10 @@ mod mysql {
     use crate::sizing::saturating_bytes;
     use crate::text;
 
-    /// In bytes: the largest advised `innodb_log_buffer_size`.
+    /// The largest `innodb_log_buffer_size` that is advised, in bytes.
     const MAX_LOG_BUFFER: u64 = 256 << 20;
 
-    const BASIS: [&str; 3] = [
+    const SIZING_FACTS: [&str; 3] = [
         mysql::REDO_SIZE.name(),
         mysql::REDO_WRITTEN.name(),
         mysql::UPTIME.name(),
@@ -467,7 +418,7 @@ mod mysql {
         let buffer = server.wanted_log_buffer();
         let counts = server.redo_counts();
         let of = |value: fn(&RedoCounts) -> f64| match &counts {
-            Ok(counts) => Reading::known(value(counts), derived_source(&BASIS)),
+            Ok(counts) => Reading::known(value(counts), derived_source(&SIZING_FACTS)),
             Err(why) => why.reading(),
         };
         let rate = of(|counts| counts.rate).map(saturating_bytes);
@@ -503,7 +454,7 @@ mod mysql {
                 };
                 if [0, 1, 2].map(|part| version.number(part)) < first {
                     let detail = format!(
-                        "{kind} {} has several redo files; walwise does not read their number",
+                        "{kind} {} has several redo log files, and walwise does not read their number",
                         version.numeric_part()
                     );
                     return Err(UnknownFact(Reading::unknown(
@@ -570,18 +521,18 @@ mod mysql {
                         .map(|_| LogSizeFit::Enough),
                     None => Reading::unknown(
                         UnknownReason::NotCollected,
-                        "the file system of its redo log",
+                        "the redo log's file system is unknown",
                     ),
                 }
             };
             let judged = counts.capacity_fit(self.log_free_bytes());
             let fit = judged.map_or_else(unsettled, |(fit, _)| {
-                Reading::known(fit, derived_source(&BASIS))
+                Reading::known(fit, derived_source(&SIZING_FACTS))
             });
             let none = || {
                 Reading::unknown(
                     UnknownReason::Absent,
-                    "no other size is needed, or none fits",
+                    "the size is already sufficient, or no larger size fits",
                 )
             };
             match judged.and_then(|(_, size)| size) {
@@ -589,8 +540,8 @@ mod mysql {
                     let (wanted, trade) = (size.to_string(), self.redo_size_tradeoff(counts, size));
                     (
                         fit,
-                        Reading::known(wanted, derived_source(&BASIS)),
-                        Reading::known(trade, derived_source(&BASIS)),
+                        Reading::known(wanted, derived_source(&SIZING_FACTS)),
+                        Reading::known(trade, derived_source(&SIZING_FACTS)),
                     )
                 }
                 None => (fit, none(), none()),
@@ -618,7 +569,7 @@ mod mysql {
                     RedoCounts::recovery_forecast(size),
                     RedoCounts::recovery_forecast(counts.capacity)
                 ) {
-                    (true, ..) => "recovery time on rotating disks is unknown".to_owned(),
+                    (true, ..) => "recovery time on hard disks is unknown".to_owned(),
                     (false, then, now) => format!(
                         "crash recovery with a full log then {}, now {}",
                         then.seconds_text(),
@@ -628,7 +579,6 @@ mod mysql {
             )
         }
 
-        /// Recovery time if the server crashed now and replayed the redo that its data files lack.
         fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Forecast> {
             let detail = match (counts.age, self.is_on_rotating_disk()) {
                 (Some(age), false) => {
@@ -637,13 +587,14 @@ mod mysql {
                         derived_source(&[mysql::CHECKPOINT_AGE.name()]),
                     );
                 }
-                (Some(_), true) => "replay was not measured on rotating disks",
+                (Some(_), true) => "replay was not measured on hard disks",
                 (None, _) => "the server does not report its checkpoint age",
             };
             Reading::unknown(UnknownReason::Absent, detail)
         }
 
-        /// Twice the current size if sessions have waited for the log buffer, otherwise empty.
+        /// Twice the current size if sessions have waited for the log buffer and the result is at
+        /// most `MAX_LOG_BUFFER`; otherwise empty.
         fn wanted_log_buffer(&self) -> Reading<String> {
             let wanted = || {
                 let (now, waits) = (
@@ -721,7 +672,6 @@ impl ServerFacts<'_> {
         self.facts.value(self.subject, key)
     }
 
-    /// Free bytes on the file system of the log.
     fn log_free_bytes(&self) -> Option<u64> {
         self.facts.value(
             &self.facts.subject_in_scope(self.subject, Scope::Mount)?,
@@ -748,7 +698,6 @@ fn derived_source(names: &[&str]) -> Source {
     Source::derived_from(names.iter().copied())
 }
 
-/// Both ends of a range of seconds, in microseconds.
 fn forecast_ends_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
     (
         span.clone().map(|span| span.least * 1e6),

@@ -1,19 +1,19 @@
 //! PostgreSQL's WAL: when the volume of WAL forces a checkpoint, which size would leave checkpoints
 //! to the timeout, and what that size costs.
 //!
-//! The distance of checkpoints is the server's own formula (`CalculateCheckpointSegments` in
-//! xlog.c). Replay speed is a wide range, measured elsewhere.
+//! The WAL volume between two checkpoints follows the server's own formula
+//! (`CalculateCheckpointSegments` in xlog.c). Replay speed was measured on other hosts, so its
+//! range is wide.
 
 use super::ceil_power_of_two;
 use super::forecast::Forecast;
 use crate::facts::catalog::cluster::LogSizeFit;
 
-/// Settings that decide the distance of checkpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckpointSettings {
-    /// In bytes.
+    /// `max_wal_size` in bytes.
     pub max_wal_size: u64,
-    /// In bytes.
+    /// Size of a WAL segment in bytes.
     pub segment: u64,
     /// `checkpoint_timeout`, in seconds.
     pub timeout: f64,
@@ -25,11 +25,10 @@ pub struct CheckpointSettings {
 
 #[derive(Clone, Copy, Debug)]
 pub struct WalCounts {
-    /// WAL bytes per second, on average.
+    /// WAL generated on average, in bytes per second.
     pub rate: f64,
-    /// Present if the server counts records and full-page images.
+    /// Numbers of WAL records and full-page images; `None` if the server does not count them.
     pub contents: Option<WalContents>,
-    /// Checkpoints triggered by the timeout.
     pub timed: u64,
     pub requested: u64,
     /// Seconds over which checkpoints were counted.
@@ -40,34 +39,35 @@ pub struct WalCounts {
 pub struct WalContents {
     pub bytes: f64,
     pub records: f64,
-    /// Number of full-page images.
     pub images: f64,
 }
 
-/// With fewer checkpoints, their triggers are not representative.
+/// The smallest number of checkpoints from which conclusions are drawn: with fewer, their triggers
+/// are not representative.
 pub const MIN_CHECKPOINTS: u64 = 10;
-/// Below this share of all checkpoints, forced checkpoints are an exception.
+/// Below this share of all checkpoints, forced checkpoints are exceptions that need no larger
+/// `max_wal_size`.
 const FORCED_SHARE_LIMIT: f64 = 0.1;
-/// µs to replay a record, from a cheap record on a fast CPU to an expensive one on a slow CPU.
+/// Time to replay a record, in µs: from a cheap record on a fast CPU to an expensive one on a slow
+/// CPU.
 const RECORD_US: Forecast = Forecast {
     least: 0.5,
     most: 5.0,
 };
-/// µs to replay a page, from a page that stays in memory to one that flash has to write before
-/// recovery ends.
+/// Time to replay a page, in µs: from a page that stays in memory to one that flash has to write
+/// before recovery ends.
 const PAGE_US: Forecast = Forecast {
     least: 5.0,
     most: 300.0,
 };
-/// `PAGE` is the size of a full-page image and `SMALLEST_RECORD` that of the smallest record, in
-/// bytes.
+/// Sizes in bytes: `PAGE` of a full-page image, `SMALLEST_RECORD` of the smallest WAL record.
 const PAGE: f64 = 8192.0;
 const SMALLEST_RECORD: f64 = 50.0;
-/// Upper limit of the startup time besides replay.
+/// Upper limit of the startup time without replay, in seconds.
 const STARTUP_SECONDS: f64 = 2.0;
 
 impl CheckpointSettings {
-    /// Bytes of WAL that force a checkpoint if `max_wal_size` is `most`.
+    /// Amount of WAL, in bytes, that forces a checkpoint if `max_wal_size` is `most`.
     pub fn checkpoint_distance(&self, most: u64) -> f64 {
         let cycles = if self.keeps_two_cycles { 2.0 } else { 1.0 };
         let segments = (most / self.segment.max(1)) as f64 / (cycles + self.target);
@@ -80,13 +80,11 @@ impl CheckpointSettings {
         (distance + self.segment as f64) * (cycles + self.target)
     }
 
-    /// Seconds between two checkpoints at `rate` bytes per second.
     fn checkpoint_interval(&self, most: u64, rate: f64) -> f64 {
         (self.checkpoint_distance(most) / rate.max(1.0)).min(self.timeout)
     }
 }
 
-/// Checkpoint settings and counters, with the peak rate that follows from them.
 #[derive(Clone, Copy, Debug)]
 pub struct WalSizing {
     settings: CheckpointSettings,
@@ -96,7 +94,7 @@ pub struct WalSizing {
 }
 
 impl WalSizing {
-    /// `None` if too few checkpoints were counted.
+    /// Sizes the WAL; `None` if too few checkpoints or no time was counted.
     pub fn new(settings: CheckpointSettings, counts: WalCounts) -> Option<Self> {
         let all = counts.timed.saturating_add(counts.requested);
         (all >= MIN_CHECKPOINTS && counts.seconds > 0.0).then(|| {
@@ -106,7 +104,7 @@ impl WalSizing {
                 busy: Forecast::between(counts.rate, counts.rate),
             };
             Self {
-                busy: sizing.busy_rate(),
+                busy: sizing.peak_rate(),
                 ..sizing
             }
         })
@@ -122,14 +120,13 @@ impl WalSizing {
         by_amount.min(self.counts.requested as f64)
     }
 
-    /// Share of forced checkpoints among all checkpoints.
     pub fn forced_checkpoint_share(&self) -> f64 {
         self.forced_checkpoints() / self.counts.timed.saturating_add(self.counts.requested) as f64
     }
 
-    /// Lower end: every forced checkpoint came just before the timeout. Upper end: forced
-    /// checkpoints fill the time that timed checkpoints leave.
-    fn busy_rate(&self) -> Forecast {
+    /// The peak rate as a range. Lower end: every forced checkpoint came just before the timeout.
+    /// Upper end: forced checkpoints fill the time that timed checkpoints leave.
+    fn peak_rate(&self) -> Forecast {
         let CheckpointSettings {
             max_wal_size: most,
             timeout,
@@ -149,8 +146,9 @@ impl WalSizing {
         Forecast::between(least, told.unwrap_or(least).max(least))
     }
 
-    /// Whether `max_wal_size` suffices, and a better size if not. `free` are the free bytes on the
-    /// file system of the WAL; the size takes at most half of them.
+    /// Whether `max_wal_size` suffices, and a better size if not; `None` if a larger size is needed
+    /// and `free` is unknown. `free` is the free space on the file system of the WAL in bytes; the
+    /// size is at most half of it.
     pub fn max_wal_size_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
         if self.forced_checkpoint_share() < FORCED_SHARE_LIMIT {
             return Some((LogSizeFit::Enough, None));
@@ -172,15 +170,14 @@ impl WalSizing {
         })
     }
 
-    /// Seconds between checkpoints at peak rate.
     pub fn checkpoint_interval(&self, size: u64) -> Forecast {
         let at = |rate| self.settings.checkpoint_interval(size, rate);
         Forecast::between(at(self.busy.most), at(self.busy.least))
     }
 
-    /// Factor by which full-page images decrease at peak rate. The least is 1, if no page changes
-    /// twice within the interval. The most is the ratio of the intervals, if all intervals change
-    /// the same pages.
+    /// Factor by which `size` and `timeout` reduce full-page images at peak rate. The lower end, 1,
+    /// holds if no page changes twice within an interval. The upper end, the ratio of the
+    /// intervals, holds if all intervals change the same pages.
     pub fn full_page_image_reduction(&self, size: u64, timeout: f64) -> Forecast {
         let then = Self {
             settings: CheckpointSettings {
@@ -198,8 +195,8 @@ impl WalSizing {
         Forecast::between(1.0, longer(self.busy.most).max(longer(self.busy.least)))
     }
 
-    /// Seconds of crash recovery at peak rate, from a crash at the end of an interval to a crash at
-    /// the end of the next checkpoint. `None` if the server does not count WAL contents.
+    /// Seconds of crash recovery at peak rate, for a crash between the end of an interval and the
+    /// end of the next checkpoint. `None` if the server does not count WAL contents.
     pub fn recovery_forecast(&self, size: u64, timeout: f64) -> Option<Forecast> {
         let contents = self
             .counts
@@ -214,7 +211,8 @@ impl WalSizing {
             written(self.busy.least),
             written(self.busy.most) * (1.0 + settings.target),
         );
-        // Rarer checkpoints leave fewer images, so more of the WAL is records.
+        // One end of the range assumes WAL without full-page images, because rarer checkpoints
+        // cause fewer of them.
         let small =
             ((contents.bytes - contents.images * PAGE) / contents.records).max(SMALLEST_RECORD);
         let per_byte = |record: f64, page: f64| {
@@ -227,7 +225,8 @@ impl WalSizing {
         })
     }
 
-    /// The `max_wal_size` that a longer timeout needs at peak rate.
+    /// The `max_wal_size` that a longer timeout needs at peak rate, never less than the current
+    /// one.
     pub fn wal_size_for_timeout(&self, timeout: f64) -> u64 {
         ceil_power_of_two(
             self.settings
@@ -365,7 +364,6 @@ mod tests {
     }
 
     proptest! {
-        /// An advised size is always larger than the current one, and fits the free space.
         #[test]
         fn no_size_is_too_large(
             most in 1u64..1 << 44, segment in prop::sample::select(vec![1u64 << 20, 16 << 20, 1 << 30]), free in 0u64..1 << 46,

@@ -10,17 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::stack_fingerprint::StackFingerprint;
 
-/// First line of both logs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunHeader {
-    /// Id that ties both logs to one run.
     pub run: u64,
     /// A value of `wal_sync_method`.
     pub method: String,
     pub segments: String,
     /// Start of the run, RFC 3339 in UTC.
     pub when: String,
-    /// Display-safe; may contain spaces.
+    /// Path of the drill's directory, display-safe; it may contain spaces.
     pub directory: String,
 }
 
@@ -47,7 +45,6 @@ impl fmt::Display for RunHeader {
 }
 
 impl RunHeader {
-    /// Parses the first line of a log; `None` for any other line.
     pub fn parse(line: &str) -> Option<Self> {
         let (_, words) = line.split_once(LOG_HEADER)?;
         // The directory comes last, because its path may contain spaces.
@@ -76,7 +73,6 @@ pub struct AckLog {
     pub stack: StackFingerprint,
     /// Highest acknowledged number, or 0; the writer counts from 1 without gaps.
     pub last_number: u64,
-    /// True if the user stopped the writer before the power cut.
     pub was_stopped: bool,
 }
 
@@ -90,7 +86,7 @@ pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
                 .as_ref()
                 .is_some_and(|found| found.header.run != head.run)
             {
-                return Err("it contains two runs; give the log of one run".to_owned());
+                return Err("the log contains two runs; give the log of one run".to_owned());
             }
             found = Some(found.unwrap_or(AckLog {
                 header: head,
@@ -127,7 +123,6 @@ pub struct ReadBackLog {
     /// Boot id at the time of reading; empty if unknown.
     pub boot: String,
     pub stack: StackFingerprint,
-    /// Numbers of the complete pages that were found.
     pub pages: NumberRanges,
     /// Time of reading, RFC 3339 in UTC.
     pub when: String,
@@ -147,8 +142,7 @@ impl fmt::Display for ReadBackLog {
     }
 }
 
-/// Parses the output of [`Display`](fmt::Display). The error is a clause, to be shown after the
-/// name of the log.
+/// Parses the log of pages found after the power cut. The error is like that of [`parse_ack_log`].
 pub fn parse_read_back_log(text: &str) -> Result<ReadBackLog, String> {
     let mut lines = complete_lines(text);
     let header = lines.find_map(RunHeader::parse).ok_or_else(|| {
@@ -183,7 +177,7 @@ pub fn parse_read_back_log(text: &str) -> Result<ReadBackLog, String> {
             pages.push((from, to));
         }
     }
-    Err("its last line, which begins with `read`, is missing".to_owned())
+    Err("the last line of the log, which begins with `read`, is missing".to_owned())
 }
 
 fn complete_lines(text: &str) -> impl Iterator<Item = &str> {

@@ -1,5 +1,5 @@
 use super::drill_logs::{AckLog, ReadBackLog};
-use super::{PAGES, drill_logs::NumberRanges};
+use super::{PAGES_PER_SEGMENT, drill_logs::NumberRanges};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrillResult {
@@ -36,7 +36,8 @@ pub fn unproven_power_cut_reason(
     }
 }
 
-/// Fails if the logs belong to different runs. The error is a clause.
+/// Compares the acknowledged commits with the pages on the disk. Fails if the logs belong to
+/// different runs; the error is a clause.
 pub fn find_lost_commits(
     acknowledged: &AckLog,
     survived: &ReadBackLog,
@@ -48,7 +49,8 @@ pub fn find_lost_commits(
         ));
     }
     let newest = acknowledged.last_number;
-    // The commit in progress at the power cut may have replaced the oldest page.
+    // The commit in progress at the power cut may have replaced the oldest page, so that page is
+    // not expected.
     let under_way = survived
         .pages
         .iter()
@@ -57,7 +59,7 @@ pub fn find_lost_commits(
         .unwrap_or(0)
         .max(newest)
         .saturating_add(1);
-    let oldest = under_way.saturating_sub(PAGES) + 1;
+    let oldest = under_way.saturating_sub(PAGES_PER_SEGMENT) + 1;
     let mut lost_ranges = NumberRanges::new();
     let mut at = oldest;
     let mut pages = survived.pages.clone();
@@ -138,7 +140,8 @@ mod tests {
 
     #[test]
     fn a_wal_that_goes_round_is_asked_for_what_it_can_hold() {
-        // Commit 5001 may have overwritten page 2953.
+        // The log has 2,048 pages, so the unacknowledged commit 5001 may have overwritten page
+        // 2953.
         let whole = compare_logs(5000, &[(2954, 5000)]);
         assert_eq!((whole.examined, whole.lost_count()), (2047, 0));
         assert_eq!(

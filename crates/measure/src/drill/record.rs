@@ -1,7 +1,5 @@
-//! The record of drills holds every compared power cut of one stack, so that many drills add up. A
-//! cut with a loss stays for good: after a fix the stack differs and needs a new record.
-//!
-//! This module has no I/O: the command reads and writes the file.
+//! The record of drills collects the power cuts of one stack over many drills. A power cut with a
+//! loss is never removed: after a fix the stack differs and needs a new record.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +15,13 @@ const FORMAT_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrillRecord {
     walwise_drills: u32,
-    /// Lines in the format of [`StackFingerprint`].
+    /// Facts of the stack, as lines in the format of [`StackFingerprint`].
     stack: Vec<String>,
     cuts: Vec<PowerCut>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct PowerCut {
-    /// Run id, hexadecimal.
     run: String,
     method: String,
     segments: String,
@@ -45,14 +42,13 @@ impl DrillRecord {
         }
     }
 
-    /// Parses the output of [`Self::to_json`]. The error is a clause, to be shown after the name of
-    /// the file.
+    /// Parses a record of drills. The error is a clause, to be shown after the name of the file.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self = serde_json::from_str(text)
-            .map_err(|error| format!("it is not a record of drills: {error}"))?;
+            .map_err(|error| format!("the file is not a record of drills: {error}"))?;
         if record.walwise_drills != FORMAT_VERSION {
             return Err(format!(
-                "it has format {}; this walwise reads {FORMAT_VERSION}",
+                "the record has format {}; this version of walwise reads format {FORMAT_VERSION}",
                 record.walwise_drills
             ));
         }
@@ -75,8 +71,8 @@ impl DrillRecord {
         self.cuts.len()
     }
 
-    /// Adds the comparison of two logs. Fails if the logs do not prove a power cut of the record's
-    /// stack, or if the run is recorded already.
+    /// Fails if the logs prove no power cut of the record's stack, if no commit was acknowledged,
+    /// or if the run is recorded already.
     pub fn add_power_cut(
         &mut self,
         acks: &AckLog,
@@ -119,8 +115,9 @@ impl DrillRecord {
         Ok(())
     }
 
-    /// Adds the facts of the record about `target`. If the stack of `target` is not that of the
-    /// record, the error names a difference. `from` is the display-safe name of the record's file.
+    /// Adds the figures of the record as facts about `target`. Fails if the stack of `target` is
+    /// not that of the record, or if the record has no drill; the error is a clause with the
+    /// reason. `from` is the display-safe name of the record's file.
     pub fn insert_facts(
         &self,
         facts: &mut FactSet,
@@ -136,7 +133,7 @@ impl DrillRecord {
         let sum =
             |count: fn(&PowerCut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
         let Some(last) = self.cuts.iter().map(|cut| date_part(&cut.read)).max() else {
-            return Err("it has no drill".to_owned());
+            return Err("the record contains no drill".to_owned());
         };
         let source = || Source::Drill {
             file: from.to_owned(),
@@ -169,7 +166,6 @@ mod tests {
         Subject::target("/data")
     }
 
-    /// Facts about `/data` on `disk`, with serial number and firmware.
     fn host_with_disk(disk: &str) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device(disk);

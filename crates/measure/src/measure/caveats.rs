@@ -1,5 +1,5 @@
-//! Limits of the figures, found in the samples and in the circumstances of the probe. A caveat
-//! never removes a figure; some caveats forbid advice to change the method.
+//! Limits of a probe's figures, found in its samples and circumstances. A caveat never removes a
+//! figure; some caveats forbid advice to change the method.
 //!
 //! Excessive speed is a caveat too: a flush that takes no time flushes nothing.
 
@@ -19,16 +19,15 @@ pub struct SampleContext {
     pub seconds: f64,
     pub bytes_written: u64,
     pub cancelled: bool,
-    /// Cause of an early end, worded to follow `because`.
+    /// Cause of an early end, phrased to follow the word `because`.
     pub stopped_by: Option<String>,
     pub log: MeasuredLog,
     /// Cost of two clock readings, in microseconds.
     pub clock_us: f64,
     /// Highest plausible commit rate; `None` if no limit is known (memory, ZFS, remote storage).
     pub speed_limit: Option<SpeedLimit>,
-    /// Traffic of the disks before the probe's first write.
     pub idle_traffic: Option<DiskTraffic>,
-    /// One entry per round.
+    /// Traffic of the disks, one entry per round.
     pub traffic: Vec<DiskTraffic>,
     pub disks: Vec<String>,
     /// CPU time that the hypervisor gave to other guests, in percent.
@@ -40,9 +39,10 @@ pub struct SampleContext {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpeedLimit {
-    /// Commits per second, 1 client.
+    /// Commits per second of one client.
     pub per_second: f64,
-    /// Source of the limit as a noun, with the arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
+    /// Noun phrase with the basis of the limit and its calculation: `any disk`, `a disk of 7,200
+    /// rpm (…)`.
     pub basis: String,
     /// Another possible cause of a higher rate, as a clause; may be empty.
     pub alternative: &'static str,
@@ -59,14 +59,14 @@ impl SpeedLimit {
         }
     }
 
-    /// A rate of 1.5 flushes per revolution. The limit holds only for a physical disk without a
-    /// protected cache, which the kernel's rotational flag does not prove.
+    /// A rate of 1.5 flushes per revolution, for a physical disk without a protected cache. The
+    /// kernel's rotational flag alone does not identify such a disk.
     pub fn for_rpm(rpm: u32) -> Self {
         let turns = f64::from(rpm) / 60.0;
         Self {
             per_second: 1.5 * turns,
             basis: format!(
-                "a disk of {} rpm ({turns:.0} revolutions a second, and each flush waits for one)",
+                "a {} rpm disk ({turns:.0} revolutions a second; each flush waits for one)",
                 text::group_digits(rpm.into())
             ),
             alternative: ", or the disk has a cache of its own that survives a power failure",
@@ -87,7 +87,6 @@ pub struct DiskTraffic {
     pub flushed: u64,
 }
 
-/// All caveats, most serious first.
 pub fn find_caveats(samples: &ProbeSamples, seen: &SampleContext) -> Vec<Caveat> {
     let all = [
         early_end_caveat(seen),
@@ -125,7 +124,8 @@ pub fn exceeds_speed_limit(samples: &ProbeSamples, method: Method, seen: &Sample
         .is_some_and(|(rate, limit)| rate > limit.per_second)
 }
 
-/// The rate of 1 client: the inverse of the median latency.
+/// The rate of one client: the inverse of the median of the round medians. `None` if the median is
+/// 0.
 pub fn commits_per_second(cell: &MethodCell) -> Option<f64> {
     let median = median_of(&cell.round_medians());
     (median > 0.0).then(|| 1e6 / median)
@@ -155,8 +155,14 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
         reason = "a rate for people"
     )]
     let rate = text::group_digits(commits_per_second(cell)? as u64);
+    let subject = if limit.alternative.is_empty() {
+        "Flushes"
+    } else {
+        "Either flushes"
+    };
     let says = format!(
-        "{rate} commits/s with {} exceed what {} can do: flushes are acknowledged but not done{}.",
+        "{rate} commits/s with {} exceed the speed of {}. {subject} are acknowledged but not \
+         performed{}.",
         cell.method.name(),
         limit.basis,
         limit.alternative
@@ -164,8 +170,8 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
     Some(new_caveat(CaveatId::ImplausibleSpeed, says, true))
 }
 
-/// A flush that takes no time is a caveat: on a physical disk, a flushed commit takes many times
-/// longer than copying a page in memory.
+/// Warns if a flushed commit takes less than 1.5 times as long as an unflushed one. Flushing a
+/// physical disk takes many times longer than copying a page in memory.
 fn free_flush_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let typical = |method| {
         samples
@@ -175,7 +181,7 @@ fn free_flush_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     };
     let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.reference_method()))?;
     let floor = typical(Method::Floor)?;
-    let says = "A flushed commit took no longer than an unflushed one: nothing is flushed here (memory file system, \
+    let says = "A flushed commit took no longer than an unflushed one, so nothing is flushed here (memory file system, \
                 or a library that disables fsync).";
     (flushed < 1.5 * floor).then(|| new_caveat(CaveatId::FreeFlush, says.to_owned(), true))
 }
@@ -221,13 +227,14 @@ fn two_pages_faster_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     if ratios.len() < MIN_RUNS {
         return None;
     }
-    let says = "Two-page commits were faster than one-page commits, although they write more; \
+    let says = "Two-page commits were faster than one-page commits, even though they write more; \
                 the figures depend on more than the method.";
     (median_interval_or_span(&ratios, 0.01).high < 0.9)
         .then(|| new_caveat(CaveatId::Inconsistent, says.to_owned(), true))
 }
 
-/// fdatasync does a subset of fsync's work (fdatasync(2)), so fdatasync cannot take longer.
+/// Warns if fdatasync takes longer than fsync, although it does only a part of fsync's work
+/// (fdatasync(2)).
 fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let medians = |method| {
         samples
@@ -242,13 +249,13 @@ fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
         .map(|(data, all)| data / all)
         .collect();
     let low = median_interval(&ratios, 0.01)?.low;
-    let says = "fdatasync took longer than fsync, although it does less; the figures depend on more than the \
+    let says = "fdatasync took longer than fsync, even though it does less; the figures depend on more than the \
                 method.";
     (low > 1.1).then(|| new_caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
 
-/// At least half of the flushed bytes must reach the disks below. A compressing layer saves
-/// nothing, because the data is random.
+/// Warns if less than half of the flushed bytes reached the disks below. No compressing layer
+/// explains this, because the data is random.
 fn missing_writes_caveat(seen: &SampleContext) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
@@ -270,7 +277,8 @@ fn suspension_caveat(seen: &SampleContext) -> Option<Caveat> {
     (seen.suspended_seconds > 0.05).then(|| new_caveat(CaveatId::Suspended, says, true))
 }
 
-/// Leftover directories affect no figure. The caveat reports them because only a probe finds them.
+/// Reports scratch directories that killed probes left behind. They affect no figure, but only a
+/// probe finds them.
 fn leftover_scratch_caveat(seen: &SampleContext) -> Option<Caveat> {
     Some(new_caveat(
         CaveatId::Leftover,
@@ -282,11 +290,11 @@ fn leftover_scratch_caveat(seen: &SampleContext) -> Option<Caveat> {
 /// Foreign traffic below this rate, in bytes per second, is ignored.
 const MIN_FOREIGN_RATE: f64 = 1.75e6;
 
-/// Foreign traffic is everything before the probe's first write, all reads, and writes beyond the
-/// probe's own writes with their usual overhead.
+/// Warns about foreign traffic: all traffic before the probe's first write, all reads, and writes
+/// beyond the probe's own writes with their usual overhead.
 ///
-/// The usual overhead (journal, parity, mirrors) is the lower quartile over all rounds of disk
-/// bytes per byte written by the probe.
+/// The usual overhead (journal, parity, mirrors) is a ratio: bytes that the disks wrote per byte
+/// that the probe wrote. It is the lower quartile over all rounds.
 fn competing_io_caveat(seen: &SampleContext) -> Option<Caveat> {
     let ratio = |t: &DiskTraffic| t.written as f64 / (t.own_written.max(1)) as f64;
     let own = quantile(
@@ -441,14 +449,14 @@ mod tests {
         let found = find_caveats(&samples_of_two_sizes(5_000.0, 5_100.0), &seen);
         assert_eq!(found.len(), 1);
         let disk = format!(
-            "a disk of {} rpm (120 revolutions a second, and each flush waits for one)",
+            "a {} rpm disk (120 revolutions a second; each flush waits for one)",
             text::group_digits(7_200)
         );
         assert_eq!(
             found[0].text,
             format!(
-                "200 commits/s with fdatasync exceed what {disk} can do: flushes are acknowledged but not \
-                 done, or the disk has a cache of its own that survives a power failure."
+                "200 commits/s with fdatasync exceed the speed of {disk}. Either flushes are acknowledged but not \
+                 performed, or the disk has a cache of its own that survives a power failure."
             )
         );
     }

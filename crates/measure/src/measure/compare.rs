@@ -1,7 +1,5 @@
-//! Compares each method with the default by paced commits, once, at the end of the probe.
-//!
-//! Methods take turns, so a common slowdown cancels out. One observation is the ratio of two
-//! medians of the same run; the sign test gives the interval.
+//! Compares methods by their latencies. Methods take turns, so a common slowdown cancels out. One
+//! observation is the ratio of two medians of the same run; the sign test gives the interval.
 
 use super::estimate::MEANINGFUL_PERCENT;
 use super::order_statistics;
@@ -14,7 +12,8 @@ const ALPHA: f64 = 0.01;
 /// Fewest runs that give an interval with the error probability [`ALPHA`].
 pub const MIN_RUNS: usize = 8;
 
-/// Skips methods that no server uses, and commits of more than one page.
+/// Compares each other method with the default, by paced commits of one page. Methods that no
+/// server uses are skipped.
 pub fn compare_server_methods(rows: &[MethodResult], default: Method) -> Vec<Comparison> {
     let others = rows
         .iter()
@@ -24,7 +23,7 @@ pub fn compare_server_methods(rows: &[MethodResult], default: Method) -> Vec<Com
         .collect()
 }
 
-/// `None` unless both methods have paced commits of one page.
+/// Compares two methods by paced commits of one page; `None` if such commits of either are missing.
 pub fn compare_paced_commits(
     rows: &[MethodResult],
     method: Method,
@@ -77,8 +76,8 @@ fn conclusion_from_gain(gain: Estimate) -> Conclusion {
     }
 }
 
-/// Gain of `method` in percent of the latency of `other`; `None` without rounds. Both parameters
-/// are medians of the same rounds. The flag is true if there are enough rounds for an interval.
+/// Gain of `method` in percent of the latency of `other`. The flag is true if the rounds suffice
+/// for an interval with the error probability [`ALPHA`].
 fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     let pairs = method.iter().zip(other);
     let ratios: Vec<f64> = pairs
@@ -100,7 +99,9 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     Some((gain, enough))
 }
 
-/// Result of all comparisons: not settled while an undecided method may still beat the default.
+/// Returns the conclusion of the probe from all comparisons. A best method other than the default
+/// settles the probe; otherwise any undecided method that may still beat the default leaves it
+/// unsettled.
 pub fn overall_conclusion(measurement: &Measurement, default: Method) -> Conclusion {
     let open = |c: &Comparison| c.settled.is_undecided() && c.gain_percent.high >= 0.0;
     if measurement.best != default {

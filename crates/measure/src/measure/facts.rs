@@ -5,7 +5,6 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 
-/// The `wal_sync_method` of the target's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WalFlushMethod {
     /// There is no PostgreSQL server; gains are relative to the default method.
@@ -15,7 +14,7 @@ pub enum WalFlushMethod {
     Unknown,
 }
 
-/// Adds the `probe.*` facts of the target, for the rules. Facts about the method in force are
+/// Inserts the results of a probe as facts about `target`. Facts about the method in force are
 /// unknown if that method is unknown or was not measured.
 pub fn insert_probe_facts(
     found: &Measurement,
@@ -42,20 +41,6 @@ pub fn insert_probe_facts(
             .map_or_else(|| missing("the probe measured no paced commit"), known),
         Err((why, detail)) => Reading::unknown(*why, *detail),
     };
-    let half = |us: &f64| {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "microseconds, not negative; a float that is too large becomes the largest number"
-        )]
-        let half = (us / 2.0).round() as u64;
-        half
-    };
-    facts.insert(
-        target,
-        &probe::COMMIT_DELAY_START,
-        commit.clone().map(|us| half(&us)),
-    );
     facts.insert(target, &probe::COMMIT, commit);
 
     if let Some(method) = found
@@ -96,11 +81,11 @@ pub fn insert_probe_facts(
     let others = found.caveats.iter().any(|caveat| caveat.id.is_foreign_io());
     let flushes = match flushes {
         None => missing("these disks do not count flushes"),
-        // A count below the probe's own flushes proves that flushes are missing. A higher count may
-        // include flushes of other programs.
+        // A count below the probe's own flushes proves that flushes are missing, whatever other
+        // programs do. A higher count may include flushes of other programs.
         Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::unknown(
             UnknownReason::Ambiguous,
-            "other programs used the disks during the probe; these flushes may be theirs",
+            "other programs used the disks during the probe; the counted flushes may include theirs",
         ),
         Some(count) => known(count),
     };
@@ -161,7 +146,8 @@ fn method_in_force(
     match in_force {
         WalFlushMethod::Default => Ok(default),
         WalFlushMethod::Is(method) => {
-            // A server executes each of its methods in exactly one way, with O_DIRECT or without.
+            // A server uses each method either with O_DIRECT or without, so all matching rows have
+            // the same method.
             let is_it =
                 |r: &&MethodResult| r.as_server && r.method.wal_sync_method() == Some(method);
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
@@ -277,7 +263,6 @@ mod tests {
         assert!(near(&probe::COMMIT, 200.0));
         assert!(near(&probe::FLUSHES_PER_COMMIT, 2.0) && near(&probe::FLUSH_COST, 150.0));
         assert!(near(&probe::COMMITS_PER_SECOND, 5_000.0) && near(&probe::GAIN_PERCENT, 50.0));
-        assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), Some(100));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(true));
         assert_eq!(
             facts.value(&target, &probe::BEST_METHOD),
@@ -340,9 +325,6 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// The facts `probe.commit`, `probe.gain_percent` and `probe.advises_change` if `method` is in
-    /// force and fdatasync takes 200 µs. `paced` is the latency of paced one-page commits with
-    /// `method`, and `two_pages` that of back-to-back two-page commits, both in microseconds.
     fn advice_over_method(
         method: Method,
         paced: f64,
@@ -400,7 +382,6 @@ mod tests {
             let facts = facts_from(&paced_samples(cells.to_vec()), in_force);
             let target = Subject::target("/t");
             assert_eq!(facts.value(&target, &probe::COMMIT), None);
-            assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), None);
             assert_eq!(facts.value(&target, &probe::GAIN_PERCENT), None);
             assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), None);
             assert!(facts.value(&target, &probe::BEST_METHOD).is_some());

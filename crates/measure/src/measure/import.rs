@@ -9,10 +9,11 @@ mod imported_run {
     use crate::measure::pg_test_section::SourceSection;
     use crate::text;
 
-    /// No block device flushes faster; see [`crate::measure::SpeedLimit::for_block_device`].
+    /// Flushes per second that no block device exceeds; see
+    /// [`crate::measure::SpeedLimit::for_block_device`].
     const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
 
-    /// One run of another tool: figures, remarks and conclusion.
+    /// One run of `pg_test_fsync` or fio, with remarks and a conclusion.
     #[derive(Clone, Debug, PartialEq, Serialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ImportedRun {
@@ -20,9 +21,9 @@ mod imported_run {
         pub tool: String,
         /// Duration or number of operations, in the tool's words.
         pub budget: String,
-        /// Figures in the tool's order.
+        /// Rows of figures, in the tool's order.
         pub rows: Vec<ImportedRow>,
-        /// Limits of these figures.
+        /// Sentences about the limits of these figures.
         pub remarks: Vec<String>,
         /// The conclusion for a server, in one sentence.
         pub sentence: String,
@@ -41,7 +42,7 @@ mod imported_run {
     pub struct ImportedRow {
         /// Section of the output that the figure comes from.
         pub group: SourceSection,
-        /// Method or job; display-safe.
+        /// Name of the method or job, display-safe.
         pub name: String,
         /// Operations per second; absent if the output has no figure.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,8 +77,6 @@ mod imported_run {
         }
     }
 
-    /// Remark on the highest rate of flushes, if no disk can reach that rate. `is_flushed` selects
-    /// the rows that flush.
     pub fn implausible_rate_remark(
         rows: &[ImportedRow],
         is_flushed: impl Fn(&ImportedRow) -> bool,
@@ -88,7 +87,7 @@ mod imported_run {
             .filter(|(_, rate)| *rate > MAX_FLUSHES_PER_SECOND)
             .max_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(format!(
-            "{} flushes/s with {} exceed what any disk can do: nothing was flushed there (memory file system?).",
+            "{} flushes/s with {} exceed the speed of any disk: the data was not flushed there (memory file system?).",
             text::round_grouped(rate),
             row.name
         ))
@@ -104,21 +103,20 @@ pub use imported_run::{ImportedRow, ImportedRun};
 use super::pg_test_section::SourceSection;
 use crate::text;
 
-/// Finds all runs in a file, whatever text stands between them. The error names the expected
-/// formats.
 pub fn import(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
     if let Some(runs) = fio::parse(input) {
         return runs;
     }
     let runs = pg_test_fsync::parse(&String::from_utf8_lossy(input))?;
     if runs.is_empty() {
-        return Err("neither pg_test_fsync text nor fio JSON (--output-format=json)".to_owned());
+        return Err(
+            "the file is neither pg_test_fsync text nor fio JSON (--output-format=json)".to_owned(),
+        );
     }
     Ok(runs)
 }
 
-/// Lines of text in which every character is one column wide.
-pub fn run_lines(run: &ImportedRun) -> Vec<String> {
+pub fn imported_run_lines(run: &ImportedRun) -> Vec<String> {
     let mut lines = vec![format!("measured elsewhere: {}, {}", run.tool, run.budget)];
     let mut last = None;
     for row in &run.rows {
@@ -177,9 +175,6 @@ fn figures_text(row: &ImportedRow) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Imported tables from publications lead to the conclusions of their authors, and to remarks
-    //! on anomalies that the authors overlooked.
-
     use proptest::prelude::*;
 
     use super::*;
@@ -226,12 +221,11 @@ mod tests {
             );
             assert!(
                 run.sentence
-                    .ends_with("; nothing here favours another method."),
+                    .ends_with("; no other method is clearly faster."),
                 "{}",
                 run.sentence
             );
         }
-        // The author did not notice that btrfs wrote two pages faster than one.
         assert_eq!(
             remarks_containing(&default, "two writes with").len(),
             1,
@@ -259,7 +253,7 @@ mod tests {
         );
         assert!((rate_of_row(&disk, SourceSection::NotSynced, "write") - 170_386.778).abs() < 1e-9);
         assert!(
-            remarks_containing(&disk, "exceed what any disk can do").is_empty(),
+            remarks_containing(&disk, "exceed the speed of any disk").is_empty(),
             "unflushed writes may be fast"
         );
         let missing = |name| {
@@ -272,7 +266,7 @@ mod tests {
         assert_eq!(missing("open_datasync"), Some("not in this build"));
         assert_eq!(missing("open_sync"), Some("O_DIRECT was refused"));
         assert_eq!(
-            remarks_containing(&memory, "exceed what any disk can do").len(),
+            remarks_containing(&memory, "exceed the speed of any disk").len(),
             1,
             "{:?}",
             memory.remarks
@@ -305,7 +299,7 @@ mod tests {
         assert_eq!(
             remarks_containing(
                 &import(cut.as_bytes()).unwrap()[0],
-                "ends before its last section"
+                "its last section is missing"
             )
             .len(),
             1
@@ -329,8 +323,8 @@ mod tests {
 
     #[test]
     fn rate_and_latency_are_told_apart() {
-        /// Expected import of an output of fio: its name; the flushes per second and the number in
-        /// flight of each row; whether the sentence has the rate of one client.
+        /// File name; flushes per second and number in flight of each row; whether the sentence has
+        /// the rate of one client.
         type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
         let expected: [Expected; 15] = [
             ("libaio-depth-16", &[(3449.0, Some(16))], false),
@@ -376,13 +370,13 @@ mod tests {
                 "{name}: {}",
                 run.sentence
             );
-            let shown = run_lines(&run).join("\n");
+            let shown = imported_run_lines(&run).join("\n");
             assert!(
                 !shown.contains(" each"),
                 "one over the rate is no time: {shown}"
             );
             assert!(
-                remarks_containing(&run, "exceed what any disk can do").is_empty(),
+                remarks_containing(&run, "exceed the speed of any disk").is_empty(),
                 "{name}: {:?}",
                 run.remarks
             );
@@ -420,9 +414,10 @@ mod tests {
             "{:?}",
             run.remarks
         );
-        // The file was shortened and lost its groups, so the jobs may have run together.
+        // The sample file was shortened and lost its `groupid` values, so its jobs may have run
+        // together.
         assert!(
-            run.sentence.starts_with("No job flushed alone"),
+            run.sentence.starts_with("No job ran alone"),
             "{}",
             run.sentence
         );
@@ -446,7 +441,6 @@ mod tests {
     }
 
     proptest! {
-        /// Random bytes in a file never make the output unsafe to display.
         #[test]
         fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
             for name in ["pg-15.txt", "fio-fdatasync.json"] {
@@ -455,7 +449,7 @@ mod tests {
                 let at = at.min(text.len());
                 text.splice(at..at, noise.iter().copied());
                 for run in import(&text).unwrap_or_default() {
-                    let shown = run_lines(&run).join("\n");
+                    let shown = imported_run_lines(&run).join("\n");
                     prop_assert!(!shown.chars().any(|c| text::is_display_unsafe(c) && c != '\n'), "{shown:?}");
                 }
             }

@@ -1,37 +1,37 @@
 //! Compares two measurements of one directory, made at different times. Nothing pairs their rounds,
 //! so both are independent samples. No distribution is assumed.
 //!
-//! Two measurements differ more than the rounds within one, so a shift counts only if it exceeds
-//! the drift within both.
+//! Two measurements differ more than the rounds of a single measurement. A shift therefore counts
+//! only if it exceeds the drift within both.
 
 use serde::Serialize;
 
 use super::estimate::{Estimate, MEANINGFUL_PERCENT};
 use super::order_statistics::{self, median_of, median_of_sorted, quantile, sorted};
 
-/// A measurement is divided into at most this many runs: consecutive rounds are correlated.
+/// A measurement is divided into at most this many runs, because consecutive rounds are correlated.
 const MAX_RUNS: usize = 20;
 
-/// Fewest runs for a meaningful interval.
 const MIN_RUNS: usize = 8;
 
 /// Normal quantile for an error probability of 1 %, as several methods are compared.
 const Z_99_PERCENT: f64 = 2.576;
 
-/// Direction of a shift.
+/// Direction of a latency change; `not` if the change is within noise or at most 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ShiftDirection {
-    /// Slower beyond noise and beyond 5 %.
+    /// The commits are slower, by more than noise and by more than 5 %.
     Slower,
-    /// Faster beyond noise and beyond 5 %.
+    /// The commits are faster, by more than noise and by more than 5 %.
     Faster,
-    /// Neither slower nor faster beyond noise and beyond 5 %.
+    /// The change is within noise, or at most 5 %.
     Not,
 }
 
-/// Change of a latency between two measurements.
+/// Change of the median latency from an earlier to a later measurement, whose rounds are not
+/// paired.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Shift {
@@ -43,16 +43,18 @@ pub struct Shift {
     pub moved: ShiftDirection,
 }
 
-/// The shift is the median of all ratios (Hodges and Lehmann, *Annals of Mathematical Statistics*
-/// 34, 1963). The interval is that of the Mann-Whitney test (Conover, *Practical Nonparametric
-/// Statistics*, ch. 5).
+/// Estimates the change of latency between two measurements, from the medians of their rounds.
+/// `None` with fewer than eight rounds in a measurement, or if the median of a run of rounds is not
+/// positive.
 ///
-/// The inputs are medians of rounds; `None` with too few rounds.
+/// The change is the median of all ratios of a later to an earlier median (Hodges and Lehmann,
+/// *Annals of Mathematical Statistics* 34, 1963). The interval is that of the Mann-Whitney test
+/// (Conover, *Practical Nonparametric Statistics*, ch. 5).
 pub fn shift_between(before: &[f64], now: &[f64]) -> Option<Shift> {
     let (before, now) = (run_medians(before)?, run_medians(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
     let ratios = sorted(&ratios.collect::<Vec<f64>>());
-    let cut = ranks_outside(before.len(), now.len());
+    let cut = ranks_outside_interval(before.len(), now.len());
     let last = ratios.len().checked_sub(cut + 1)?;
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let percent = Estimate {
@@ -62,7 +64,8 @@ pub fn shift_between(before: &[f64], now: &[f64]) -> Option<Shift> {
     };
     let drift = drift_percent(&before).max(drift_percent(&now));
     let bound = MEANINGFUL_PERCENT.max(drift);
-    // Halving the latency is as large a shift as doubling it.
+    // Halving the latency counts as large a shift as doubling it, so the lower limit is the inverse
+    // of the upper one.
     let moved = if percent.low > bound {
         ShiftDirection::Slower
     } else if percent.high < 100.0 * (100.0 / (100.0 + bound) - 1.0) {
@@ -77,21 +80,20 @@ pub fn shift_between(before: &[f64], now: &[f64]) -> Option<Shift> {
     })
 }
 
-/// `None` with fewer than [`MIN_RUNS`] runs, or if a median is not positive.
 fn run_medians(rounds: &[f64]) -> Option<Vec<f64>> {
     let runs = order_statistics::run_medians(rounds, MAX_RUNS);
     (runs.len() >= MIN_RUNS && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
 }
 
-/// Nine of ten runs lie within this distance of the median, in percent.
 fn drift_percent(runs: &[f64]) -> f64 {
     let median = median_of(runs);
     let away = |us: &f64| 100.0 * ((us / median).max(median / us) - 1.0);
     quantile(&sorted(&runs.iter().map(away).collect::<Vec<f64>>()), 0.9)
 }
 
-/// Number of ratios outside the interval at each end, by the normal approximation.
-fn ranks_outside(n: usize, m: usize) -> usize {
+/// Returns the number of ratios outside the interval at each end, for inputs of `n` and `m`
+/// medians, by the normal approximation of the Mann-Whitney test.
+fn ranks_outside_interval(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
     let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();
     #[expect(
@@ -114,9 +116,9 @@ mod tests {
         // Conover, table A7: quantiles of the Mann-Whitney statistic, p = 0.005.
         for (n, m, rank) in [(8, 8, 7), (10, 10, 16), (20, 20, 105)] {
             assert!(
-                ranks_outside(n, m).abs_diff(rank) <= 1,
+                ranks_outside_interval(n, m).abs_diff(rank) <= 1,
                 "{n} {m}: {}",
-                ranks_outside(n, m)
+                ranks_outside_interval(n, m)
             );
         }
     }

@@ -1,5 +1,5 @@
 //! The result of a probe, as every output shows it. Times are microseconds per commit unless the
-//! name has another unit.
+//! name of a field has another unit.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -20,7 +20,8 @@ pub struct MethodResult {
     /// as those of `pg_test_fsync`.
     pub as_server: bool,
     /// Paced commits, one every 10 ms, as a server makes them: the basis of headlines, answers and
-    /// advice. Absent for rows that serve comparison only, and if the time ran out.
+    /// advice. Absent for rows that serve comparison only, for more than one page unless requested,
+    /// and if the time ran out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paced: Option<Latencies>,
     /// Commits in an unbroken loop, which understates the latency of fsync and open_sync; absent if
@@ -97,11 +98,11 @@ pub struct Measurement {
     pub directory: String,
     /// Start, RFC 3339.
     pub when: String,
-    /// Duration of the probe.
+    /// Elapsed time of the probe.
     pub seconds: f64,
-    /// Complete rounds.
+    /// Number of complete rounds; an interrupted round is not counted.
     pub rounds: u32,
-    /// Total bytes written.
+    /// Bytes written by commits, workloads and the preparation of files.
     pub bytes_written: u64,
     /// The log that was written; left out for PostgreSQL's WAL.
     #[serde(default, skip_serializing_if = "MeasuredLog::is_default")]
@@ -115,17 +116,16 @@ pub struct Measurement {
     /// True if the probe was cancelled; complete rounds are kept.
     pub cancelled: bool,
     pub caveats: Vec<Caveat>,
-    /// Results of the requested workloads.
+    /// One entry per requested workload; absent without any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadResult>,
 }
 
 impl Caveat {
-    /// The text, with `no method advised from these figures` appended if the caveat forbids advice.
     pub fn full_text(&self) -> String {
         if self.refuses_advice {
             let says = self.text.trim_end_matches('.');
-            return format!("{says}; no method advised from these figures");
+            return format!("{says}; no method is advised from these figures");
         }
         self.text.clone()
     }
@@ -136,7 +136,6 @@ impl Caveat {
 }
 
 choice! {
-    /// Reasons for limited figures.
     pub enum CaveatId {
         Stopped = "stopped",
         ImplausibleSpeed = "implausible-speed",
@@ -156,8 +155,8 @@ choice! {
 }
 
 impl CaveatId {
-    /// True if all methods of a probe are slowed alike, as by foreign load, so other probes are not
-    /// comparable.
+    /// True if the caveat is about foreign load, which slows all methods of a probe alike. The
+    /// figures are then not comparable with those of other probes.
     pub fn affects_all_methods(self) -> bool {
         matches!(self, Self::CompetingIo | Self::Steal)
     }
@@ -174,8 +173,9 @@ impl CaveatId {
         matches!(self, Self::CompetingIo)
     }
 
-    /// True for a caveat that, before the end of a probe, only means that more commits will follow.
-    pub fn is_final_only(self) -> bool {
+    /// True if further commits may still remove the caveat, so that only the end of the probe
+    /// decides.
+    pub fn counts_only_at_end(self) -> bool {
         matches!(self, Self::FewSamples)
     }
 }
@@ -193,21 +193,18 @@ impl<'de> Deserialize<'de> for CaveatId {
 }
 
 impl MethodResult {
-    /// Median of paced commits.
     pub fn paced_median_us(&self) -> Option<f64> {
         self.paced.as_ref().map(|paced| paced.median_us.value)
     }
 
-    /// 99th percentile of paced commits.
     pub fn paced_p99_us(&self) -> Option<f64> {
         self.paced.as_ref().and_then(|paced| paced.p99_us)
     }
 
-    pub fn row_with_paced(&self) -> Option<(&Self, &Latencies)> {
+    pub fn with_paced_latencies(&self) -> Option<(&Self, &Latencies)> {
         Some((self, self.paced.as_ref()?))
     }
 
-    /// Median of back-to-back commits.
     pub fn back_to_back_us(&self) -> Option<f64> {
         self.back_to_back
             .as_ref()
@@ -227,14 +224,13 @@ impl Measurement {
         )
     }
 
-    /// One-page rows of the server's methods, without rows that failed.
+    /// Returns the rows of one-page commits as a server makes them, without rows that failed.
     pub fn one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
         self.methods
             .iter()
             .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
     }
 
-    /// One-page rows of the server's methods that were measured or have an error.
     pub fn server_rows_with_errors(&self) -> impl Iterator<Item = &MethodResult> {
         let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
         self.methods
@@ -243,7 +239,8 @@ impl Measurement {
             .filter(is_told)
     }
 
-    /// The reference of comparisons: the server's first method without an error.
+    /// The reference of comparisons: the first method without an error that a server can use, or
+    /// else the first such method. Without such methods, fdatasync is the reference.
     pub fn reference_method(&self) -> Method {
         let of_server = || self.methods.iter().filter(|row| row.as_server);
         let measured = of_server().find(|row| row.error.is_none());
@@ -252,8 +249,8 @@ impl Measurement {
             .map_or(Method::Fdatasync, |row| row.method)
     }
 
-    /// True if the server uses the row's method now. `wal` is the server's `wal_sync_method`, which
-    /// counts only if the log is a WAL.
+    /// True if the server uses the method of this row. `wal` is the server's `wal_sync_method`, and
+    /// is ignored for a redo log.
     pub fn is_in_force(&self, row: &MethodResult, wal: Option<WalSyncMethod>) -> bool {
         let is_it = match self.log.kind {
             LogKind::Wal => wal.is_some() && row.method.wal_sync_method() == wal,
@@ -263,7 +260,7 @@ impl Measurement {
     }
 
     /// The one-page row of the method in force, else of the best method, else the first row. `wal`
-    /// is the server's `wal_sync_method`, which counts only if the log is a WAL.
+    /// is the server's `wal_sync_method`, and is ignored for a redo log.
     pub fn in_force_or_best_row(&self, wal: Option<WalSyncMethod>) -> Option<&MethodResult> {
         let rows = || self.one_page_server_rows();
         let best = || rows().find(|row| row.method == self.best);
@@ -273,7 +270,6 @@ impl Measurement {
             .or_else(|| rows().next())
     }
 
-    /// True if a round of the comparison or of a workload is complete.
     pub fn has_rounds(&self) -> bool {
         self.rounds > 0 || self.workloads.iter().any(|found| found.rounds > 0)
     }

@@ -18,11 +18,12 @@ pub enum SyncCall {
     Fsync,
 }
 
-/// Measurements that include a method although the server does not use it.
+/// Decides whether a probe includes the method if the server does not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenMeasured {
     Always,
-    /// Measurements of the flush cost, which time one overwrite with and without a flush.
+    /// The method is included only in measurements of the cost of a flush, which time one overwrite
+    /// with and without a flush.
     FlushCost,
     AllRows,
     /// The method is measured only if the server uses it.
@@ -41,7 +42,6 @@ struct MethodProperties {
     when_measured: WhenMeasured,
 }
 
-/// Generates the enum, the list of all methods and their properties from one row per method.
 macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident { $($row:tt)* })*) => {
         /// A method of making a write to the log durable, or an unflushed write as the lower bound.
@@ -65,7 +65,7 @@ macro_rules! methods {
 }
 
 methods! {
-    /// pwrite, then fdatasync.
+    /// Calls pwrite on a file opened without sync flags, then fdatasync.
     Fdatasync {
         name: "fdatasync",
         server: Some(WalSyncMethod::Fdatasync),
@@ -83,7 +83,7 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: WhenMeasured::ServerOnly,
     }
-    /// pwrite, then fsync.
+    /// Calls pwrite on a file opened without sync flags, then fsync.
     Fsync {
         name: "fsync",
         server: Some(WalSyncMethod::Fsync),
@@ -120,8 +120,8 @@ methods! {
         call: SyncCall::NoCall,
         when_measured: WhenMeasured::AllRows,
     }
-    /// pwrite to a file opened O_DIRECT, then fdatasync: the difference from
-    /// [`Method::FloorDirect`] is the cost of the flush.
+    /// pwrite to a file opened O_DIRECT, then fdatasync. The difference from the same write without
+    /// a flush is the cost of the flush.
     FdatasyncDirect {
         name: "fdatasync (O_DIRECT)",
         server: Some(WalSyncMethod::Fdatasync),
@@ -151,7 +151,6 @@ methods! {
 }
 
 impl Method {
-    /// Methods that this kind of measurement includes although the server does not use them.
     pub fn extra_methods(occasion: WhenMeasured) -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
@@ -162,7 +161,7 @@ impl Method {
         self.properties().name
     }
 
-    /// `None` if no server writes its log like this.
+    /// The matching value of `wal_sync_method`; `None` if no server writes its log like this.
     pub fn wal_sync_method(self) -> Option<WalSyncMethod> {
         self.properties().server
     }
@@ -179,7 +178,6 @@ impl Method {
         self.properties().direct
     }
 
-    /// True if the open flags make each write durable.
     fn has_durable_writes(self) -> bool {
         matches!(self.open_mode(), OpenMode::DataSync | OpenMode::Sync)
     }
@@ -195,7 +193,6 @@ impl Method {
         self.is_durable() && !(self.is_direct() && self.has_durable_writes())
     }
 
-    /// True if the method writes to the page cache and never flushes.
     pub fn only_writes_page_cache(self) -> bool {
         !self.is_durable() && !self.is_direct()
     }

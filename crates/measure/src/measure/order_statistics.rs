@@ -1,9 +1,10 @@
-//! Order statistics: quantiles, and the interval of a median without assumptions about the
-//! distribution. Means and normal intervals are not used: latencies are skewed and have bursts.
+//! Quantiles, and the interval of a median. They assume no distribution, because latencies are
+//! skewed and have bursts.
 
 use super::Estimate;
 
-/// Error probability of an interval that stands on its own.
+/// Error probability of a single interval. Comparisons of several methods need a smaller
+/// probability.
 pub const ALPHA: f64 = 0.05;
 
 pub fn sorted(values: &[f64]) -> Vec<f64> {
@@ -27,7 +28,8 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Median of sorted values, with an even number the mean of the middle two; 0 without values.
+/// Median of sorted values; for an even number of values, the mean of the middle two. 0 without
+/// values.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
@@ -38,12 +40,12 @@ pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Median of values in any order.
 pub fn median_of(values: &[f64]) -> f64 {
     median_of_sorted(&sorted(values))
 }
 
-/// Medians of at most `count` runs of consecutive values of about equal length, in order.
+/// Divides the values in order into at most `count` runs of about equal length, and returns the
+/// median of each run.
 pub fn run_medians(values: &[f64], count: usize) -> Vec<f64> {
     let count = values.len().min(count);
     let at = |run: usize| run * values.len() / count.max(1);
@@ -66,7 +68,7 @@ pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
 /// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
 /// binomial distribution with p = 1/2.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
-    let cut = ranks_outside(values.len(), alpha)?;
+    let cut = ranks_outside_interval(values.len(), alpha)?;
     let sorted = sorted(values);
     let low = *sorted.get(cut)?;
     let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
@@ -77,8 +79,8 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
     })
 }
 
-/// The [`interval`] of the median, or with too few values the span from lowest to highest. Without
-/// values, all figures are zero.
+/// The [`median_interval`], or with too few values the span from lowest to highest. Without values,
+/// all figures are zero.
 pub fn median_interval_or_span(values: &[f64], alpha: f64) -> Estimate {
     let span = || {
         let sorted = sorted(values);
@@ -116,9 +118,9 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     .collect()
 }
 
-/// Number of values outside the interval at each end; `None` if even the whole span errs more often
-/// than `alpha`. The number is the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha / 2.
-fn ranks_outside(n: usize, alpha: f64) -> Option<usize> {
+/// Number of values outside the interval at each end: the largest k with P(Binomial(n, 1/2) < k +
+/// 1) ≤ alpha / 2. `None` if even the span of all values errs more often than `alpha`.
+fn ranks_outside_interval(n: usize, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
     // The sum uses logarithms because 2^-n underflows from about a thousand rounds on.
     let mut term = -(n as f64) * std::f64::consts::LN_2;
@@ -153,11 +155,13 @@ mod tests {
             (50, Some(17)),
         ];
         for (n, cut) in at_5_percent {
-            assert_eq!(ranks_outside(n, 0.05), cut, "n = {n}");
+            assert_eq!(ranks_outside_interval(n, 0.05), cut, "n = {n}");
         }
-        assert_eq!(ranks_outside(7, 0.01), None);
-        assert_eq!(ranks_outside(8, 0.01), Some(0));
-        assert!(ranks_outside(5_000, 0.05).is_some_and(|cut| (2_420..2_440).contains(&cut)));
+        assert_eq!(ranks_outside_interval(7, 0.01), None);
+        assert_eq!(ranks_outside_interval(8, 0.01), Some(0));
+        assert!(
+            ranks_outside_interval(5_000, 0.05).is_some_and(|cut| (2_420..2_440).contains(&cut))
+        );
     }
 
     #[test]

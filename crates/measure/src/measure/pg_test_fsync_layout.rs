@@ -32,7 +32,8 @@ fn heading_lines(group: SourceSection) -> &'static [&'static str] {
     }
 }
 
-/// `rows` are in the order of [`PG_TESTS`]; `seconds` is the time per test.
+/// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of [`PG_TESTS`];
+/// `seconds` is the time per test.
 pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     let unit = if (seconds - 1.0).abs() < 1e-9 {
         "second"
@@ -70,7 +71,8 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// `pg_test_fsync` prints the footnote only below the comparisons of methods.
+/// Returns the footnote about refused O_DIRECT, which `pg_test_fsync` prints only below the two
+/// sections that compare methods.
 fn footnote_lines(refused: bool, group: Option<SourceSection>) -> Vec<String> {
     let says = refused
         && matches!(

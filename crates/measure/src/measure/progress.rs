@@ -1,14 +1,11 @@
-//! The progress of a probe is plain values, so that screens need no access to the probe.
+//! The progress of a probe as plain values, so that screens need no access to the probe.
 
 use super::{Comparison, Conclusion, Measurement, Workload};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The probe measures the traffic of idle disks, then writes the scratch file.
     Preparing,
-    /// First commits with each method, discarded.
     WarmUp,
-    /// Commits with each method in turn, back to back and paced.
     Rounds,
     Workload(Workload),
     CleaningUp,
@@ -37,9 +34,8 @@ impl Phase {
 pub struct Progress {
     pub phase: Phase,
     pub round: u32,
-    /// Seconds since the start.
     pub seconds: f64,
-    /// Share of the time used, 0 to 1.
+    /// Elapsed time divided by the time limit, 0 to 1.
     pub share: f64,
     /// Seconds to the time limit; the probe may end sooner.
     pub remaining_seconds: f64,
@@ -51,7 +47,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Display text such as `round 12, at most 7.9 s left`.
     pub fn remaining_time_text(&self) -> String {
         if self.phase == Phase::CleaningUp {
             return "almost done".to_owned();
@@ -97,7 +92,8 @@ impl Measurement {
     /// Drops the caveats that only the end of a probe can decide, for display before the end.
     #[must_use]
     pub fn without_final_caveats(mut self) -> Self {
-        self.caveats.retain(|caveat| !caveat.id.is_final_only());
+        self.caveats
+            .retain(|caveat| !caveat.id.counts_only_at_end());
         self
     }
 }
@@ -109,8 +105,6 @@ mod tests {
         Caveat, CaveatId, Method, MethodCell, ProbeSamples, SampleContext, summarise,
     };
 
-    /// Progress of a probe with `commits` paced commits per method: fdatasync takes 100 µs, and
-    /// open_datasync takes `us` µs.
     fn progress_after(commits: u32, us: f64) -> Progress {
         let cell = |method, us: f64| {
             let times = (0..commits)
@@ -155,7 +149,7 @@ mod tests {
         };
         samples.caveats.push(other.clone());
         let left = samples.without_final_caveats().caveats;
-        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.is_final_only()));
+        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.counts_only_at_end()));
     }
 
     #[test]

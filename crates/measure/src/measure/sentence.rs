@@ -1,15 +1,12 @@
-//! Describes a measurement in sentences: whether a method beats the one in force, and how certain
-//! the result is. The figures are in a table beside the sentences.
-
 use super::compare::{compare_paced_commits, overall_conclusion};
 use super::{CaveatId, Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
-/// Number of clients in the sentence about group commit.
-const SESSIONS: u32 = 16;
+const GROUP_COMMIT_CLIENTS: u32 = 16;
 
-/// `in_force` is the `wal_sync_method` of the PostgreSQL server, if there is such a server.
+/// Summarises a measurement. `in_force` is the `wal_sync_method` of the PostgreSQL server, if there
+/// is such a server.
 pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     if found.methods.is_empty() {
         let workloads: Vec<&str> = found
@@ -25,7 +22,8 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
         .filter(|row| row.is_measured())
     {
         None => {
-            sentences.push("Nothing measured: the probe ended before its first commit.".to_owned());
+            sentences
+                .push("Nothing was measured: the probe ended before its first commit.".to_owned());
         }
         Some(row) => {
             sentences.push(comparison_sentence(found, row.method));
@@ -49,7 +47,7 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
 
 fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("No method advised: {}", lower_first(&caveat.text));
+        return format!("No method is advised: {}", lower_first(&caveat.text));
     }
     let (name, best) = (
         found.log.method_with_setting(in_force),
@@ -65,7 +63,7 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
         (Conclusion::Settled, Some(c)) if c.gain_percent.low > 0.0 => {
             let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
             format!(
-                "{best} is faster here than {name}: latency {gain:.0} % lower, at least {low:.0} %."
+                "{best} is faster here than {name}: latency is {gain:.0} % lower (at least {low:.0} %)."
             )
         }
         (Conclusion::Settled, _) => format!("{name} is the fastest method here."),
@@ -81,7 +79,8 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     }
 }
 
-/// `None` if the disks' counters were unreadable, which a caveat reports.
+/// Notes whether other I/O ran on the disks during the probe. `None` if their counters were
+/// unreadable, because a caveat reports that.
 fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
     if has(CaveatId::is_foreign_io) {
@@ -93,7 +92,6 @@ fn disk_load_note(found: &Measurement) -> Option<&'static str> {
     }
 }
 
-/// Only group commit and InnoDB's transactions have a sentence here.
 fn group_or_transaction_sentence(found: &WorkloadResult) -> Option<String> {
     if found.workload == Workload::Transaction {
         return Some(found.sentence.clone());
@@ -101,7 +99,7 @@ fn group_or_transaction_sentence(found: &WorkloadResult) -> Option<String> {
     let row = found
         .rows
         .iter()
-        .find(|row| row.threads == SESSIONS && row.samples > 0)?;
+        .find(|row| row.threads == GROUP_COMMIT_CLIENTS && row.samples > 0)?;
     let says = || {
         format!(
             "16 clients complete {} commits/s (mean) together.",
@@ -172,7 +170,7 @@ mod tests {
         assert_eq!(
             measurement_sentence(&found, Some(WalSyncMethod::OpenDatasync)),
             format!(
-                "fdatasync is faster here than open_datasync: latency 23 % lower, at least 23 %. {idle}"
+                "fdatasync is faster here than open_datasync: latency is 23 % lower (at least 23 %). {idle}"
             )
         );
         let unseen = sample_measurement(&SampleContext::default());
@@ -194,7 +192,7 @@ mod tests {
             None,
         );
         assert!(
-            asleep.starts_with("No method advised: the host was suspended"),
+            asleep.starts_with("No method is advised: the host was suspended"),
             "{asleep}"
         );
     }

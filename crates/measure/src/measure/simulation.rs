@@ -7,7 +7,7 @@ use super::caveats::SampleContext;
 use super::compare::compare_paced_commits;
 use super::{CaveatId, Conclusion, Method, MethodCell, ProbeSamples, SpeedLimit, summarise};
 
-/// SplitMix64 (Steele, Lea, Flood 2014); `next_normal` sums four uniform numbers.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 struct NoiseSource(u64);
 
 impl NoiseSource {
@@ -39,7 +39,6 @@ struct SimulatedDisk {
     rounds: usize,
 }
 
-/// An SSD with 200 µs per commit, in as many rounds and turns as a probe of ten seconds makes.
 const SSD: SimulatedDisk = SimulatedDisk {
     base_us: 200.0,
     drift: 0.0625,
@@ -59,7 +58,8 @@ const PLATTER: SimulatedDisk = SimulatedDisk {
 };
 
 impl SimulatedDisk {
-    /// Each method comes with its latency as a multiple of `base_us`.
+    /// Simulates the samples of a probe of this disk. Each method comes with its latency as a
+    /// multiple of `base_us`.
     fn simulate_probe(&self, seed: u64, methods: &[(Method, f64)]) -> ProbeSamples {
         let mut rng = NoiseSource(seed);
         let cells = methods
@@ -101,11 +101,10 @@ impl SimulatedDisk {
     }
 }
 
-/// Number of probes, of a thousand, with each conclusion about open_datasync.
 #[derive(Debug, Default)]
 struct ProbeTally {
     better: usize,
-    /// Better or worse.
+    /// Probes that found open_datasync either better or worse.
     different: usize,
     same: usize,
 }
@@ -153,7 +152,6 @@ fn twenty_percent_are_found_in_ten_seconds() {
     assert!(said.better >= 900, "{said:?} of 1000");
 }
 
-/// Too few commits make a result undecided, never equal.
 #[test]
 fn a_platter_is_settled_rightly_or_not_at_all() {
     let said = tally_conclusions(&PLATTER, 0.85);
@@ -172,7 +170,7 @@ fn sample_context() -> SampleContext {
     }
 }
 
-fn with_floor(mut samples: ProbeSamples) -> ProbeSamples {
+fn with_unflushed_floor(mut samples: ProbeSamples) -> ProbeSamples {
     let rounds = samples.complete_round_count();
     samples.cells.push(MethodCell {
         rounds: vec![vec![2.0]; rounds],
@@ -189,7 +187,7 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
             (Method::OpenDatasync, cost),
             (Method::Fsync, 1.9),
         ];
-        summarise(&with_floor(SSD.simulate_probe(7, &methods)), seen)
+        summarise(&with_unflushed_floor(SSD.simulate_probe(7, &methods)), seen)
     };
     assert_eq!(best(1.0, &sample_context()).best, Method::Fdatasync);
     assert_eq!(best(0.97, &sample_context()).best, Method::Fdatasync);
@@ -291,7 +289,7 @@ fn a_free_flush_is_noticed() {
         ..SSD
     };
     let found = summarise(
-        &with_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
+        &with_unflushed_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
     assert!(
@@ -304,7 +302,7 @@ fn a_free_flush_is_noticed() {
         ..SSD
     };
     let found = summarise(
-        &with_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
+        &with_unflushed_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
     assert!(
@@ -355,7 +353,6 @@ proptest! {
         prop_assert!((a * factor - b).abs() < 1e-6 * b);
     }
 
-    /// Estimates hold their value, quantiles are ordered, and every figure is finite.
     #[test]
     fn figures_are_sane(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
         let disk = SimulatedDisk { rounds, ..SSD };

@@ -1,12 +1,12 @@
-//! Makes a [`Measurement`] of samples and circumstances. Another method replaces the default as the
-//! best only if its paced commits are faster beyond noise, at a plausible speed.
+//! Makes a [`Measurement`] from samples and their [`SampleContext`]. Another method replaces the
+//! default as the best only if its paced commits are faster beyond noise, at a plausible speed.
 //!
 //! The default also stays if the other method is slower with two pages, or if a caveat forbids
 //! advice.
 
 use super::caveats::{self, SampleContext};
 use super::compare;
-use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
+use super::estimate::{MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99};
 use super::order_statistics::{ALPHA, median_interval_or_span, quantile, run_medians, sorted};
 use super::{
     Caveat, Comparison, Latencies, Measurement, Method, MethodCell, MethodResult, ProbeSamples,
@@ -39,7 +39,6 @@ pub fn summarise(samples: &ProbeSamples, seen: &SampleContext) -> Measurement {
     }
 }
 
-/// Copies every sample into the measurement, for analysis with other tools.
 pub fn add_samples(measurement: &mut Measurement, samples: &ProbeSamples) {
     for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
         let paced = samples.paced_cell(cell.method, cell.pages);
@@ -69,7 +68,6 @@ fn summarise_cell(cell: &MethodCell, samples: &ProbeSamples) -> MethodResult {
     }
 }
 
-/// `medians` are the medians of runs of consecutive commits.
 fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
     let all = sorted(&cell.rounds.concat());
     Latencies {
@@ -77,7 +75,7 @@ fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
         mean_us: all.iter().sum::<f64>() / all.len().max(1) as f64,
         median_us: median_interval_or_span(&medians, ALPHA),
         p95_us: quantile(&all, 0.95),
-        p99_us: (all.len() >= SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
+        p99_us: (all.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
         max_us: all.last().copied().unwrap_or(0.0),
         quantiles_us: evenly_spaced_quantiles(&all),
         rounds_us: medians,
@@ -85,12 +83,15 @@ fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
     }
 }
 
-/// Most quantiles that are kept: a curve across a screen shows no more.
-const QUANTILES: u32 = 64;
+/// Largest number of quantiles that are kept. A curve as wide as a screen shows no more.
+const MAX_QUANTILES: u32 = 64;
 
-/// `all` must be sorted; up to [`QUANTILES`] latencies are returned unchanged.
+/// Returns at most [`MAX_QUANTILES`] latencies at equal steps of rank. `all` must be sorted; a
+/// shorter list is returned unchanged.
 fn evenly_spaced_quantiles(all: &[f64]) -> Vec<f64> {
-    let count = u32::try_from(all.len()).unwrap_or(u32::MAX).min(QUANTILES);
+    let count = u32::try_from(all.len())
+        .unwrap_or(u32::MAX)
+        .min(MAX_QUANTILES);
     (1..=count)
         .map(|step| quantile(all, f64::from(step) / f64::from(count)))
         .collect()

@@ -9,11 +9,10 @@ use crate::text::format_micros_or_dash;
 
 const BAR_WIDTH: usize = 24;
 
-/// A heading, and one line per server method with one page per commit. `current` is the method in
-/// force, if there is a server.
+/// Lines of the table. `current` is the `wal_sync_method` in force, if there is a PostgreSQL
+/// server.
 pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
     let rows: Vec<_> = found.server_rows_with_errors().collect();
-    // The scale of all bars runs from the lowest to the highest end of an interval.
     let intervals = || {
         rows.iter()
             .filter_map(|row| Some(row.paced.as_ref()?.median_us))
@@ -64,8 +63,8 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
         .collect()
 }
 
-/// Comparison with the default: `best`, `equal`, `1.9 × slower`; empty for the default unless it is
-/// the best.
+/// Compares the method with the default, as `best`, `equal` or `1.9 × slower`. Empty for a method
+/// without a comparison, unless that method is the best.
 pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
     let is_best = row.method == found.best
         && !found.comparisons.is_empty()
@@ -97,8 +96,8 @@ pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
     }
 }
 
-/// Draws the values as at most `width` block characters, each the maximum of its share of the
-/// values.
+/// Draws values as at most `width` bars of one character each. With more values than `width`, each
+/// bar is the maximum of several consecutive values.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     let share = values.len().div_ceil(width.max(1)).max(1);
     let columns: Vec<f64> = values
@@ -107,7 +106,7 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
         .collect();
     let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
     let high = columns.iter().copied().fold(0.0, f64::max);
-    // Values within a tenth of each other get the same height, so that noise does not look like a
+    // The bars span at least a tenth of the highest value, so that noise does not look like a
     // difference.
     let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
     columns

@@ -1,5 +1,5 @@
-//! Computes the results of workloads from samples. A round runs every part once, in random order,
-//! and is the unit of the statistics.
+//! Computes the results of workloads from samples. A round runs every load generator once, in
+//! random order, and is the unit of the statistics.
 //!
 //! Rows with several threads are compared by throughput, not by single latencies: operations that
 //! share a flush wait together.
@@ -10,15 +10,14 @@ mod facts {
     use crate::facts::catalog::probe;
     use crate::facts::{FactSet, Key, Source, Subject};
 
-    type Figure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
+    type RowFigure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
-    /// Adds the facts that the workloads measured. Facts of a workload that did not run stay *not
-    /// collected*.
+    /// Inserts the facts of the workloads that ran; the facts of others stay *not collected*.
     pub fn insert_workload_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet) {
         let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
         let rate = |row: &WorkloadRow| Some(row.per_second.value);
         let median = |row: &WorkloadRow| Some(row.median_us.value);
-        let wanted: [(Workload, &str, Figure<'_>, &Key<f64>); 9] = [
+        let wanted: [(Workload, &str, RowFigure<'_>, &Key<f64>); 9] = [
             (
                 Workload::Segment,
                 "filled with zeros",
@@ -123,28 +122,27 @@ mod facts {
 mod sentences;
 
 use super::Conclusion;
-use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
+use super::estimate::{MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99};
 use super::order_statistics::{ALPHA, median_interval, median_interval_or_span, median_of};
 
 pub(super) use facts::insert_workload_facts;
 pub use result::{Workload, WorkloadResult, WorkloadRow};
 pub use sentences::workload_lines;
 
-/// All samples of one row of a workload's table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowSamples {
     pub name: String,
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
-    /// Index of the reference row.
+    /// Index of the reference row; `None` without a comparison.
     pub against: Option<usize>,
     pub rounds: Vec<RoundSamples>,
     pub error: Option<String>,
 }
 
 impl RowSamples {
-    /// The series has one thread and no samples.
+    /// Makes a row with one thread and no samples.
     pub fn new(name: impl Into<String>, bytes: u64) -> Self {
         Self {
             name: name.into(),
@@ -154,7 +152,6 @@ impl RowSamples {
         }
     }
 
-    /// `row` is the index of the reference row.
     #[must_use]
     pub fn compared_with(self, row: usize) -> Self {
         Self {
@@ -176,17 +173,18 @@ impl RowSamples {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundSamples {
-    /// Latency of each operation, of all threads.
+    /// Latency of each operation, of all threads, in microseconds.
     pub times_us: Vec<f64>,
     pub seconds: f64,
-    /// Flush requests: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
+    /// Flush requests: calls of fsync and fdatasync, and writes to files opened O_DSYNC or O_SYNC.
+    /// A flushed operation of `pg_test_fsync` counts as one.
     pub flush_calls: u64,
-    /// Flushes that the disks counted; `None` if the disks do not count flushes, or other I/O ran.
+    /// Flushes that the disks counted; `None` next to a busy writer, or if the disks do not count
+    /// flushes.
     pub flushes: Option<u64>,
 }
 
 impl WorkloadResult {
-    /// `keep_samples` stores the latency of every operation.
     pub fn new(workload: Workload, series: &[RowSamples], keep_samples: bool) -> Self {
         let measured = series.iter().filter(|s| s.error.is_none());
         let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
@@ -243,7 +241,7 @@ fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> 
         mean_us: times.iter().sum::<f64>() / operations,
         median_us: median_interval_or_span(&medians, ALPHA),
         p95_us: quantile(0.95),
-        p99_us: (times.len() >= SAMPLES_FOR_P99).then(|| quantile(0.99)),
+        p99_us: (times.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(0.99)),
         max_us: times.iter().copied().fold(0.0, f64::max),
         flush_calls_per_operation: per_operation(sum(&|pass| Some(pass.flush_calls)).unwrap_or(0)),
         flushes_per_operation: counted.map(per_operation),
@@ -260,8 +258,8 @@ fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> 
     }
 }
 
-/// Quantiles of all operations, with equal weight per round. Rounds last equally long, so a slow
-/// round has fewer operations and would otherwise count less.
+/// Returns a function that gives the quantile of a share, such as 0.95, over all rounds with equal
+/// weight. Without weights a slow round, which has fewer operations, would count less.
 fn round_weighted_quantiles(rounds: &[RoundSamples]) -> impl Fn(f64) -> f64 {
     let weigh = |pass: &RoundSamples| {
         let weight = 1.0 / pass.times_us.len().max(1) as f64;
@@ -286,7 +284,8 @@ fn round_weighted_quantiles(rounds: &[RoundSamples]) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// Draws one conclusion at the end of the probe, so the error probability is not divided.
+/// Decides whether the ratios show a difference. The decision falls once, at the end of the probe,
+/// so the error probability is not divided.
 fn conclusion_from_ratios(ratios: &[f64]) -> Conclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match median_interval(ratios, ALPHA) {
@@ -305,11 +304,9 @@ mod tests {
     use super::*;
     use crate::measure::order_statistics::quantile;
 
-    /// Twelve rounds of ten operations over `threads`. An operation takes `us` microseconds, in
-    /// every third round three times as long.
     fn sample_series(threads: u32, us: f64, against: Option<usize>) -> RowSamples {
         let pass = |round: usize| {
-            // Every series is slow in the same rounds.
+            // Every series is slow in the same rounds, in which the disk is disturbed.
             let us = if round.is_multiple_of(3) {
                 3.0 * us
             } else {

@@ -13,7 +13,7 @@ use crate::measure::{Method, SyncCall};
 /// PostgreSQL's default for XLOG_BLCKSZ.
 pub const PAGE_BYTES: usize = 8192;
 
-/// Memory alignment for O_DIRECT in bytes; no device needs more.
+/// Memory alignment for O_DIRECT in bytes, enough for disks with sectors of 4 kB.
 const ALIGNMENT: usize = 4096;
 
 /// Random bytes to write: incompressible, and aligned for O_DIRECT.
@@ -58,7 +58,8 @@ pub struct WriteCursor {
 }
 
 impl WriteCursor {
-    /// `start` and `end` are offsets in bytes and multiples of a page.
+    /// Begins at `start`. Both `start` and `end` are offsets in bytes, and multiples of the page
+    /// size.
     pub fn new(start: u64, end: u64) -> Self {
         Self {
             start,
@@ -67,7 +68,6 @@ impl WriteCursor {
         }
     }
 
-    /// Returns the offset for `bytes` bytes and advances past them.
     pub fn advance(&mut self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         if self.offset + bytes > self.end {
@@ -91,13 +91,14 @@ pub struct CommitTiming {
 }
 
 impl CommitWriter {
-    /// The file must be opened with the method's flags.
+    /// Makes a writer. The file must have been opened with the method's flags.
     pub fn new(method: Method, file: OwnedFd) -> Self {
         Self { method, file }
     }
 
     /// True if the kernel serves O_DIRECT from the page cache, as on btrfs with checksums or ext4
-    /// with data=journal. The test is a write of odd length, which succeeds only then.
+    /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
+    /// unaligned length.
     pub fn is_direct_io_buffered(&self, pages: &WriteBuffer, offset: u64) -> bool {
         self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
     }
@@ -130,7 +131,7 @@ impl CommitWriter {
 
     /// Flushes the pages that unflushed commits left in the page cache, so that the next method
     /// does not pay for them.
-    pub fn flush_cached(&self) -> Result<(), Errno> {
+    pub fn flush_cached_pages(&self) -> Result<(), Errno> {
         retry_interrupted(&mut false, || rustix::fs::fdatasync(&self.file))
     }
 }
@@ -141,7 +142,6 @@ impl AsFd for CommitWriter {
     }
 }
 
-/// Sets `interrupted` if a signal interrupted the call, and repeats the call.
 pub fn retry_interrupted<T>(
     interrupted: &mut bool,
     mut call: impl FnMut() -> Result<T, Errno>,

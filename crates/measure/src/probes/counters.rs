@@ -1,8 +1,8 @@
 //! Counters read before and after commits: flushes and traffic of the disks, and CPU time of other
 //! guests.
 //!
-//! Whole disks count flushes since Linux 5.5 (17 fields in `stat`,
-//! Documentation/ABI/stable/sysfs-block). With fewer fields the count is unknown, not zero.
+//! `stat` counts the flushes of disks, but not of partitions, since Linux 5.5 (17 fields,
+//! Documentation/ABI/stable/sysfs-block). With fewer fields the flush count is unknown, not zero.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use rustix::time::ClockId;
 
-/// Unit of `stat` in bytes, regardless of the disk's sector size.
+/// Unit of the sector counts in `stat`, independent of the disk's own sector size.
 const SECTOR_BYTES: u64 = 512;
 
-/// Counters of one or more disks, summed.
+/// Counters of one or more disks, summed; `read` and `written` are in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskCounters {
     pub read: u64,
@@ -22,7 +22,6 @@ pub struct DiskCounters {
     pub flushes: Option<u64>,
 }
 
-/// Reads the counters of the disks below a directory.
 pub struct DiskCounterReader {
     stats: Vec<PathBuf>,
 }
@@ -39,7 +38,7 @@ impl DiskCounterReader {
         }
     }
 
-    /// `None` without disks, or if a `stat` file cannot be read.
+    /// Sums the counters of all disks; `None` without disks, or if a `stat` file cannot be read.
     pub fn read(&self) -> Option<DiskCounters> {
         let all = self
             .stats
@@ -72,7 +71,8 @@ fn parse_stat(stat: &str) -> Option<DiskCounters> {
     })
 }
 
-/// CLOCK_MONOTONIC stops during suspend; CLOCK_BOOTTIME does not (clock_gettime(2)).
+/// Readings of CLOCK_MONOTONIC, which stops while the host is suspended, and of CLOCK_BOOTTIME,
+/// which does not stop (clock_gettime(2)).
 #[derive(Clone, Copy, Debug)]
 pub struct SuspendClocks {
     monotonic: Duration,
@@ -92,7 +92,6 @@ impl SuspendClocks {
         }
     }
 
-    /// Time in suspend since [`Self::read`].
     pub fn suspended_seconds(self) -> f64 {
         let now = Self::read();
         let (all, awake) = (
@@ -103,7 +102,7 @@ impl SuspendClocks {
     }
 }
 
-/// CPU time so far, from the first line of /proc/stat (proc_stat(5)), in ticks.
+/// CPU time since boot in clock ticks, from the first line of /proc/stat (proc_stat(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
     total: u64,
@@ -130,7 +129,8 @@ impl CpuTime {
         })
     }
 
-    /// Share of CPU time that the hypervisor gave to other guests between two readings, in percent.
+    /// Returns the share of CPU time that the hypervisor gave to other guests between two readings,
+    /// in percent; `None` if no time has passed.
     pub fn steal_percent(before: Self, after: Self) -> Option<f64> {
         let all = after.total.checked_sub(before.total).filter(|n| *n > 0)?;
         Some(100.0 * after.steal.saturating_sub(before.steal) as f64 / all as f64)

@@ -1,9 +1,9 @@
-//! Writer and reader of the drill. The writer reports each commit once the kernel has made it
-//! durable; the reader lists the pages that survive a power cut. [`crate::drill`] computes the
-//! losses.
+//! Writer and reader of the power-cut drill. The writer reports each commit that the kernel
+//! declares durable. After the power cut, the reader lists the intact pages. [`crate::drill`]
+//! computes the lost commits.
 //!
-//! The drill's directory stays for the reader. All files are opened relative to one open directory,
-//! so that no other user can redirect a write.
+//! The writer leaves its files in place for the reader. Both open them relative to one directory
+//! descriptor, so that no other user can redirect a write.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,31 +22,32 @@ use super::scratch::fill_with_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database;
 use super::wal_methods::open_flags;
-use crate::drill::{NumberRanges, PAGE_BYTES, PAGES, RunHeader, fill_page, page_number};
+use crate::drill::{
+    NumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, page_number,
+};
 use crate::measure::Method;
 use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, Walker};
 
-pub const DIRECTORY: &str = "walwise-drill";
+pub const DRILL_DIRECTORY_NAME: &str = "walwise-drill";
 
 const SEGMENT_PREFIX: &str = "segment-";
 
-/// File with the [`RunHeader`], written before any acknowledgement.
 const HEADER_FILE: &str = "run";
 
-/// Bytes of the header file that are read; a header is shorter.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
 
-/// New segments that stay on disk: the current one and the one before.
+/// Segments kept on disk in [`SegmentMode::Fresh`], the current one included; older ones are
+/// removed.
 const KEPT_SEGMENTS: u64 = 2;
 
-/// Memory alignment for O_DIRECT in bytes; no device needs more.
+/// Buffer alignment in bytes that O_DIRECT requires on disks with sectors of 4096 bytes.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SegmentMode {
-    /// One zero-filled segment, written cyclically, as a server recycles its segments.
+    /// One zero-filled segment, overwritten cyclically, as a server overwrites recycled segments.
     Recycled,
-    /// A new segment whenever one is full, not filled with zeros (`wal_init_zero = off`).
+    /// A new segment, not filled with zeros, whenever the last one is full (`wal_init_zero = off`).
     Fresh,
 }
 
@@ -60,18 +61,17 @@ impl fmt::Display for SegmentMode {
 }
 
 pub fn drill_path(directory: &Path) -> PathBuf {
-    directory.join(DIRECTORY)
+    directory.join(DRILL_DIRECTORY_NAME)
 }
 
-/// Open parent directory of a drill's directory.
 pub struct DrillParentDirectory {
     directory: OwnedFd,
     path: PathBuf,
 }
 
 impl DrillParentDirectory {
-    /// Opens the parent directory for writing. Fails if another user could redirect root's writes,
-    /// and in a database's directory. The error is a sentence.
+    /// Opens the drill's parent directory for the writer. Fails if another user could redirect
+    /// root's writes, or if the directory belongs to a database. The error is a complete sentence.
     pub fn open_for_write(path: &Path) -> Result<Self, String> {
         let walker = Walker::current_user();
         let end = walker
@@ -97,7 +97,7 @@ impl DrillParentDirectory {
         }
     }
 
-    /// Opens the parent directory for reading. The error is a sentence.
+    /// Opens the drill's parent directory for the reader. The error is a complete sentence.
     pub fn open_for_read(path: &Path) -> Result<Self, String> {
         let end = Walker::current_user().open_directory(path, MissingDirectoryPolicy::Refused);
         Self::new(&end.map_err(|obstacle| obstacle.to_string())?, path)
@@ -114,10 +114,10 @@ impl DrillParentDirectory {
     }
 }
 
-/// Writes commits until `tell` returns false. `tell` gets `None` once the header is written, then
-/// the number of each commit that the kernel reported durable.
+/// Writes commits until `tell` returns false. `tell` gets `None` before the first commit, then the
+/// number of each commit that the kernel reported durable.
 ///
-/// The next commit waits until `tell` returns, so each commit includes its acknowledgement.
+/// A commit starts only after `tell` has returned for the previous one.
 pub fn write_drill(
     parent: &DrillParentDirectory,
     method: Method,
@@ -127,13 +127,13 @@ pub fn write_drill(
 ) -> Result<(), ProbeError> {
     let path = drill_path(&parent.path);
     let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
-    let own = match make_private_directory(&parent.directory, DIRECTORY) {
+    let own = match make_private_directory(&parent.directory, DRILL_DIRECTORY_NAME) {
         Err(Errno::EXIST) => {
             let says = format!(
                 "{} already exists; read or remove it first",
                 display_path(&path)
             );
-            return Err(ProbeError::new(ProbeErrorKind::Removed, says));
+            return Err(ProbeError::new(ProbeErrorKind::Other, says));
         }
         made => made.map_err(|errno| failed(errno, "creating the drill's directory"))?,
     };
@@ -147,8 +147,11 @@ pub fn write_drill(
         .unwrap_or_default();
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
-            let says = format!("the reader is gone: {}", crate::text::error_message(&error));
-            ProbeError::new(ProbeErrorKind::Removed, says)
+            let says = format!(
+                "the program that receives the output has ended: {}",
+                crate::text::error_message(&error)
+            );
+            ProbeError::new(ProbeErrorKind::Other, says)
         })
     };
     let mut segment = Segment::create(&own, 0, method, segments)
@@ -158,7 +161,10 @@ pub fn write_drill(
         if !go_on {
             break;
         }
-        let (nth, at) = ((number - 1) / PAGES, (number - 1) % PAGES);
+        let (nth, at) = (
+            (number - 1) / PAGES_PER_SEGMENT,
+            (number - 1) % PAGES_PER_SEGMENT,
+        );
         if segments == SegmentMode::Fresh && nth != segment.nth {
             segment = Segment::create(&own, nth, method, segments)
                 .map_err(|errno| failed(errno, "creating a segment"))?;
@@ -189,7 +195,7 @@ impl Segment {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(own, &name, flags, Mode::RUSR | Mode::WUSR)?;
-        let bytes = PAGES * PAGE_BYTES as u64;
+        let bytes = PAGES_PER_SEGMENT * PAGE_BYTES as u64;
         match segments {
             SegmentMode::Recycled => {
                 fill_with_zeros(&file, bytes, &|| true)?;
@@ -238,7 +244,8 @@ fn read_error(path: &Path, error: &io::Error) -> String {
     )
 }
 
-/// Returns the header and the numbers of all complete pages. `tell` is called after each segment.
+/// Reads the drill's header and the numbers of its intact pages below `parent`. Calls `tell` after
+/// each segment.
 pub fn read_drill(
     parent: &DrillParentDirectory,
     tell: &mut dyn FnMut(),
@@ -246,7 +253,12 @@ pub fn read_drill(
     let path = drill_path(&parent.path);
     let failed = |name: &str, error: io::Error| read_error(&path.join(name), &error);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let own = rustix::fs::openat(&parent.directory, DIRECTORY, flags, Mode::empty());
+    let own = rustix::fs::openat(
+        &parent.directory,
+        DRILL_DIRECTORY_NAME,
+        flags,
+        Mode::empty(),
+    );
     let own = own.map_err(|errno| read_error(&path, &errno.into()))?;
     let mut text = String::new();
     let mut head = open_regular_file(&own, HEADER_FILE)
@@ -271,7 +283,7 @@ pub fn read_drill(
             tell();
         }
     }
-    Ok((head, to_ranges(&numbers)))
+    Ok((head, number_ranges(&numbers)))
 }
 
 fn open_regular_file(own: &OwnedFd, name: &str) -> io::Result<File> {
@@ -290,7 +302,7 @@ fn open_regular_file(own: &OwnedFd, name: &str) -> io::Result<File> {
 
 fn collect_page_numbers(mut file: File, run: u64, numbers: &mut BTreeSet<u64>) -> io::Result<()> {
     let mut page = vec![0; PAGE_BYTES];
-    for _ in 0..PAGES {
+    for _ in 0..PAGES_PER_SEGMENT {
         match file.read_exact(&mut page) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             done => done?,
@@ -300,7 +312,7 @@ fn collect_page_numbers(mut file: File, run: u64, numbers: &mut BTreeSet<u64>) -
     Ok(())
 }
 
-fn to_ranges(numbers: &BTreeSet<u64>) -> NumberRanges {
+fn number_ranges(numbers: &BTreeSet<u64>) -> NumberRanges {
     let mut ranges = NumberRanges::new();
     for number in numbers {
         match ranges.last_mut() {
@@ -423,7 +435,7 @@ mod tests {
             _ => Ok(true),
         };
         let ended = write_in(directory.path(), SegmentMode::Fresh, &mut tell);
-        assert!(ended.unwrap_err().message.contains("the reader is gone"));
+        assert!(ended.unwrap_err().message.contains("has ended"));
     }
 
     #[test]

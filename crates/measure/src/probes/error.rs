@@ -1,5 +1,3 @@
-//! Reasons that a probe is refused or ends early, each a sentence with a fix.
-
 use std::path::Path;
 
 use rustix::io::Errno;
@@ -10,7 +8,7 @@ use crate::host::path_bytes;
 use crate::measure::Measurement;
 use crate::text;
 
-/// A probe is refused before anything is written.
+/// Reason to refuse a probe before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     #[error(
@@ -20,21 +18,21 @@ pub enum Refusal {
     #[error("{0} is not a directory; name the directory to measure")]
     NotADirectory(String),
     #[error(
-        "{0} is not writable for this user; run walwise as its owner or as root, or name another directory on the same file system with --scratch DIR"
+        "{0} is not writable by this user; run walwise as its owner or as root, or name another directory on the same file system with --scratch DIR"
     )]
     Denied(String),
-    #[error("{0} is on a read-only file system; it can be measured once it is writable")]
-    ReadOnly(String),
-    /// The target is in the directory of a database, and no place next to that directory is usable.
     #[error(
-        "{database} belongs to a database, where walwise writes nothing, and {why}; name a directory on the same file system with --scratch DIR"
+        "{0} is on a read-only file system; remount the file system read-write, then measure again"
+    )]
+    ReadOnly(String),
+    #[error(
+        "{database} belongs to a database, so walwise writes nothing there, and {why}; name a directory on the same file system with --scratch DIR"
     )]
     NoSiblingPlace {
         database: String,
-        /// Reason that the parent directory is unusable, as a clause.
+        /// Why no directory next to the database can be used, as a clause.
         why: String,
     },
-    /// `--scratch` would measure something other than the target.
     #[error("--scratch {scratch} would not measure {target}: {why}")]
     DifferentFilesystem {
         scratch: String,
@@ -50,21 +48,16 @@ pub enum Refusal {
         directory: String,
         class: &'static str,
     },
-    #[error("{directory}: {why}; name a directory on a file system that responds")]
-    Unresponsive {
-        directory: String,
-        /// Time that the probe waited, as a clause.
-        why: String,
-    },
+    #[error("{directory}: {why}; name a directory on a working file system")]
+    Unresponsive { directory: String, why: String },
     #[error(
-        "{directory} has {free} free, a probe needs {needed}; free some space, name a directory on a similar file system with --scratch DIR, or use probe --force"
+        "{directory} has {free} free, but a probe needs {needed}; free some space, name a directory on a similar file system with --scratch DIR, or use probe --force"
     )]
     Space {
         directory: String,
         free: String,
         needed: String,
     },
-    /// Any other error of the kernel.
     #[error("{directory} cannot be probed: {error}")]
     System { directory: String, error: String },
 }
@@ -87,26 +80,24 @@ impl Refusal {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeErrorKind {
-    /// No space or quota left.
     NoSpace,
     IoError,
-    /// The file system became read-only.
     ReadOnly,
-    /// The directory or a file was removed or replaced during the probe.
+    /// The scratch directory or one of its files was removed or replaced during the probe.
     Removed,
-    /// The watcher, which removes the files if walwise is killed, did not start.
+    /// The watcher process, which removes the scratch files if walwise is killed, did not start.
     Watcher,
     Other,
 }
 
-/// The files of a probe that ended early are removed unless the message states otherwise.
+/// The error that ends a probe early. The probe's files are removed unless the message states
+/// otherwise.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}")]
 pub struct ProbeError {
     pub kind: ProbeErrorKind,
-    /// The failed step, its object, and the fix.
     pub message: String,
-    /// Results so far; `None` without a complete round.
+    /// Results of the rounds before the error; `None` before the first complete round.
     pub partial: Option<Box<Measurement>>,
 }
 
@@ -119,13 +110,13 @@ impl ProbeError {
         }
     }
 
-    /// `doing` names the failed step, such as `a commit`.
+    /// Makes the error for a failed system call. `doing` names the failed step, such as `a commit`.
     pub(super) fn from_errno(errno: Errno, doing: &str, directory: &Path) -> Self {
         let at = display_path(directory);
         let (kind, says) = match errno {
             Errno::NOSPC => (
                 ProbeErrorKind::NoSpace,
-                format!("{at} ran out of space; free some and probe again"),
+                format!("{at} ran out of space; free some space and probe again"),
             ),
             Errno::DQUOT => (
                 ProbeErrorKind::NoSpace,
@@ -137,7 +128,7 @@ impl ProbeError {
             ),
             Errno::ROFS => (
                 ProbeErrorKind::ReadOnly,
-                format!("{at} became read-only, as file systems do after an error; check dmesg"),
+                format!("{at} became read-only, probably after a file system error; check dmesg"),
             ),
             Errno::NOENT | Errno::STALE => (
                 ProbeErrorKind::Removed,

@@ -1,5 +1,3 @@
-//! The plan of a probe: place, size, duration and methods. Planning writes nothing.
-
 use std::path::{Path, PathBuf};
 
 use rustix::fs::IFlags;
@@ -20,7 +18,7 @@ pub struct BenchmarkCase {
     pub method: Method,
     /// Log pages per commit.
     pub pages: u32,
-    /// False for a row that serves comparison only: no server writes its log like this.
+    /// False for a method that no server uses for its log; it is measured for comparison only.
     pub as_server: bool,
 }
 
@@ -30,18 +28,19 @@ pub struct ProbePlan {
     pub directory: PathBuf,
     /// Size of a scratch file that stands for a WAL segment.
     pub file_bytes: u64,
-    /// Most space in use at a time, in bytes.
+    /// Largest disk space in use at any time, in bytes.
     pub peak_bytes: u64,
-    /// Most bytes that the comparison writes, and that each workload writes; new files included.
+    /// Limit on the bytes written, new files included. It applies to the comparison of methods, and
+    /// separately to each workload.
     pub max_bytes: u64,
-    /// Time limit of the comparison, and of each workload.
+    /// Time limit in seconds. It applies to the comparison of methods, and separately to each
+    /// workload.
     pub seconds: f64,
-    /// Time limit of the whole probe.
     pub total_seconds: f64,
-    /// Rows of the comparison; empty with workloads only.
+    /// Cases of the comparison of methods; empty if only workloads are measured.
     pub rows: Vec<BenchmarkCase>,
     pub workloads: Vec<Workload>,
-    /// Text for the user before the probe: a clause that begins with a verb.
+    /// Announcement for the user before the probe: a clause that begins with a verb.
     pub announcement: String,
     pub log: MeasuredLog,
     pub(super) redo: RedoLogConfig,
@@ -56,9 +55,9 @@ pub struct ProbePlan {
     pub(super) options: ProbeOptions,
 }
 
-/// Space of a workload besides two scratch files, in bytes: half a second of a neighbour's writes,
-/// and some thousand small files.
-const EXTRA_BYTES: u64 = 16 << 20;
+/// Space in bytes that a workload needs in addition to two scratch files: for half a second of
+/// writes of the second writer (`interference`), or for some thousand small files.
+const WORKLOAD_EXTRA_BYTES: u64 = 16 << 20;
 
 pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let class = request
@@ -95,8 +94,8 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         ),
         ServerLog::Redo(redo) => (redo.measured_log(), redo.clone()),
     };
-    // Direct and buffered commits each use half of the file, with room for two of the largest
-    // commits.
+    // Direct and buffered commits each use one half of the file. Each half has room for two of the
+    // largest commits.
     let most_pages = rows
         .iter()
         .map(|row| u64::from(row.pages))
@@ -111,7 +110,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let at_a_time = if request.workloads.is_empty() {
         file_bytes
     } else {
-        2 * file_bytes + EXTRA_BYTES
+        2 * file_bytes + WORKLOAD_EXTRA_BYTES
     };
     let room = SpaceNeeded {
         bytes: at_a_time,
@@ -122,7 +121,12 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         directory,
         identity,
         flags,
-    } = scratch_place::find_place(&request.target, request.scratch.as_deref(), anywhere, &room)?;
+    } = scratch_place::find_scratch_place(
+        &request.target,
+        request.scratch.as_deref(),
+        anywhere,
+        &room,
+    )?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(
         clippy::cast_possible_truncation,
@@ -130,7 +134,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         reason = "clamped above"
     )]
     let commits = match request.workloads.as_slice() {
-        // pg_test_fsync writes as fast as the disk accepts.
+        // pg_test_fsync writes as fast as the disk accepts, so its limit is eight times higher.
         [Workload::PgTestFsync] => (seconds * f64::from(256 << 20)) as u64,
         _ => ((seconds * f64::from(32 << 20)) as u64).clamp(64 << 20, 4 << 30),
     };
@@ -176,8 +180,8 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     })
 }
 
-/// Later steps access the directory in this process, where a hang could not be ended. A target
-/// without `--force` already responded when facts were collected.
+/// Refuses a directory on which stat(2), called in a child process, does not return in time. Later
+/// steps access the directory in this process, where a hang could not be ended.
 fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
     match LiveHost::with_program(program.to_owned()).stat(directory) {
         Err(HostError {
@@ -191,7 +195,6 @@ fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// The server's methods with each number of pages, then the other methods with one page.
 fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let methods = match &request.server {
         ServerLog::Wal(settings) => postgres_sync_methods(settings),

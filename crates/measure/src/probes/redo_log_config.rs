@@ -1,6 +1,3 @@
-//! The methods by which InnoDB can write its redo log, by release and settings, and the method in
-//! force.
-
 use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::catalog::target::ROLES;
 use crate::facts::catalog::{cluster, device};
@@ -9,29 +6,32 @@ use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
 use crate::servers::server_table;
 use crate::version::Version;
 
-/// Bytes of a redo log block, unless the sectors of the device decide the size
+/// Size in bytes of a redo log block, unless it follows the device's sector size
 /// (OS_FILE_LOG_BLOCK_SIZE).
 const BLOCK_BYTES: u32 = 512;
 
-/// Largest block in bytes: MariaDB follows the physical sector size up to this limit.
+/// Largest redo log block in bytes: MariaDB's block size follows the disk's physical sector size up
+/// to this limit.
 const MAX_BLOCK_BYTES: u32 = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedoLogConfig {
-    /// Possible methods, each with the setting that chooses it; the method in force is first.
+    /// Possible methods, each with the setting that chooses it. The method in force, if known, is
+    /// first.
     pub methods: Vec<(Method, &'static str)>,
-    /// `None` if unknown, or if the method in force flushes nothing.
+    /// The method that the server uses now; `None` if unknown, or if that method flushes nothing.
     pub in_force: Option<Method>,
     pub block_bytes: u32,
-    /// Number of blocks in the first write to a new part of the file, so many that the kernel reads
-    /// no block before (`innodb_log_write_ahead_size`); `None` for at most two blocks.
+    /// `innodb_log_write_ahead_size` in redo log blocks. MySQL writes at least this many blocks
+    /// when it enters a new unit of that size in the log file. `None` for MariaDB, or if unknown or
+    /// at most two blocks.
     pub write_ahead_blocks: Option<u32>,
-    /// True if commits also flush a binary log on this file system.
+    /// True if commits may flush a binary log on this file system.
     pub binlog: bool,
 }
 
 impl RedoLogConfig {
-    /// MySQL 8.4's default; used without a server.
+    /// Returns the default of MySQL 8.4, which is used if the server's configuration is unknown.
     pub fn mysql_default_config() -> Self {
         Self {
             methods: vec![(Method::Fdatasync, "innodb_use_fdatasync = on")],
@@ -42,7 +42,8 @@ impl RedoLogConfig {
         }
     }
 
-    /// `None` for PostgreSQL, or if the kind or release of the server is unknown.
+    /// Reads the configuration of the redo log; `None` for PostgreSQL, or if the kind or release of
+    /// the server is unknown.
     pub fn from_facts(facts: &FactSet, target: &Subject, server: &Subject) -> Option<Self> {
         let (kind, version) = (
             facts.value(server, &cluster::KIND)?,
@@ -67,7 +68,7 @@ impl RedoLogConfig {
         Some(log)
     }
 
-    /// The method in force, if known, else the default.
+    /// Returns the first of `methods`, or fdatasync if there is none.
     pub fn method_or_default(&self) -> Method {
         self.methods
             .first()
@@ -119,9 +120,10 @@ impl RedoSettings {
         }
     }
 
-    /// MySQL writes the redo log through the page cache, whatever `innodb_flush_method` is for data
-    /// files. With O_DSYNC, MySQL opens the redo log with O_SYNC (os_file_create_func of
-    /// storage/innobase/os/os0file.cc, log_flush_low of log/log0write.cc).
+    /// Returns the methods and block size of MySQL's redo log. MySQL writes the log through the
+    /// page cache, whatever `innodb_flush_method` is for data files. For `O_DSYNC`, it opens the
+    /// log with O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc, log_flush_low of
+    /// log/log0write.cc).
     fn mysql_config(self, version: &Version) -> RedoLogConfig {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
         let use_fdatasync =
@@ -155,9 +157,10 @@ impl RedoSettings {
         }
     }
 
-    /// MariaDB before 10.8 writes through the page cache. Later releases use O_DIRECT unless
-    /// `innodb_log_file_buffering` is on, and O_DSYNC if the log is written through (strace of
-    /// 10.11.19). Flushes are fdatasync (os_file_sync_posix).
+    /// Returns the methods and block size of MariaDB's redo log. MariaDB before 10.8 writes the log
+    /// through the page cache. Later releases use O_DIRECT unless `innodb_log_file_buffering` is
+    /// on, and O_DSYNC if the log is written through (strace of 10.11.19). MariaDB flushes with
+    /// fdatasync(2) (os_file_sync_posix).
     fn mariadb_config(self, version: &Version, sector: u32) -> RedoLogConfig {
         let has = |name| {
             !server_table()
@@ -220,8 +223,8 @@ impl RedoSettings {
     }
 }
 
-/// Largest known physical sector of the disks below, in bytes; [`MAX_BLOCK_BYTES`] if none is
-/// known.
+/// Returns the largest known physical sector of the disks under `target`, in bytes;
+/// [`MAX_BLOCK_BYTES`] if none is known.
 fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
     let of = |leaf: &Subject| facts.value(leaf, &device::PHYSICAL_BLOCK);
     let largest = facts.bottom_devices(target).iter().map(of).max();
@@ -231,7 +234,6 @@ fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
         .unwrap_or(MAX_BLOCK_BYTES)
 }
 
-/// True unless facts show that commits flush no binary log file on this target.
 fn flushes_binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
     let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
     let is_file = facts

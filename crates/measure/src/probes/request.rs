@@ -17,21 +17,19 @@ use crate::measure::{Method, SpeedLimit, WhenMeasured, Workload};
 use crate::subprocess::OWN_PROGRAM;
 use crate::text;
 
-/// Size of a scratch file: that of a WAL segment.
 const SEGMENT_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeOptions {
     pub keep_samples: bool,
-    /// Run at the lowest priority.
     pub nice: bool,
-    /// Also measure network and nearly full file systems.
+    /// True if network, FUSE and nearly full file systems are measured too.
     pub force: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerLog {
-    /// PostgreSQL's WAL; also the choice without a server.
+    /// PostgreSQL's WAL, also used if no server is known.
     Wal(WalSettings),
     Redo(RedoLogConfig),
 }
@@ -44,41 +42,39 @@ impl ServerLog {
 
 #[derive(Clone, Debug)]
 pub struct ProbeRequest {
-    /// The directory to advise on.
     pub target: PathBuf,
     pub scratch: Option<PathBuf>,
-    /// `mount.class` of the target, if known: network and FUSE file systems are refused without
-    /// being accessed.
+    /// `mount.class` of the target, if known. It identifies network and FUSE file systems without
+    /// any access to the target.
     pub mount_class: Option<MountClass>,
-    /// Time limit in seconds.
     pub seconds: f64,
     pub file_bytes: u64,
     pub server: ServerLog,
-    /// Log pages per commit with which the server's methods are compared; empty for no comparison.
+    /// Commit sizes, in log pages, with which the server's methods are compared; if empty, the
+    /// methods are not compared.
     pub pages: Vec<u32>,
-    /// True if commits of every size are paced, not only of one page.
+    /// True if paced commits are made with every size in `pages`, not only with one page.
     pub all_paced: bool,
-    /// Further methods, with one page per commit. [`ProbeRequest::new`] adds the unflushed floor.
+    /// Further methods, measured with one page per commit. [`ProbeRequest::new`] adds the methods
+    /// that every probe measures, such as the unflushed write.
     pub extra: Vec<Method>,
-    /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
     pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
     /// True if all `leaves` count flushes (`device.counts_flushes`).
     pub leaves_count_flushes: bool,
-    /// Size of the smallest disk that wears by writing; `None` if a size is unknown or no disk
-    /// wears.
+    /// Size of the smallest disk that is or may be flash; `None` if there is no such disk or a size
+    /// is unknown.
     pub smallest_disk_bytes: Option<u64>,
-    /// Highest plausible commit rate; `None` for memory, ZFS and remote disks.
+    /// Highest plausible commit rate; `None` if unknown, as for memory and ZFS.
     pub speed_limit: Option<SpeedLimit>,
-    /// Path of this program, which is started again as the watcher.
+    /// Path of this program, which starts itself again as the watcher of the scratch directory.
     pub program: PathBuf,
     pub seed: u64,
 }
 
 impl ProbeRequest {
-    /// PostgreSQL's methods and the unflushed floor, in ten seconds.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
             target: target.into(),
@@ -101,7 +97,6 @@ impl ProbeRequest {
         }
     }
 
-    /// Takes the file system, the disks and the server from the facts about `target`.
     pub fn from_facts(target: &Subject, facts: &FactSet) -> Self {
         let leaves = facts.bottom_devices(target);
         let all_leaves =
@@ -128,9 +123,9 @@ impl ProbeRequest {
     }
 }
 
-/// Highest plausible commit rate on a target. Platters limit the rate only if nothing above them
-/// can acknowledge a flush: SATA or SAS disks of known speed, in this host, without a caching
-/// controller.
+/// Returns the highest plausible commit rate on a target. The rotational speed sets the limit only
+/// for SATA or SAS disks in this host without a caching controller, where only the disk can
+/// acknowledge a flush.
 ///
 /// The kernel's rotational flag is ignored, because virtual disks and RAID volumes set the flag
 /// too.
@@ -183,7 +178,7 @@ fn speed_limit(
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.layers_below(target).iter().all(hands_on);
-    // A flush may end on any of several disks, so the fastest sets the limit.
+    // A flush may end on any of several disks, so the fastest disk sets the limit.
     let fastest = leaves
         .iter()
         .map(turning)
@@ -196,7 +191,6 @@ fn speed_limit(
     )
 }
 
-/// True if a layer of this kind passes requests on unchanged, without a cache of its own.
 fn passes_flushes(kind: DeviceKind) -> bool {
     matches!(
         kind,
@@ -214,7 +208,7 @@ fn server_log(target: &Subject, facts: &FactSet) -> ServerLog {
     let Some(cluster) = facts.subject_in_scope(target, Scope::Cluster) else {
         return ServerLog::Wal(WalSettings::default());
     };
-    match facts.area_of(&cluster) {
+    match facts.server_area_of(&cluster) {
         Some(ServerArea::Mysql) => {
             let told = RedoLogConfig::from_facts(facts, target, &cluster);
             ServerLog::Redo(told.unwrap_or_else(RedoLogConfig::mysql_default_config))
@@ -291,7 +285,6 @@ mod tests {
         );
     }
 
-    /// Speed limit of a file system on sda1 of sda, with the given facts of host and disk.
     fn speed_limit_with(
         host: &[(Vantage, &str)],
         disk: &[(KeyInfo, &str)],
@@ -349,8 +342,8 @@ mod tests {
             speed_limit_with(&bare, &on("sas"), Some(15_000)),
             Some(375.0)
         );
-        // The rotational flag is set in all cases below and proves nothing: a guest's disk at
-        // 10,000 commits/s, a RAID volume, a disk of unknown speed.
+        // `speed_limit_with` sets the kernel's rotational flag, which alone proves no rotational
+        // speed.
         assert_eq!(speed_limit_with(&guest, &on("sata"), Some(7_200)), any);
         assert_eq!(
             speed_limit_with(&guest, &[(device::TRANSPORT.info, "virtio")], None),

@@ -1,11 +1,12 @@
-//! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. In a round each method
-//! commits back to back. Then the server's methods make paced commits for three times as long;
-//! paced commits decide.
+//! Runs a probe's plan: creates the scratch directory, warms up, measures rounds and workloads, and
+//! removes the directory. In a round, each method first commits back to back. Then the server's
+//! methods commit with pauses for three times as long. These paced commits decide which method is
+//! best.
 //!
-//! After a cancel the run ends within one commit, or one chunk of a file that is being filled, plus
-//! the removal. A disk that hangs in a call cannot be left sooner.
+//! A cancelled run finishes the current commit, or the current chunk of a file that it fills, and
+//! then removes the directory. A system call that waits for the disk cannot be interrupted.
 //!
-//! Incomplete rounds are discarded, because a comparison needs every method.
+//! An incomplete back-to-back round is discarded, because a comparison needs every method.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -28,10 +29,10 @@ use crate::measure::{
     SampleContext, Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
 };
 
-/// File that stands for a WAL segment.
 const WAL_FILE: &str = "wal";
 
-/// A cancelled probe is not an error: the result has the complete rounds.
+/// Runs the plan and returns the figures of all complete rounds. A cancelled probe returns them
+/// too, without an error.
 pub fn run_probe(
     plan: &ProbePlan,
     control: &CancelHandle,
@@ -69,8 +70,8 @@ struct ProbeRun<'a> {
     report: &'a mut dyn FnMut(&Progress),
     started: Instant,
     reported_at: Instant,
-    /// Duration of the last report with figures. Reports with figures may use a twentieth of the
-    /// time.
+    /// Duration of the last progress report with figures. Such reports may take a twentieth of the
+    /// probe's time.
     report_duration: Duration,
     samples: ProbeSamples,
     context: SampleContext,
@@ -79,16 +80,17 @@ struct ProbeRun<'a> {
     pages: WriteBuffer,
     buffered: WriteCursor,
     direct: WriteCursor,
-    /// One writer per cell, at the same index; `None` if the cell cannot be measured.
+    /// One writer per method and write size, in the order of `samples.cells`; `None` if the
+    /// combination cannot be measured.
     writers: Vec<Option<CommitWriter>>,
-    /// Latest median latency of each cell, in microseconds.
+    /// Latest median latency of each method and write size, in microseconds.
     costs: Vec<f64>,
-    /// Indices of the cells with paced commits, in the order of `samples.paced`.
+    /// Indices in `samples.cells` of the methods with paced commits, in the order of
+    /// `samples.paced`.
     paced: Vec<usize>,
     workload_results: Vec<WorkloadResult>,
 }
 
-/// Most bytes that a workload writes at once.
 const MAX_WORKLOAD_WRITE: usize = 256 << 10;
 
 impl<'a> ProbeRun<'a> {
@@ -116,8 +118,8 @@ impl<'a> ProbeRun<'a> {
             MAX_WORKLOAD_WRITE
         };
         let pages = WriteBuffer::random(noise.max(most_pages * page), &mut rng);
-        // Direct and buffered commits have separate halves, so that no direct write has to evict
-        // cached pages.
+        // Direct and buffered commits use separate halves of the scratch file, so that no direct
+        // write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
             plan.file_bytes / 2
         } else {
@@ -175,7 +177,7 @@ impl<'a> ProbeRun<'a> {
         };
         let outcome = room
             .map_err(StopReason::Failed)
-            .and_then(|()| self.measure_in_scratch(&scratch));
+            .and_then(|()| self.measure_in_scratch_directory(&scratch));
         self.writers.clear();
         self.report_progress(Phase::CleaningUp);
         let removed = scratch.remove();
@@ -189,7 +191,10 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    fn measure_in_scratch(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
+    fn measure_in_scratch_directory(
+        &mut self,
+        scratch: &ScratchDirectory,
+    ) -> Result<(), StopReason> {
         if !self.plan.rows.is_empty() {
             match self.compare_methods(scratch) {
                 Ok(()) | Err(StopReason::BudgetExhausted) => {}
@@ -270,7 +275,6 @@ impl<'a> ProbeRun<'a> {
         self.run_rounds(scratch, &file)
     }
 
-    /// Measures the traffic of the disks for at most 0.1 s, before the probe's first write.
     fn measure_idle_traffic(&mut self) -> Result<(), StopReason> {
         let Some(before) = self.disks.read() else {
             return Ok(());
@@ -292,7 +296,8 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// Opens the file once per cell. Refused O_DIRECT affects only the rows with O_DIRECT.
+    /// Opens one writer per method and write size. If the file system refuses or buffers O_DIRECT,
+    /// only the cells with O_DIRECT get an error.
     fn open_writers(&mut self, scratch: &ScratchDirectory) -> Result<(), StopReason> {
         for cell in &mut self.samples.cells {
             let opened = scratch.open_file(WAL_FILE, open_flags(cell.method));
@@ -322,8 +327,8 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// Makes a few discarded commits with each method; their latency decides how many commits fit
-    /// into a round.
+    /// Makes a few commits with each method and write size. Their latencies only serve to estimate
+    /// how many commits fit into a round.
     fn warm_up(&mut self) -> Result<(), StopReason> {
         self.report_progress(Phase::WarmUp);
         for i in 0..self.samples.cells.len() {
@@ -333,21 +338,21 @@ impl<'a> ProbeRun<'a> {
                 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
             {
                 self.check_cancelled()?;
-                match self.timed_cell_commit(i) {
+                match self.time_cell_commit(i) {
                     None => break,
                     Some(Ok(done)) => times.push(done.micros),
                     Some(Err(Errno::INVAL)) if self.drop_direct_row(i) => break,
                     Some(Err(errno)) => return Err(self.commit_error(i, errno)),
                 }
             }
-            self.flush_unflushed_cell(i)?;
+            self.flush_leftover_pages(i)?;
             self.costs.push(median_of(&times));
         }
         Ok(())
     }
 
-    /// Drops a row with O_DIRECT whose first write was refused, as by a disk with blocks larger
-    /// than a page. Returns false for a row without O_DIRECT.
+    /// Gives up cell `i` after its first write failed, if the cell uses O_DIRECT; otherwise returns
+    /// false. A disk with blocks larger than a page refuses such writes.
     fn drop_direct_row(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
@@ -396,7 +401,6 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Lower bound of the bytes that a round's commits made durable.
     fn flushed_bytes(&self, round: &[Vec<f64>]) -> u64 {
         let durable = self
             .samples
@@ -409,8 +413,8 @@ impl<'a> ProbeRun<'a> {
             .sum()
     }
 
-    /// Runs every method once, in a new random order. Returns the latencies of each cell, at the
-    /// index of the cell.
+    /// Runs one round of back-to-back commits. Returns the latencies of each method and write size,
+    /// in the order of `samples.cells`; a cell with an error has none.
     fn run_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
@@ -426,7 +430,8 @@ impl<'a> ProbeRun<'a> {
             let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page_bytes());
             let count = commits_per_round(*cost, share_us, bytes, share_bytes);
             let before = self.read_flush_count(method);
-            // The first commit after another method may pay for work that the other method left.
+            // The first commit after another method can include deferred work of that method, so it
+            // is not timed if eight or more commits follow.
             let first = usize::from(count >= 8);
             let mut times = Vec::with_capacity(count);
             for nth in 0..count + first {
@@ -439,7 +444,7 @@ impl<'a> ProbeRun<'a> {
             if let (Some(before), Some(after)) = (before, self.read_flush_count(method)) {
                 self.add_flush_count(i, after.saturating_sub(before), count + first);
             }
-            self.flush_unflushed_cell(i)?;
+            self.flush_leftover_pages(i)?;
             if times.is_empty() {
                 return Err(StopReason::BudgetExhausted);
             }
@@ -467,8 +472,6 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Selects the cells for paced commits: the server's methods with one page, or with every
-    /// number of pages.
     fn choose_paced_cells(&mut self) {
         let is_paced = |c: &MethodCell| {
             let wanted = c.pages == 1 || self.plan.all_paced;
@@ -485,7 +488,6 @@ impl<'a> ProbeRun<'a> {
             .unzip();
     }
 
-    /// Makes turns of paced commits for about `time`, at least one turn.
     fn run_paced_turns(&mut self, time: Duration) -> Result<(), StopReason> {
         let begun = Instant::now();
         let mut turns = 0_u32;
@@ -517,13 +519,13 @@ impl<'a> ProbeRun<'a> {
         outcome
     }
 
-    /// Makes a paced commit with each of the server's methods. The order is random, because a
-    /// commit may pay for work that the commit before left.
+    /// Makes one paced commit with each method, in random order, because a commit can include
+    /// deferred work of the previous one. The result is in the order of `paced`.
     fn run_paced_turn(&mut self) -> Result<Vec<CommitTiming>, StopReason> {
         let mut turn = Vec::with_capacity(self.paced.len());
         for nth in self.rng.permutation(self.paced.len()) {
             self.check_budget()?;
-            std::thread::sleep(pace::PAUSE);
+            std::thread::sleep(pace::PAUSE_BEFORE_COMMIT);
             let Some(i) = self.paced.get(nth).copied() else {
                 continue;
             };
@@ -533,8 +535,7 @@ impl<'a> ProbeRun<'a> {
         Ok(turn.into_iter().map(|(_, done)| done).collect())
     }
 
-    /// `None` if the cell cannot be measured.
-    fn timed_cell_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
+    fn time_cell_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self
             .pages
@@ -548,10 +549,9 @@ impl<'a> ProbeRun<'a> {
         Some(writer.commit(pages, cursor.advance(pages.len())))
     }
 
-    /// Checks for a cancel before the commit; fails for a cell that cannot be measured.
     fn commit_unless_cancelled(&mut self, i: usize) -> Result<CommitTiming, StopReason> {
         self.check_cancelled()?;
-        match self.timed_cell_commit(i) {
+        match self.time_cell_commit(i) {
             Some(Ok(done)) => Ok(done),
             Some(Err(errno)) => Err(self.commit_error(i, errno)),
             None => Err(StopReason::BudgetExhausted),
@@ -572,14 +572,15 @@ impl<'a> ProbeRun<'a> {
         .into()
     }
 
-    /// Acts only on a cell whose method does not flush.
-    fn flush_unflushed_cell(&self, i: usize) -> Result<(), StopReason> {
+    fn flush_leftover_pages(&self, i: usize) -> Result<(), StopReason> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
         let failed = |errno| {
             ProbeError::from_errno(errno, "flushing the scratch file", &self.plan.directory)
         };
-        writer.map_or(Ok(()), |w| w.flush_cached().map_err(|e| failed(e).into()))
+        writer.map_or(Ok(()), |w| {
+            w.flush_cached_pages().map_err(|e| failed(e).into())
+        })
     }
 
     fn check_cancelled(&self) -> Result<(), StopReason> {
@@ -590,7 +591,6 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Fails if the time or write limit of the comparison is reached.
     fn check_budget(&self) -> Result<(), StopReason> {
         let over = self.elapsed_seconds() > self.plan.seconds - 0.02;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
@@ -611,7 +611,6 @@ impl<'a> ProbeRun<'a> {
         summarise(&self.samples, &self.context)
     }
 
-    /// Adds the workloads and, on request, every sample to the summary.
     fn final_summary(&mut self) -> Measurement {
         let mut measurement = self.summarise_so_far();
         if self.plan.options.keep_samples {
@@ -621,11 +620,10 @@ impl<'a> ProbeRun<'a> {
         measurement
     }
 
-    /// Reports progress. Figures are included at most ten times a second.
     fn report_progress(&mut self, phase: Phase) {
         let rounds = self.samples.complete_round_count();
         let pause = (20 * self.report_duration).max(Duration::from_millis(100));
-        // The first and the last report always include figures.
+        // The first round and the end are reported with figures at once, without the usual pause.
         let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (interim, histogram) = if due {
@@ -671,7 +669,7 @@ fn lower_priority() -> Result<(), ProbeError> {
     rustix::process::setpriority_process(None, 19).map_err(failed)
 }
 
-/// Cost of two clock readings, in microseconds: the median of many.
+/// Returns the median cost of two clock readings, in microseconds.
 fn clock_cost_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())

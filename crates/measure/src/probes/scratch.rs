@@ -1,9 +1,8 @@
-//! The scratch directory is created in a directory that is held open, and removed with all its
-//! files however the probe ends. Names are looked up relative to open directories without following
-//! links, so swapped directories redirect nothing.
+//! The scratch directory and its files. The parent directory stays open, and names are looked up
+//! relative to open directories without following links, so a swapped directory redirects no write.
 //!
-//! Files stay linked while in use: some kernels skip the log of unlinked files on btrfs, which
-//! makes commits look faster.
+//! Files keep their names while in use: on btrfs, some kernels skip the log tree for unlinked
+//! files, which makes commits look faster.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -23,8 +22,8 @@ use super::scratch_watcher::ScratchWatcher;
 use crate::escape::ShellCommand;
 use crate::text;
 
-/// Sets inode flags that files inherit. A flag that the file system ignores is an error, because
-/// the figures would not be those of the target.
+/// Sets the inode flags that new files inherit from the directory. A flag that the file system
+/// ignores is an error, because commits there would differ from those of the target.
 pub fn set_inherited_inode_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
     let inherited = flags & INHERITED_FLAGS;
     let others = rustix::fs::ioctl_getflags(directory)? - INHERITED_FLAGS;
@@ -66,11 +65,12 @@ impl ScratchDirectory {
         let name = new_scratch_name();
         let mut watcher = ScratchWatcher::start(&plan.program, &place)?;
         // The watcher starts before the directory exists. If an error below drops the watcher
-        // without `Done`, the watcher cleans up.
+        // without the message `Done`, the watcher removes the directory.
         watcher.announce_name(&name)?;
         let directory = make_private_directory(&place, &name).map_err(failed)?;
         watcher.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
-        // Without a lock, the next probe checks the process id in the name.
+        // A failed lock is no error: without a lock, the next probe checks the process id in the
+        // name.
         let _ = mark_in_use(&directory);
         if let Some(flags) = plan.flags {
             set_inherited_inode_flags(&directory, flags).map_err(|errno| {
@@ -90,8 +90,8 @@ impl ScratchDirectory {
         })
     }
 
-    /// A sentence about leftover directories of killed probes. A probe removes only its own
-    /// directory, so that nobody can make a probe remove another one.
+    /// Returns a sentence about leftover directories of killed probes. A probe removes only its own
+    /// directory, so that no other user can make it remove a different one.
     pub fn leftover_note(&self) -> Option<String> {
         let left = find_leftovers(&self.place);
         let (first, others) = left.split_first()?;
@@ -114,7 +114,6 @@ impl ScratchDirectory {
         })
     }
 
-    /// Creates a file whose name is derived from `what`.
     pub fn create_file(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags
             | OFlags::RDWR
@@ -157,17 +156,17 @@ impl ScratchDirectory {
         retry_interrupted(&mut false, || rustix::fs::fsync(&self.directory))
     }
 
-    /// Checks that `bytes` can be written, by a reservation that is released at once, because free
-    /// space does not show quotas.
+    /// Reserves `bytes` bytes and releases them at once, to check that they can be written. The
+    /// figure for free space does not include quotas.
     ///
-    /// The check passes if the file system has no reservations. In memory the check is skipped,
-    /// because a reservation would use up the memory.
+    /// The check passes on a file system without fallocate(2). On tmpfs and ramfs it is skipped,
+    /// because the reservation would use up memory.
     pub fn check_space(&self, bytes: u64) -> Result<(), ProbeError> {
-        const ROOM: &str = "room";
+        const SPACE_CHECK_FILE: &str = "room";
         if self.is_in_memory() {
             return Ok(());
         }
-        let file = self.create_file(ROOM, OFlags::empty());
+        let file = self.create_file(SPACE_CHECK_FILE, OFlags::empty());
         let reserved = file.and_then(|file| {
             retry_interrupted(&mut false, || {
                 rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes)
@@ -184,7 +183,7 @@ impl ScratchDirectory {
             )
         };
         reserved
-            .and_then(|()| self.unlink(ROOM))
+            .and_then(|()| self.unlink(SPACE_CHECK_FILE))
             .map_err(|errno| self.probe_error(errno, &doing()))
     }
 
@@ -195,8 +194,8 @@ impl ScratchDirectory {
     }
 
     /// Fills a file with zeros and flushes it, as a server does with a new WAL segment
-    /// (`wal_init_zero`). `go_on` is called between chunks; the result is false if `go_on` ended
-    /// the write.
+    /// (`wal_init_zero`). `go_on` is called before each chunk and at the end; once it returns
+    /// false, the result is false.
     pub fn fill_file(
         &self,
         file: &OwnedFd,
@@ -207,7 +206,7 @@ impl ScratchDirectory {
             .map_err(|errno| self.probe_error(errno, "writing the scratch file"))
     }
 
-    /// Fails if a file was removed: further writes would measure something else.
+    /// Fails if `file`, which can be a scratch file or the scratch directory, was removed.
     pub fn check_linked(&self, file: &OwnedFd) -> Result<(), ProbeError> {
         let gone = |errno| self.probe_error(errno, "measuring");
         match rustix::fs::fstat(file).map_err(gone)?.st_nlink {
@@ -216,7 +215,7 @@ impl ScratchDirectory {
         }
     }
 
-    /// Fails if the directory was removed; its files may come and go.
+    /// Fails if the scratch directory was removed. Its files may be missing.
     pub fn check_exists(&self) -> Result<(), ProbeError> {
         self.check_linked(&self.directory)
     }
@@ -226,7 +225,6 @@ impl ScratchDirectory {
             .map_err(|errno| self.probe_error(errno, "removing scratch files"))
     }
 
-    /// `doing` names the failed step.
     pub fn probe_error(&self, errno: Errno, doing: &str) -> ProbeError {
         ProbeError::from_errno(errno, doing, &self.path)
     }
@@ -259,7 +257,6 @@ impl Drop for ScratchDirectory {
     }
 }
 
-/// See [`ScratchDirectory::fill_file`].
 pub(super) fn fill_with_zeros(
     file: &OwnedFd,
     bytes: u64,
@@ -384,8 +381,8 @@ mod tests {
         );
     }
 
-    /// The owner of the parent directory may rename or move the scratch directory, or put another
-    /// one in its place.
+    /// The test plays the owner of the parent directory, who may rename or move the scratch
+    /// directory, or put another one in its place.
     #[test]
     fn what_was_renamed_meanwhile_is_found_and_removed() {
         let outside = tempfile::tempdir().unwrap();

@@ -1,7 +1,5 @@
-//! The scratch directory on disk: created, found again through its descriptor, and removed with its
-//! files even after a rename.
-//!
-//! [`super::scratch`] makes the files; [`super::watcher`] removes the directory if the probe dies.
+//! Creates, finds and removes scratch directories. [`super::scratch`] makes the files in them;
+//! [`super::scratch_watcher`] removes the directory if the probe dies.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -13,13 +11,12 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::safe_path::random_u64;
 
-pub const PREFIX: &str = ".walwise-probe-";
+pub const DIRECTORY_PREFIX: &str = ".walwise-probe-";
 
 /// Prefix of the names of all scratch files; other files are never removed.
 const FILE_PREFIX: &str = "walwise-";
 
-/// Most directory entries that a search for leftover directories reads.
-const MAX_NAMES: usize = 100_000;
+const MAX_ENTRIES_READ: usize = 100_000;
 
 const OPEN_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
@@ -27,8 +24,8 @@ const OPEN_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Creates and opens a private directory. A user who may rename files around the directory could
-/// replace it before the open. A directory that has another owner or is not empty is therefore an
-/// error.
+/// replace it before the open. A directory is therefore refused if it has entries, or another owner
+/// than new files of this process.
 pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     // Like O_EXCL, mkdir fails if the name exists, even as a link.
     rustix::fs::mkdirat(place, name, Mode::RWXU)?;
@@ -47,14 +44,19 @@ pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<Owne
     }
 }
 
-/// The name contains the process id and a random number that other users cannot guess.
+/// Returns a new name with the process id and a random number that other users cannot guess.
 pub(super) fn new_scratch_name() -> String {
-    format!("{PREFIX}{}-{:016x}", std::process::id(), random_u64())
+    format!(
+        "{DIRECTORY_PREFIX}{}-{:016x}",
+        std::process::id(),
+        random_u64()
+    )
 }
 
-/// `None` unless the name is exactly that of a scratch directory.
+/// Returns the process id in the name of a scratch directory, such as
+/// `.walwise-probe-4711-0123456789abcdef`; `None` for any other name.
 fn pid_in_name(name: &str) -> Option<Pid> {
-    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let (pid, number) = name.strip_prefix(DIRECTORY_PREFIX)?.split_once('-')?;
     let is_number = number.len() == 16
         && number
             .bytes()
@@ -95,7 +97,7 @@ pub(super) fn find_leftovers(place: &OwnedFd) -> Vec<String> {
     };
     let names = entries
         .flatten()
-        .take(MAX_NAMES)
+        .take(MAX_ENTRIES_READ)
         .filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
     let mut left: Vec<String> = names
         .filter(|name| pid_in_name(name).is_some())
@@ -105,8 +107,8 @@ pub(super) fn find_leftovers(place: &OwnedFd) -> Vec<String> {
     left
 }
 
-/// The owner that new files in a directory get: some file systems have no owners, or map root to
-/// another user.
+/// Creates and removes a file to find the user id that new files in a directory get. Some file
+/// systems have no owners, or map root to another user.
 fn file_owner_in(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = scratch_file_name("owner");
@@ -116,8 +118,8 @@ fn file_owner_in(directory: &OwnedFd) -> Result<u32, Errno> {
     Ok(found?.st_uid)
 }
 
-/// Opens the scratch directory `name` if the inode is the recorded one. Without a recorded inode
-/// (the probe died before the report), the owner must be this user.
+/// Opens the scratch directory `name` if its inode is `inode`. Without `inode`, because the probe
+/// died before it reported the number, the owner must be this user.
 ///
 /// `None` if the directory is missing or was replaced.
 pub(super) fn open_if_own(
@@ -137,10 +139,9 @@ pub(super) fn open_if_own(
     Ok(is_ours.then_some(directory))
 }
 
-/// Most attempts to find a directory while other processes rename it.
+/// The greatest number of attempts to find a directory while other processes rename it.
 const MAX_LOOKUPS: usize = 10;
 
-/// Removes an open scratch directory and the scratch files in it, whatever its name is now.
 pub(super) fn remove_open_directory(
     place: impl AsFd,
     name: &str,
@@ -178,14 +179,13 @@ pub(super) fn current_path(directory: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 
-/// Repeats the removal until no scratch file is listed, because removing files while listing may
-/// skip some.
+/// Repeats the removal until no scratch file is listed, because removing files while reading a
+/// directory can skip entries.
 pub(super) fn remove_scratch_files(directory: &OwnedFd) -> Result<(), Errno> {
     while remove_listed_files(directory)? > 0 {}
     Ok(())
 }
 
-/// Removes the scratch files of one listing and returns their number.
 fn remove_listed_files(directory: &OwnedFd) -> Result<usize, Errno> {
     let mut removed = 0;
     for entry in Dir::read_from(directory)? {

@@ -1,6 +1,6 @@
-//! The place of the scratch directory: the requested directory, or the parent directory of a
-//! database. Figures there must be those of the target: same file system and subvolume (`st_dev`),
-//! same inode flags (ioctl_iflags(2)).
+//! Chooses the parent of the scratch directory: the directory that the user requested, the target,
+//! or the parent of the database that contains the target. For comparable figures, it must be on
+//! the target's file system and subvolume (`st_dev`) and have its inode flags (ioctl_iflags(2)).
 //!
 //! Quota project ids cannot be read without unsafe code and are not compared. The flag that passes
 //! a project id on to new files is compared.
@@ -21,21 +21,21 @@ pub struct ScratchParent {
     pub directory: PathBuf,
     /// Device and inode number, checked when the directory is opened again.
     pub identity: (u64, u64),
-    /// Inode flags of the target that the scratch directory would not inherit.
+    /// Inode flags to set on the scratch directory; `None` if no flag has to be set.
     pub flags: Option<IFlags>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceNeeded {
-    /// Bytes in use at a time.
+    /// Largest number of bytes in use at any time.
     pub bytes: u64,
-    /// True if no margin has to stay free.
+    /// True if no space in addition to `bytes` has to stay free.
     pub exact_fit: bool,
 }
 
-/// Finds the place for a target, or checks the directory of `--scratch`. `anywhere` allows network
-/// and FUSE file systems.
-pub fn find_place(
+/// Finds and checks the parent directory for the scratch directory; `scratch` is the directory that
+/// the user requested. `anywhere` allows network and FUSE file systems.
+pub fn find_scratch_place(
     target: &Path,
     scratch: Option<&Path>,
     anywhere: bool,
@@ -70,7 +70,6 @@ struct OpenDirectory {
 const PATH_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl OpenDirectory {
-    /// Symbolic links are followed.
     fn open(path: &Path) -> Result<Self, Refusal> {
         let directory = rustix::fs::openat(CWD, path, PATH_FLAGS, Mode::empty())
             .map_err(|e| Refusal::from_errno(e, path))?;
@@ -82,7 +81,7 @@ impl OpenDirectory {
         })
     }
 
-    /// `None` for the root, or if the parent cannot be opened.
+    /// Opens the parent directory; `None` for the root, or if the parent cannot be opened.
     fn parent(&self) -> Option<Self> {
         let path = self.path.parent()?.to_owned();
         let directory =
@@ -90,8 +89,9 @@ impl OpenDirectory {
         Some(Self { directory, path })
     }
 
-    /// The directory itself, then its parents up to the root. Each is opened from the one below, so
-    /// that the directory examined is the one written to.
+    /// Returns the directory itself, then its parents up to the root. Each parent is opened as `..`
+    /// of its child, so that a directory that another process renames or replaces is not examined
+    /// instead.
     fn ancestors(self) -> Vec<Self> {
         let mut all = vec![self];
         while let Some(around) = all.last().and_then(Self::parent) {
@@ -108,8 +108,8 @@ impl OpenDirectory {
     }
 }
 
-/// An O_PATH descriptor allows neither ioctl nor listing of names, so the directory is opened
-/// again.
+/// Opens a directory again with read permission, because an O_PATH descriptor allows neither ioctl
+/// nor listing of names.
 fn open_for_reading(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, ".", flags, Mode::empty())
@@ -119,14 +119,13 @@ fn to_errno(error: &std::io::Error) -> rustix::io::Errno {
     rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
 }
 
-/// The directory of `--scratch`, if figures there are those of the target.
 fn requested_parent(
     scratch: &Path,
     target: &Path,
 ) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let upward = OpenDirectory::open(scratch)?.ancestors();
     if let Some(database) = database_ancestor(&upward).and_then(|at| upward.get(at)) {
-        let why = "--scratch names a directory inside it".to_owned();
+        let why = "--scratch names a directory inside the database's directory".to_owned();
         return Err(Refusal::NoSiblingPlace {
             database: display_path(&database.path),
             why,
@@ -166,12 +165,12 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
         .and_then(|top| upward.get(top))
     {
         return Err(refuse(format!(
-            "{} is the top directory of its file system or subvolume, so its parent directory is on another one",
+            "{} is the top directory of its file system or subvolume, so its parent directory is outside it",
             display_path(&top.path)
         )));
     }
     let (Some(target), Some(parent)) = (upward.first(), upward.get(at + 1)) else {
-        return Err(refuse("it has no parent directory".to_owned()));
+        return Err(refuse("the directory has no parent".to_owned()));
     };
     match inode_flags_to_set(parent, target) {
         Err(why) => Err(refuse(format!(
@@ -182,7 +181,7 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
     }
 }
 
-/// Index of the topmost directory on the same file system and subvolume.
+/// Returns the index of the topmost directory on the file system and subvolume of `upward[0]`.
 fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
     let here = upward.first()?.device_number()?;
     upward
@@ -192,14 +191,14 @@ fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
         .checked_sub(1)
 }
 
-/// Index of the topmost directory in which a database keeps files.
 fn database_ancestor(upward: &[OpenDirectory]) -> Option<usize> {
     upward
         .iter()
         .rposition(|held| holds_database(&held.directory))
 }
 
-/// Path of the database that a directory belongs to, for display; `None` without a database.
+/// Returns the path of the database that contains a directory, for display; `None` if there is
+/// none.
 pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.ancestors();
     database_ancestor(&upward)
@@ -207,7 +206,6 @@ pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
         .map(|database| display_path(&database.path))
 }
 
-/// True if the directory has an entry that only a database server creates.
 fn holds_database(directory: &OwnedFd) -> bool {
     let is_there =
         |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
@@ -222,7 +220,8 @@ fn holds_database(directory: &OwnedFd) -> bool {
         })
 }
 
-/// Reads at most 66 names: the top directory of a tablespace has few.
+/// True if the directory has an entry whose name is `mark` followed by a digit. Only 66 entries are
+/// read, because the top directory of a tablespace has few.
 fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
     let mut names = open_for_reading(directory)
         .and_then(Dir::new)
@@ -238,8 +237,9 @@ fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
     names.any(|entry| is_its(entry.file_name().to_bytes()))
 }
 
-/// Inode flags to set on the scratch directory, so that its figures are those of the target. The
-/// error names a difference that no flag removes.
+/// Returns the inode flags to set on the scratch directory so that commits there behave as in the
+/// target; `None` if none has to be set. The error names a difference that setting flags cannot
+/// remove.
 fn inode_flags_to_set(
     place: &OpenDirectory,
     target: &OpenDirectory,
@@ -272,7 +272,7 @@ fn inode_flags_to_set(
     }
 }
 
-/// FS_NOCOMP_FL of linux/fs.h; rustix has no name for it.
+/// FS_NOCOMP_FL of linux/fs.h, which has no name in rustix.
 const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
 
 /// Inode flags that change how data is written and that new files inherit.
@@ -282,8 +282,8 @@ pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
     .union(IFlags::JOURNALING)
     .union(IFlags::SYNC);
 
-/// The inherited flags that are set on a directory, with the flag that passes on the quota project.
-/// Empty if the file system has no flags; `None` if the flags cannot be read.
+/// Returns the flags of [`INHERITED_FLAGS`] and the project-inherit flag that are set on a
+/// directory. Empty if the file system has no flags; `None` if the flags cannot be read.
 fn relevant_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
     let directory = open_for_reading(&held.directory).ok()?;
@@ -296,8 +296,9 @@ fn relevant_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     }
 }
 
-/// The magic numbers are those of linux/magic.h and of the file systems' own sources.
-fn network_or_fuse(magic: u64) -> Option<&'static str> {
+/// Classifies a file system by its magic number (linux/magic.h and the file systems' own sources)
+/// as `network` or `FUSE`; `None` for any other.
+fn network_or_fuse_type_name(magic: u64) -> Option<&'static str> {
     match magic {
         0x6969 | 0x517b | 0xff53_4d42 | 0xfe53_4d42 | 0x00c3_6400 | 0x5346_414f | 0x0102_1997
         | 0x0bd0_0bd0 | 0x4750_4653 | 0x7375_7245 | 0x564c | 0x0116_1970 | 0x7461_636f => {
@@ -312,7 +313,7 @@ fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), Ref
     let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = (statfs.f_type as u64) & 0xffff_ffff;
-    match network_or_fuse(magic) {
+    match network_or_fuse_type_name(magic) {
         Some(class) => Err(Refusal::NetworkOrFuse {
             directory: display_path(path),
             class,
@@ -327,7 +328,8 @@ fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
         .map_err(|e| Refusal::from_errno(e, path))
 }
 
-/// Requires four times the bytes in use at a time, and that 5 % of the file system stay free.
+/// Requires free space of four times `room.bytes`, and 5 % of the file system to stay free. With
+/// `exact_fit`, `room.bytes` is enough.
 fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(), Refusal> {
     let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
     let (size, free) = (
@@ -340,7 +342,7 @@ fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(
     } else {
         (4 * bytes).max(bytes + size / 20)
     };
-    // A tmpfs without a limit reports zero blocks.
+    // A tmpfs without a limit reports zero blocks, so its free space is not checked.
     if size > 0 && free < margin {
         let (directory, free, needed) = (
             display_path(path),
@@ -370,7 +372,7 @@ mod tests {
         scratch: Option<&Path>,
         room: SpaceNeeded,
     ) -> Result<ScratchParent, Refusal> {
-        super::find_place(target, scratch, scratch.is_some(), &room)
+        super::find_scratch_place(target, scratch, scratch.is_some(), &room)
     }
 
     fn temporary_directory() -> (tempfile::TempDir, PathBuf) {
@@ -397,7 +399,7 @@ mod tests {
             let database = path.join(format!("with-{mark}"));
             fs::create_dir_all(database.join(inside)).unwrap();
             fs::write(database.join(mark), "").unwrap();
-            // Every database directory of a cluster contains PG_VERSION too.
+            // As in a real cluster, a directory of a single database contains PG_VERSION too.
             fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
             assert_eq!(
                 find(&database.join(inside), None, FILE).unwrap().directory,
@@ -478,10 +480,10 @@ mod tests {
 
     #[test]
     fn magic_numbers_are_classed() {
-        assert_eq!(network_or_fuse(0x6969), Some("network"));
-        assert_eq!(network_or_fuse(0x6573_5546), Some("FUSE"));
+        assert_eq!(network_or_fuse_type_name(0x6969), Some("network"));
+        assert_eq!(network_or_fuse_type_name(0x6573_5546), Some("FUSE"));
         for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x2fc1_2fc1] {
-            assert_eq!(network_or_fuse(local), None);
+            assert_eq!(network_or_fuse_type_name(local), None);
         }
     }
 }

@@ -2,9 +2,9 @@
 //! killed. The watcher waits on a channel whose other end only walwise holds; if the channel closes
 //! without `Done`, walwise died.
 //!
-//! The watcher has its own session and blocks all signals, so that a terminal's signal does not
-//! kill it first. The directory is passed as standard input, the only way to pass a descriptor
-//! without unsafe code.
+//! The watcher has its own session and blocks all signals, so that no signal from a terminal kills
+//! it together with walwise. It gets the parent directory as standard input, because other
+//! descriptors cannot be passed on without unsafe code.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,25 +14,23 @@ use std::process::Stdio;
 use serde::{Deserialize, Serialize};
 
 use super::error::{ProbeError, ProbeErrorKind};
-use super::scratch_directory::{self, PREFIX};
+use super::scratch_directory::{self, DIRECTORY_PREFIX};
 use crate::subprocess::{Channel, RECV_TIMEOUT, Role, Subprocess};
 
 /// Messages to the watcher. The name is sent as a message because all users can read the arguments
 /// of a process.
 #[derive(Serialize, Deserialize)]
 enum WatcherMessage {
-    /// A directory of this name will be created.
     Name(String),
-    /// The directory exists, with this inode number.
+    /// Inode number of the scratch directory, sent once the directory exists.
     Created(u64),
-    /// The directory is removed.
     Done,
 }
 
 pub struct ScratchWatcher(Subprocess);
 
 impl ScratchWatcher {
-    /// Starts a watcher of a directory and waits until signals cannot stop it.
+    /// Starts the watcher, and returns once it runs in its own session with all signals blocked.
     pub fn start(program: impl AsRef<OsStr>, directory: &OwnedFd) -> Result<Self, ProbeError> {
         let start = || -> io::Result<Self> {
             let mut child = Subprocess::spawn_program(
@@ -62,7 +60,7 @@ impl ScratchWatcher {
         let _ = self.0.channel.send(&WatcherMessage::Created(inode));
     }
 
-    /// Call after the removal of the directory, so that the watcher exits.
+    /// Ends the watcher. Must be called after the removal of the directory.
     pub fn dismiss(mut self) {
         let _ = self.0.channel.send(&WatcherMessage::Done);
         self.0.wait();
@@ -71,14 +69,13 @@ impl ScratchWatcher {
 
 fn start_error(error: &io::Error) -> ProbeError {
     let says = format!(
-        "starting the watcher, which removes the scratch directory if walwise is killed, failed: {error}; nothing was written"
+        "cannot start the watcher, which removes the scratch directory if walwise is killed: {error}; nothing was written"
     );
     ProbeError::new(ProbeErrorKind::Watcher, says)
 }
 
-/// Runs the watcher in the child process.
 pub fn run_watcher(mut channel: Channel) -> io::Result<()> {
-    // setsid fails only for a group leader, which needs no new session.
+    // setsid fails only for a process group leader (setsid(2)), and a leader needs no new session.
     let _ = nix::unistd::setsid();
     std::env::set_current_dir("/")?;
     channel.send(&())?;
@@ -86,7 +83,7 @@ pub fn run_watcher(mut channel: Channel) -> io::Result<()> {
     let Some((name, held)) = pending_removal(|| channel.recv(None).ok(), &place)? else {
         return Ok(());
     };
-    // A directory that is already open is removed under any name.
+    // A directory that is already open is removed even if it was renamed.
     let held = held.map_or_else(
         || scratch_directory::open_if_own(&place, &name, None),
         |held| Ok(Some(held)),
@@ -98,8 +95,9 @@ pub fn run_watcher(mut channel: Channel) -> io::Result<()> {
     })
 }
 
-/// Name of the directory to remove when the messages end, and the open directory if one was
-/// created.
+/// Receives messages until `Done`, or until the channel closes. Returns the name of the directory
+/// to remove, and the directory itself if it was created. `None` after `Done`, or without a valid
+/// name.
 fn pending_removal(
     mut next: impl FnMut() -> Option<WatcherMessage>,
     place: impl AsFd,
@@ -109,7 +107,7 @@ fn pending_removal(
         match message {
             // Only a name in walwise's format is ever removed.
             WatcherMessage::Name(name) => {
-                let is_ours = name.starts_with(PREFIX) && !name.contains('/');
+                let is_ours = name.starts_with(DIRECTORY_PREFIX) && !name.contains('/');
                 left = is_ours.then_some((name, None));
             }
             WatcherMessage::Created(inode) => {

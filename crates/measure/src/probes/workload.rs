@@ -1,18 +1,18 @@
-//! Workloads in addition to the comparison of methods. Each module has a `prepare` function that
-//! creates files and returns load generators. A generator names its rows and runs one round of
-//! them.
+//! Workloads that a probe measures in addition to the comparison of methods. Each submodule creates
+//! the files of one workload and its load generators, each of which measures one or more result
+//! rows.
 //!
-//! A round runs every generator once in random order and counts only if complete; the first round
-//! is warm-up. The figures are for information, so no workload ends early on success.
+//! A round runs every generator once, in random order. Incomplete rounds are discarded, and so is
+//! the first round, which is the warm-up.
 
 mod context;
 mod interference;
 mod small_files {
-    //! Small files durably renamed, as programs replace files atomically: create, write 4 kB,
-    //! fsync, rename, fsync of the directory. ext4's fast_commit targets this pattern; a server's
-    //! WAL does not use this pattern.
+    //! Creates small files as programs replace files atomically: create, write 4 kB, fsync, rename,
+    //! fsync of the directory. ext4's fast_commit targets this pattern, which no server uses for
+    //! its WAL.
     //!
-    //! All threads share one directory. The files of a pass are removed outside the measured time.
+    //! All threads share one directory. The files of a round are removed outside the measured time.
 
     use rustix::fs::OFlags;
     use rustix::io::Errno;
@@ -22,25 +22,24 @@ mod small_files {
     use crate::probes::cancellation::StopReason;
     use crate::probes::commit_writer::retry_interrupted;
 
-    const THREADS: [u32; 4] = [1, 2, 4, 8];
+    const THREAD_COUNTS: [u32; 4] = [1, 2, 4, 8];
 
     const FILE_BYTES: usize = 4096;
 
-    /// Most files of a pass.
     pub(in crate::probes) const MAX_FILES: u64 = 2_000;
 
     pub(super) fn create_load_generators(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
-        THREADS
+        THREAD_COUNTS
             .into_iter()
-            .map(|threads| Box::new(FileLoad { threads }) as Box<dyn LoadGenerator>)
+            .map(|threads| Box::new(SmallFilesLoad { threads }) as Box<dyn LoadGenerator>)
             .collect()
     }
 
-    struct FileLoad {
+    struct SmallFilesLoad {
         threads: u32,
     }
 
-    impl LoadGenerator for FileLoad {
+    impl LoadGenerator for SmallFilesLoad {
         fn rows(&self) -> Vec<RowSamples> {
             let name = if self.threads == 1 {
                 "1 thread".to_owned()
@@ -80,7 +79,7 @@ mod small_files {
         }
     }
 
-    impl FileLoad {
+    impl SmallFilesLoad {
         fn remove_files(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
             for thread in 0..self.threads {
                 for turn in 0..limit {
@@ -123,11 +122,11 @@ mod small_files {
     }
 }
 mod unflushed_writes {
-    //! Writes without a flush, the lower bound of all other latencies: into the page cache, with an
-    //! open for each write, and with O_DIRECT.
+    //! Writes without a flush, the lower bound of all other latencies. The rows are writes into the
+    //! page cache, the same with an open and a close around each write, and writes with O_DIRECT.
     //!
-    //! `pg_test_fsync` up to version 14 opened the file for each non-sync'ed write, so releases of
-    //! the tool match different rows.
+    //! `pg_test_fsync` up to version 14 opened the file for each non-sync'ed write, later releases
+    //! do not. The rows with and without the open allow a comparison with either.
 
     use std::cell::Cell;
 
@@ -245,16 +244,17 @@ mod unflushed_writes {
                 }
             };
             self.cursor = cursor.get();
-            // The flush happens here, so that the next load does not pay for the cached pages.
+            // Flushes the cached pages here, so that the next load generator does not have to.
             let file = stage.scratch.open_file(FILE_NAME, OFlags::empty());
             let settled =
-                file.and_then(|file| CommitWriter::new(Method::Floor, file).flush_cached());
+                file.and_then(|file| CommitWriter::new(Method::Floor, file).flush_cached_pages());
             settled.map_err(|errno| stage.stop_error(errno, "flushing the scratch file"))?;
             Ok(vec![pass])
         }
     }
 
-    /// Most writes of a pass: nothing else limits cheap writes.
+    /// Largest number of writes per round. Unflushed writes are so fast that the time limit would
+    /// allow far more.
     const MAX_WRITES: u64 = 200;
 }
 mod group_commit;
@@ -274,19 +274,18 @@ use context::LoadGenerator;
 
 pub(super) use context::WorkloadContext;
 
-/// The time is divided into this number of rounds. [`MAX_ROUNDS`] limits cheap operations, which
-/// must not fill a disk with writes.
+/// Number of rounds into which a workload's time is divided. Rounds of cheap operations end early;
+/// [`MAX_ROUNDS`] limits their number, so that they do not fill a disk with writes.
 const TARGET_ROUNDS: u32 = 20;
 const MAX_ROUNDS: usize = 40;
 
-/// Longest pass of a `pg_test_fsync` test: short enough for several rounds, long enough that the
-/// previous test matters little. On btrfs the first dozen small writes still pay for another test's
-/// extents.
+/// Time limit of one `pg_test_fsync` test per round: short enough for several rounds, long enough
+/// that the previous test has little influence. On btrfs, extents of the previous test still slow
+/// the first dozen small writes.
 const MAX_PASS: Duration = Duration::from_millis(400);
 const MIN_ROUNDS: u32 = 5;
 
-/// Runs a workload until time or bytes are used up, or the probe is cancelled. `redo` describes the
-/// server's redo log; `series` receives the results so far.
+/// Runs one workload. `series` receives the results, also those before an error.
 pub(super) fn run_workload(
     workload: Workload,
     redo: &RedoLogConfig,
@@ -305,7 +304,8 @@ pub(super) fn run_workload(
         Workload::PgTestFsync => pg_test_fsync::create_load_generators(stage)?,
         Workload::Transaction => transaction::create_load_generators(stage, redo)?,
     };
-    // The tests of pg_test_fsync run for the whole announced time.
+    // The tests of pg_test_fsync use all of the announced time, so the number of their rounds is
+    // not limited.
     let (rounds, most) = match workload {
         Workload::PgTestFsync => (
             stage
@@ -339,7 +339,8 @@ pub(super) fn run_workload(
     Ok(())
 }
 
-/// Runs each generator once, in random order. Returns the passes at the index of the generator.
+/// Runs every generator once, in random order. The result has the samples of each generator, at the
+/// index of the generator.
 fn run_generators_once(
     generators: &mut [Box<dyn LoadGenerator>],
     stage: &WorkloadContext<'_>,

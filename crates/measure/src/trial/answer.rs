@@ -1,12 +1,12 @@
-//! Answers from a trial's record: the candidates that may be best under every deciding load, and
-//! the gain by open_datasync.
+//! Answers from a trial's record: the candidates that may be best under every load that counts for
+//! a database, and the gain by open_datasync.
 //!
-//! There is no answer while a deciding load is undecided. The caller checks that the record belongs
-//! to the disk at hand.
+//! A record gives no answer while such a load is undecided. The caller checks that the record
+//! belongs to the present disk.
 
 use super::candidate::Candidate;
 use super::comparison::TrialOutcome;
-use super::interim_analysis::Ending;
+use super::interim_analysis::TrialEnding;
 use super::load::CommitShape;
 use super::load_result::LoadResult;
 use super::method_comparison::MethodComparison;
@@ -14,21 +14,22 @@ use super::record::TrialRecord;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrialAnswer {
-    /// Candidates that may be the best, or are within 5 % of the best, under every deciding load.
+    /// Candidates that may be the best, or are within 5 % of the best, under every load that counts
+    /// for a database.
     pub best: Vec<Candidate>,
-    /// Candidates that are slower under at least one deciding load.
+    /// Candidates that are slower under at least one load that counts for a database.
     pub slower: Vec<Candidate>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoAnswerReason {
-    /// The trial is still running or was cut off.
+    /// The trial is still running, or was killed while it ran.
     Unfinished,
-    /// The reference, or every other candidate, is unranked.
+    /// The reference is unranked, or every other candidate is.
     NoResult,
-    /// No load decides the file system for a database's log.
+    /// None of the trial's loads counts for the choice of a file system for a database's log.
     OtherLoads,
-    /// Two runs of the reference differ.
+    /// Two runs of the reference differ, so no other difference counts.
     Inconclusive,
     Undecided,
 }
@@ -39,11 +40,11 @@ impl NoAnswerReason {
         match self {
             Self::Unfinished => "the trial did not finish",
             Self::NoResult => "the trial compared nothing",
-            Self::OtherLoads => "the trial ran no load that decides for a database",
+            Self::OtherLoads => "the trial ran no deciding load",
             Self::Inconclusive => {
                 "two runs of the first candidate differed, so the trial was inconclusive"
             }
-            Self::Undecided => "it is not settled",
+            Self::Undecided => "the trial is not settled",
         }
     }
 }
@@ -51,8 +52,8 @@ impl NoAnswerReason {
 impl TrialRecord {
     pub fn answer(&self) -> Result<TrialAnswer, NoAnswerReason> {
         match self.ending {
-            Ending::Running => return Err(NoAnswerReason::Unfinished),
-            Ending::Settled | Ending::Budget | Ending::Stopped => {}
+            TrialEnding::Running => return Err(NoAnswerReason::Unfinished),
+            TrialEnding::Settled | TrialEnding::Budget | TrialEnding::Stopped => {}
         }
         let results = self.load_results();
         if results.is_empty() {
@@ -88,8 +89,9 @@ impl TrialRecord {
             .collect()
     }
 
-    /// Interval of the log-ratio of open_datasync to fdatasync, for 1 client on `candidate`; `None`
-    /// without both loads, or with too few blocks.
+    /// Returns the interval of the log-ratio of open_datasync to fdatasync, for one client on
+    /// `candidate`. `None` for an unranked candidate, without loads of both methods, or with too
+    /// few blocks.
     pub fn open_datasync_gain(&self, candidate: Candidate) -> Option<(f64, f64)> {
         let of = |found: &MethodComparison| {
             self.candidates
@@ -112,8 +114,6 @@ impl TrialRecord {
     }
 }
 
-/// Numbers in the record of the candidates that may be best under a load; an error if the load is
-/// undecided or inconclusive.
 fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoAnswerReason> {
     match result.comparison.outcome() {
         TrialOutcome::Best(place) => Ok(result.candidate_indices(&[place])),
@@ -151,7 +151,7 @@ mod tests {
         );
         assert_eq!(
             TrialRecord {
-                ending: Ending::Running,
+                ending: TrialEnding::Running,
                 ..settled.clone()
             }
             .answer(),
@@ -200,7 +200,7 @@ mod tests {
         let gain = |of| both.open_datasync_gain(of).unwrap();
         assert!(gain(Candidate::Xfs).0 > 0.25 && gain(Candidate::Ext4).1 < 0.01);
         assert_eq!(both.open_datasync_gain(Candidate::Btrfs), None);
-        both.ending = Ending::Stopped;
+        both.ending = TrialEnding::Stopped;
         both.blocks.truncate(9);
         assert_eq!(
             both.open_datasync_gain(Candidate::Xfs),

@@ -1,14 +1,12 @@
-//! Candidates of a trial, a closed list, with options beyond those that walwise advises.
-
 use serde::{Deserialize, Serialize};
 
 use crate::settings::NewFilesystem;
 
-/// The first candidate of a trial is the reference.
+/// File system that a trial compares with others. The first candidate is the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Candidate {
-    /// ext4, made and mounted as advised.
+    /// ext4 with the advised mkfs and mount options.
     Ext4,
     Ext4FastCommit,
     Xfs,
@@ -21,7 +19,6 @@ pub enum Candidate {
 }
 
 impl Candidate {
-    /// In display order.
     pub const ALL: [Self; 6] = [
         Self::Ext4,
         Self::Ext4FastCommit,
@@ -31,7 +28,6 @@ impl Candidate {
         Self::Ext4Nobarrier,
     ];
 
-    /// Candidates of a trial if the command line names no candidates.
     pub const DEFAULTS: [Self; 5] = [
         Self::Ext4,
         Self::Ext4FastCommit,
@@ -40,7 +36,6 @@ impl Candidate {
         Self::BtrfsNocow,
     ];
 
-    /// The name on the command line and in documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -87,7 +82,7 @@ impl Candidate {
     }
 }
 
-/// mkfs options of every trial: no background writes, no discard. The force option is needed
+/// Returns mkfs options that prevent background writes and discards. The force option is needed
 /// because the extent still holds the previous file system.
 pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] {
     match filesystem {
@@ -104,7 +99,8 @@ pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] 
     }
 }
 
-/// Advised mount options for a trial, without those that would punch holes into a loop file.
+/// Joins the advised mount options and `more`. Leaves out `discard`, which would punch holes into a
+/// loop file.
 pub fn trial_mount_options(advised: &str, more: Option<&str>) -> String {
     let left_out = ["defaults", "discard", "discard=async", "discard=sync"];
     let kept = advised

@@ -1,37 +1,36 @@
 //! Compares candidates to find the set that contains the best, or a candidate within 5 % of the
 //! best, with 95 % confidence over all analyses.
 //!
-//! Statements about the best rest on lower bounds of log-ratios of the true best, one for each
-//! other candidate. Each bound may therefore err with the error of one analysis divided by the
-//! number of candidates (Hsu, *Multiple Comparisons*, ch. 4).
+//! A statement about the best is wrong only if a bound of the true best is wrong, and the true best
+//! has one bound for each other candidate. The error probability of a bound is therefore that of
+//! one analysis divided by the number of candidates (Hsu, *Multiple Comparisons*, ch. 4).
 //!
 //! Among equal candidates a trial names a winner in at most 5 % of cases.
 
-use super::interim_analysis::{ALPHA_PER_ANALYSIS, Ending, interim_blocks};
-use super::signed_ranks::{LogRatioInterval, WalshAverages, rank_cut};
+use super::interim_analysis::{ALPHA_PER_ANALYSIS, TrialEnding, analysed_block_counts};
+use super::signed_ranks::{LogRatioInterval, WalshAverages, excluded_average_count};
 
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairOutcome {
     Faster,
     Slower,
-    /// Neither is more than 5 % faster.
+    /// Neither candidate is more than 5 % faster than the other.
     Equivalent,
     Undecided,
-    /// Two runs of the reference differ.
+    /// Two runs of the reference differ, so no other difference counts.
     Inconclusive,
 }
 
 /// Logarithm of 1.05, the largest ratio of throughputs without a practical difference.
 pub const EQUIVALENCE_MARGIN: f64 = 0.048_790_164_169_432;
 
-/// Number of Walsh averages to cut off at each bound.
+/// Numbers of lowest or highest [`WalshAverages`] that a confidence bound leaves out.
 #[derive(Clone, Copy, Debug)]
 pub struct RankCuts {
-    /// Number to cut off at bounds that decide the best candidate; `None` with too few blocks.
+    /// The number for bounds that decide the best candidate; `None` with too few blocks.
     pub best: Option<usize>,
-    /// Number to cut off at intervals that do not decide the best candidate; `None` with too few
-    /// blocks.
+    /// The number for intervals that do not decide the best candidate; `None` with too few blocks.
     pub standalone: Option<usize>,
 }
 
@@ -39,24 +38,23 @@ impl RankCuts {
     pub fn new(blocks: usize, candidates: usize) -> Self {
         let alpha = ALPHA_PER_ANALYSIS / candidates.max(2) as f64;
         Self {
-            best: rank_cut(blocks, alpha),
-            standalone: rank_cut(blocks, ALPHA_PER_ANALYSIS / 2.0),
+            best: excluded_average_count(blocks, alpha),
+            standalone: excluded_average_count(blocks, ALPHA_PER_ANALYSIS / 2.0),
         }
     }
 }
 
-/// Logarithms of throughput under one load: a row per candidate and a row for the reference's twin,
-/// with a figure for each complete block. All rows have the same length.
+/// Logarithms of throughput under one load: a row per candidate and a row for the second run of the
+/// reference, with a figure for each complete block. All rows have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairedFigures {
-    /// The reference is first.
+    /// One row per candidate; the reference is first.
     pub candidates: Vec<Vec<f64>>,
-    /// The reference again, under another name.
     pub twin: Vec<f64>,
 }
 
 impl PairedFigures {
-    pub fn blocks(&self) -> usize {
+    pub fn block_count(&self) -> usize {
         self.candidates
             .iter()
             .chain([&self.twin])
@@ -77,15 +75,15 @@ fn log_ratios(of: &[f64], to: &[f64], blocks: usize) -> Vec<f64> {
     of.iter().zip(to).take(blocks).map(|(a, b)| a - b).collect()
 }
 
-/// Each analysis narrows the bounds of all pairs of candidates.
+/// Lower bounds of the log-ratio of throughput for every ordered pair of candidates. Each analysis
+/// can only narrow the bounds.
 #[derive(Clone, Debug)]
 pub struct PairwiseComparison {
     candidates: usize,
-    /// Lower bounds of the log-ratio of each candidate to each other, row by row; minus infinity
-    /// before the first analysis.
+    /// A square matrix of lower bounds of log-ratios, row by row: the candidate of the row relative
+    /// to that of the column. Minus infinity before the first analysis.
     lower: Vec<f64>,
     middle: Vec<f64>,
-    /// Interval of each candidate's log-ratio to the reference.
     to_reference: Vec<Option<LogRatioInterval>>,
     twin: Option<LogRatioInterval>,
     blocks: usize,
@@ -104,17 +102,15 @@ impl PairwiseComparison {
         }
     }
 
-    /// Runs all analyses that the number of complete blocks allows.
-    pub fn from_figures(figures: &PairedFigures, ending: Ending) -> Self {
+    pub fn from_figures(figures: &PairedFigures, ending: TrialEnding) -> Self {
         let candidates = figures.candidates.len();
         let mut contest = Self::new(candidates);
-        for blocks in interim_blocks(figures.blocks(), ending) {
+        for blocks in analysed_block_counts(figures.block_count(), ending) {
             contest.analyse(figures, blocks, RankCuts::new(blocks, candidates));
         }
         contest
     }
 
-    /// Runs one analysis of the first `blocks` blocks.
     pub fn analyse(&mut self, figures: &PairedFigures, blocks: usize, cuts: RankCuts) {
         self.blocks = blocks;
         let reference = figures.candidate_row(0);
@@ -161,7 +157,7 @@ impl PairwiseComparison {
     }
 
     /// Number of blocks in the last analysis; 0 before the first.
-    pub fn blocks(&self) -> usize {
+    pub fn analysed_block_count(&self) -> usize {
         self.blocks
     }
 
@@ -190,24 +186,24 @@ impl PairwiseComparison {
         }
     }
 
-    /// Lower and upper bound of the log-ratio of `of` to `to`; `None` before the first analysis.
-    pub fn bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
+    /// Lower and upper bound of the log-ratio of `of` to `to`; `None` before an analysis with
+    /// enough blocks.
+    pub fn pair_bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
         let (low, high) = (self.lower_bound(of, to), -self.lower_bound(to, of));
         (low.is_finite() && high.is_finite()).then_some((low, high))
     }
 
-    /// Interval of the log-ratio to the reference; `None` for the reference, and with too few
-    /// blocks.
+    /// Returns the interval of the log-ratio of a candidate's throughput to the reference's; `None`
+    /// for the reference itself, and with too few blocks.
     pub fn interval_to_reference(&self, candidate: usize) -> Option<LogRatioInterval> {
         self.to_reference.get(candidate).copied().flatten()
     }
 
-    /// Interval of the log-ratio of the twin to the reference.
     pub fn twin_interval(&self) -> Option<LogRatioInterval> {
         self.twin
     }
 
-    /// True if the reference differs from its twin, which makes every other difference worthless.
+    /// True if the two runs of the reference differ, which makes every other difference worthless.
     fn is_inconclusive(&self) -> bool {
         self.twin
             .is_some_and(|twin| twin.low > 0.0 || twin.high < 0.0)
@@ -245,8 +241,8 @@ impl PairwiseComparison {
         }
     }
 
-    /// Estimated number of blocks that settle the outcome; `None` without figures, or once the
-    /// outcome is settled.
+    /// Estimates how many blocks in total settle the outcome; `None` without an estimate, or unless
+    /// the outcome is undecided.
     pub fn blocks_needed(&self) -> Option<usize> {
         let TrialOutcome::Undecided(set) = self.outcome() else {
             return None;
@@ -260,8 +256,8 @@ impl PairwiseComparison {
                 *self.middle.get(of * self.candidates + to)?,
                 self.lower_bound(of, to),
             );
-            // A pair is settled when the lower bound reaches 0, or minus the margin for nearly
-            // equal candidates.
+            // A pair is settled when the lower bound reaches 0. For nearly equal candidates,
+            // reaching minus [`EQUIVALENCE_MARGIN`] suffices.
             let way = if middle > EQUIVALENCE_MARGIN / 2.0 {
                 middle
             } else {
@@ -284,9 +280,9 @@ impl PairwiseComparison {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialOutcome {
     TooFewBlocks,
-    /// Two runs of the reference differ.
+    /// Two runs of the reference differ, so no other difference counts.
     Inconclusive,
-    /// Only this candidate is not shown to be slower than another one.
+    /// Every other candidate is shown to be slower than some candidate.
     Best(usize),
     /// All candidates that may be best are within 5 % of each other.
     Equivalent(Vec<usize>),
@@ -296,7 +292,7 @@ pub enum TrialOutcome {
 }
 
 impl TrialOutcome {
-    /// True if more blocks may change the outcome.
+    /// True if the trial needs more blocks.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::TooFewBlocks | Self::Undecided(_))
     }
@@ -312,8 +308,8 @@ fn standalone_interval(ratios: &[f64], cuts: RankCuts) -> Option<LogRatioInterva
     })
 }
 
-/// Interval of a log-ratio from paired figures, with the error of one analysis; `None` with too few
-/// pairs.
+/// Returns the interval of a log-ratio from paired figures, with the error probability of one
+/// analysis; `None` with too few pairs.
 pub fn log_ratio_interval(ratios: &[f64]) -> Option<LogRatioInterval> {
     standalone_interval(ratios, RankCuts::new(ratios.len(), 2))
 }
@@ -329,7 +325,6 @@ fn narrow_interval(place: Option<&mut Option<LogRatioInterval>>, found: Option<L
 mod tests {
     use super::*;
 
-    /// Rows that differ by `effects`, plus noise from a fixed seed.
     fn sample_figures(effects: &[f64], blocks: usize, noise: f64) -> PairedFigures {
         let mut state = 1u64;
         let mut next = || {
@@ -349,7 +344,7 @@ mod tests {
         effects: &[f64],
         blocks: usize,
         noise: f64,
-        ending: Ending,
+        ending: TrialEnding,
     ) -> TrialOutcome {
         PairwiseComparison::from_figures(&sample_figures(effects, blocks, noise), ending).outcome()
     }
@@ -357,15 +352,15 @@ mod tests {
     #[test]
     fn clear_cases_are_said_clearly() {
         assert_eq!(
-            outcome_of_effects(&[0.0, 0.3, -0.3], 12, 0.1, Ending::Running),
+            outcome_of_effects(&[0.0, 0.3, -0.3], 12, 0.1, TrialEnding::Running),
             TrialOutcome::Best(1)
         );
         assert_eq!(
-            outcome_of_effects(&[0.0, 0.0, -0.3], 12, 0.01, Ending::Running),
+            outcome_of_effects(&[0.0, 0.0, -0.3], 12, 0.01, TrialEnding::Running),
             TrialOutcome::Equivalent(vec![0, 1])
         );
         assert_eq!(
-            outcome_of_effects(&[0.0, 0.0, -0.9], 15, 0.5, Ending::Running),
+            outcome_of_effects(&[0.0, 0.0, -0.9], 15, 0.5, TrialEnding::Running),
             TrialOutcome::Undecided(vec![0, 1])
         );
     }
@@ -374,7 +369,7 @@ mod tests {
     fn pairs_are_told_as_the_whole_is() {
         let found = PairwiseComparison::from_figures(
             &sample_figures(&[0.0, 0.0, -0.3], 12, 0.01),
-            Ending::Running,
+            TrialEnding::Running,
         );
         assert_eq!(found.pair_outcome(0, 1), PairOutcome::Equivalent);
         assert_eq!(
@@ -383,38 +378,39 @@ mod tests {
         );
         assert!(
             found
-                .bounds(0, 2)
+                .pair_bounds(0, 2)
                 .is_some_and(|(low, high)| low > 0.0 && low <= 0.3 && high >= 0.3)
         );
         let open = PairwiseComparison::from_figures(
             &sample_figures(&[0.0, 0.0], 15, 0.5),
-            Ending::Running,
+            TrialEnding::Running,
         );
         assert_eq!(open.pair_outcome(0, 1), PairOutcome::Undecided);
-        assert_eq!(PairwiseComparison::new(2).bounds(0, 1), None);
+        assert_eq!(PairwiseComparison::new(2).pair_bounds(0, 1), None);
     }
 
     #[test]
     fn too_few_blocks_say_nothing() {
         assert_eq!(
-            outcome_of_effects(&[0.0, 1.0], 9, 0.01, Ending::Running),
+            outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialEnding::Running),
             TrialOutcome::TooFewBlocks
         );
         assert_eq!(
-            outcome_of_effects(&[0.0, 1.0], 9, 0.01, Ending::Budget),
+            outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialEnding::Budget),
             TrialOutcome::TooFewBlocks
         );
         assert_eq!(
-            outcome_of_effects(&[], 40, 0.01, Ending::Budget),
+            outcome_of_effects(&[], 40, 0.01, TrialEnding::Budget),
             TrialOutcome::TooFewBlocks
         );
-        // Blocks between two analyses count only at a declared end.
+        // The 11th block, after the interim analysis of 10 blocks, counts only if the trial ended
+        // at the declared time limit.
         let between = |ending| {
             PairwiseComparison::from_figures(&sample_figures(&[0.0, 1.0], 11, 0.01), ending)
-                .blocks()
+                .analysed_block_count()
         };
         assert_eq!(
-            (between(Ending::Stopped), between(Ending::Budget)),
+            (between(TrialEnding::Stopped), between(TrialEnding::Budget)),
             (10, 11)
         );
     }
@@ -424,7 +420,7 @@ mod tests {
         let mut found = sample_figures(&[0.0, 0.5], 20, 0.01);
         found.twin.iter_mut().for_each(|v| *v += 0.1);
         assert_eq!(
-            PairwiseComparison::from_figures(&found, Ending::Budget).outcome(),
+            PairwiseComparison::from_figures(&found, TrialEnding::Budget).outcome(),
             TrialOutcome::Inconclusive
         );
     }
@@ -433,7 +429,7 @@ mod tests {
     fn what_is_missing_is_estimated_only_while_it_is_open() {
         let open = PairwiseComparison::from_figures(
             &sample_figures(&[0.0, 0.0, -0.9], 15, 0.5),
-            Ending::Running,
+            TrialEnding::Running,
         );
         assert!(
             open.blocks_needed()
@@ -441,7 +437,7 @@ mod tests {
         );
         let settled = PairwiseComparison::from_figures(
             &sample_figures(&[0.0, 0.3], 12, 0.1),
-            Ending::Running,
+            TrialEnding::Running,
         );
         assert_eq!(settled.blocks_needed(), None);
     }
@@ -456,7 +452,7 @@ mod tests {
                 .for_each(|(block, v)| *v -= block as f64);
         }
         let of = |figures| {
-            PairwiseComparison::from_figures(figures, Ending::Budget)
+            PairwiseComparison::from_figures(figures, TrialEnding::Budget)
                 .interval_to_reference(1)
                 .unwrap()
         };

@@ -1,7 +1,8 @@
 //! Checks that a candidate flushed the commits that were reported as durable; otherwise the
 //! candidate is never ranked.
 //!
-//! Only the trial's own device is counted, so no foreign flushes are. FUA writes are not counted
+//! For a loop file, the counter is that of the loop device, without flushes of other programs. For
+//! a partition, it is that of the disk. FUA writes are not counted
 //! (Documentation/ABI/stable/sysfs-block, `stat`), but loop devices have no FUA.
 
 use super::record::{CellTarget, Sample, TrialRecord};
@@ -10,7 +11,7 @@ use super::record::{CellTarget, Sample, TrialRecord};
 /// load.
 const MIN_FLUSH_SHARE: f64 = 0.9;
 
-/// Each number is flushes per call.
+/// Result of the audit of one candidate. Each number is flushes per call that requests a flush.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlushAudit {
     Sufficient(f64),
@@ -21,9 +22,9 @@ pub enum FlushAudit {
 }
 
 impl FlushAudit {
-    /// Text of a table cell. `of_load` is the number of flushes per call under one load, shown
-    /// instead of the number under all loads.
-    pub fn flush_label(self, of_load: Option<f64>) -> String {
+    /// Formats the result for a table. For a sufficient result, the cell shows `of_load`, the
+    /// flushes per call under one load, instead of the ratio over all loads.
+    pub fn flush_cell_text(self, of_load: Option<f64>) -> String {
         match self {
             Self::Sufficient(each) => format!("{:.2}", of_load.unwrap_or(each)),
             Self::Insufficient(each) => format!("{each:.2}, too few"),
@@ -82,8 +83,8 @@ impl TrialRecord {
         }
     }
 
-    /// Flushes of the trial's own device per call under one load; `None` if the device does not
-    /// count flushes.
+    /// Returns the flushes of the trial's own device per call under one load; `None` without calls,
+    /// or if the device does not count flushes.
     pub fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
         let samples: Vec<Sample> = self
             .samples_by_block(CellTarget::Candidate(candidate), load)
@@ -98,8 +99,8 @@ impl TrialRecord {
         (calls > 0.0).then(|| flushes / calls)
     }
 
-    /// Flushes of the disks below per call, foreign ones included; `None` if the disks do not count
-    /// flushes.
+    /// Returns the flushes of the disks under the extent per call, those of other programs
+    /// included; `None` without calls, or if the disks do not count flushes.
     pub fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
         let loads = 0..self.loads.len();
         let samples: Vec<Sample> = loads
@@ -125,7 +126,7 @@ mod tests {
     use crate::trial::fixtures::sample_record;
     use crate::trial::load::{CommitShape, TrialLoad};
 
-    /// A server's clients share flushes; one flush serves each client once at most.
+    /// One flush serves at most one commit per client.
     #[test]
     fn sessions_of_a_server_share_flushes_within_bounds() {
         let of = |clients: u32, flushes: u64| {

@@ -1,6 +1,3 @@
-//! Rows of a forest plot of the candidates under one load, for pictures and the screen of a running
-//! trial.
-
 use super::candidate::Candidate;
 use super::load_result::LoadResult;
 use super::record::{CellTarget, TrialRecord};
@@ -9,9 +6,9 @@ use crate::measure::median_of;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForestPlotRow {
-    /// Name of the candidate; the twin is the reference's name followed by `again`.
+    /// Name of the candidate; the second run of the reference has the suffix `again`.
     pub name: String,
-    /// Commits per second, median of the blocks; `None` before the first block.
+    /// Commits per second, median of the blocks; `None` without a sample.
     pub rate: Option<f64>,
     pub place: CandidateStanding,
 }
@@ -51,7 +48,8 @@ impl CandidateStanding {
 }
 
 impl TrialRecord {
-    /// Rows of a load: ranked candidates, the twin, then the unranked.
+    /// Returns the rows of the plot: ranked candidates, the second run of the reference, unranked
+    /// candidates.
     pub fn forest_plot_rows(&self, result: &LoadResult) -> Vec<ForestPlotRow> {
         let best = result.comparison.possible_best();
         let ranked = result.ranked.iter().enumerate().map(|(place, candidate)| {
@@ -115,7 +113,8 @@ impl TrialRecord {
         }
     }
 
-    /// Commits per second on the bare extent, block by block; `None` for a block without a sample.
+    /// Returns the rates of commits directly to the extent, without a file system, in commits per
+    /// second, block by block. `None` for a block without a sample.
     pub fn bare_extent_rates(&self) -> Vec<Option<f64>> {
         let of = self.samples_by_block(CellTarget::Floor, 0);
         of.into_iter()

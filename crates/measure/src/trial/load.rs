@@ -1,4 +1,4 @@
-//! Every cell of a trial runs all loads, one after the other.
+//! The loads of a trial. In each block, every candidate runs all loads one after the other.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,6 @@ pub const SEGMENT_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialLoad {
-    /// Number of clients, which share flushes as in PostgreSQL.
     pub clients: u32,
     pub shape: CommitShape,
 }
@@ -17,25 +16,26 @@ pub enum CommitShape {
     /// One page overwritten in a recycled segment, then fdatasync.
     Usual,
     TwoPages,
-    /// A page appended to a growing file.
+    /// A page appended to a growing file, then fdatasync.
     Appends,
-    /// The file is opened with O_DSYNC; no call follows the write.
+    /// The file is opened with O_DSYNC; no flush call follows the write.
     OpenDatasync,
     Fsync,
-    /// The file is opened with O_SYNC; no call follows the write.
+    /// The file is opened with O_SYNC; no flush call follows the write.
     OpenSync,
-    /// The usual commit next to an unflushed writer on the same file system.
+    /// [`CommitShape::Usual`], while a second writer on the same file system writes without
+    /// flushing.
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
     Files,
     /// sysbench's `oltp_write_only` on a temporary MariaDB server; only records of walwise 0.1 have
-    /// this shape.
+    /// this kind of load.
     WriteOnly,
 }
 
 impl CommitShape {
-    /// Shapes that differ by the sync method alone, with PostgreSQL's name of the method; the
-    /// default is first.
+    /// Commit shapes that differ by the sync method alone, each with PostgreSQL's name of the
+    /// method. The default is first.
     pub const SYNC_METHODS: [(Self, &str); 4] = [
         (Self::Usual, "fdatasync"),
         (Self::OpenDatasync, "open_datasync"),
@@ -47,14 +47,14 @@ impl CommitShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadPreset {
     Commits,
-    /// Commits of 1 client with each sync method.
+    /// Commits of one client with each sync method.
     Methods,
     /// Files created, written and flushed, as by fs_mark.
     FsMark,
 }
 
 impl TrialLoad {
-    /// One deciding load per number of clients, then loads of 1 client that do not decide.
+    /// Lists the loads of a preset. [`LoadPreset::Methods`] ignores `clients`.
     pub fn preset_loads(preset: LoadPreset, clients: &[u32]) -> Vec<Self> {
         let by_clients = |shape| {
             clients.iter().map(move |clients| Self {
@@ -79,11 +79,12 @@ impl TrialLoad {
         }
     }
 
-    /// Fewest flushes per call; `None` if unknown, because clients that flush files at the same
-    /// time share a flush of the journal.
+    /// Returns the flushes per call that the flush audit requires; `None` for a load that the audit
+    /// leaves out. The audit leaves out file loads with several clients, because clients that flush
+    /// at the same time share a flush of the journal.
     ///
-    /// Each client of a server waits for its own commit, so one flush serves at most one commit per
-    /// client.
+    /// For `WriteOnly`, each client of the server waits for its own commit, so one flush serves at
+    /// most one commit per client.
     pub fn min_flushes_per_call(self) -> Option<f64> {
         match self.shape {
             CommitShape::Usual => Some(1.0),

@@ -1,8 +1,9 @@
-//! Finds the fastest sync method on each file system, from loads that differ by the method alone,
-//! paired within cells.
+//! Finds the fastest sync method on each file system, from loads that differ by the method alone.
+//! Loads of one candidate in one block are paired.
 //!
-//! Loads run in a new random order in every block, so disturbances favour no method. The control of
-//! every file system is the deviation of the reference's twin.
+//! Loads run in a new random order in every block, so disturbances favour no method. As a control,
+//! the default method is compared with its own figures, shifted by the difference between the
+//! reference's two runs.
 
 use super::comparison::{PairedFigures, PairwiseComparison};
 use super::load::CommitShape;
@@ -10,16 +11,16 @@ use super::record::{CellTarget, Sample, TrialRecord};
 
 #[derive(Clone, Debug)]
 pub struct MethodComparison {
-    /// Number of the candidate in the record.
+    /// Index of the candidate in the record.
     pub candidate: usize,
-    /// Number of each method's load and PostgreSQL's name of the method; the default is first.
+    /// Index of each method's load in the record, and PostgreSQL's name of the method; the default
+    /// is first.
     pub methods: Vec<(usize, &'static str)>,
-    /// The comparison numbers the methods in the order of `methods`.
+    /// Comparison of the methods, numbered in the order of `methods`.
     pub comparison: PairwiseComparison,
 }
 
 impl MethodComparison {
-    /// `places` are indices into `methods`.
     pub fn method_names(&self, places: &[usize]) -> Vec<&'static str> {
         places
             .iter()
@@ -30,7 +31,8 @@ impl MethodComparison {
 }
 
 impl TrialRecord {
-    /// Loads that differ by the sync method alone, the default first; empty with fewer than two.
+    /// Returns the loads that differ by the sync method alone, the default first. Empty without the
+    /// default, or with a single method.
     fn method_loads(&self) -> Vec<(usize, &'static str)> {
         let load = |shape| {
             self.loads
@@ -57,7 +59,8 @@ impl TrialRecord {
         !methods.is_empty() && methods.len() == self.loads.len()
     }
 
-    /// One comparison per ranked candidate.
+    /// Compares the sync methods on each ranked candidate. Empty without loads of several methods,
+    /// without blocks, or if the reference is unranked.
     pub fn method_comparisons(&self) -> Vec<MethodComparison> {
         let methods = self.method_loads();
         let ranked = self.ranked_candidates();
@@ -75,7 +78,6 @@ impl TrialRecord {
         ranked.into_iter().map(of).collect()
     }
 
-    /// Logarithms of throughput of each method, in the blocks where all methods are complete.
     fn method_figures(&self, candidate: usize, methods: &[(usize, &str)]) -> PairedFigures {
         let default = methods.first().map_or(0, |(load, _)| *load);
         let runner = CellTarget::Candidate(candidate);
@@ -123,7 +125,6 @@ mod tests {
     use crate::trial::load::{LoadPreset, TrialLoad};
     use crate::trial::view::trial_view;
 
-    /// `times` are the rates of the methods as multiples of the default's rate.
     fn record_by_methods(times: [f64; 4]) -> TrialRecord {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),

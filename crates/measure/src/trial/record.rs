@@ -7,26 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use super::candidate::Candidate;
 use super::comparison::PairedFigures;
-use super::interim_analysis::Ending;
+use super::interim_analysis::TrialEnding;
 use super::load::TrialLoad;
 use crate::text::display_safe;
 
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Limit for candidates, and for loads, in a record.
+/// Largest number of candidates, and of loads, in a record.
 const MAX_ENTRIES: usize = 64;
-/// More blocks than fit into a day.
+/// Largest number of blocks in a record: more than a trial can run in a day.
 const MAX_BLOCKS: usize = 20_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Version of the record's format.
     pub trial: u32,
-    /// Version of walwise that ran the trial.
     pub walwise: String,
-    /// Start, RFC 3339.
+    /// Start of the trial in RFC 3339.
     pub started: String,
-    pub ending: Ending,
+    pub ending: TrialEnding,
     pub seconds: f64,
     /// Time limit in seconds.
     pub budget: f64,
@@ -35,20 +33,19 @@ pub struct TrialRecord {
     pub extent: ExtentKind,
     /// Directory of the loop file, or device node of the disk.
     pub directory: String,
-    /// Size of the extent.
     pub bytes: u64,
     /// Type of the file system below the loop file; empty on a disk.
     pub host_filesystem: String,
     /// Kernel names of the disks below the extent.
     pub leaves: Vec<String>,
-    /// Host, kernel and stack below the directory, one fact a line, as in a drill's record.
+    /// Host, kernel and stack below the directory, one fact per line, as in a drill's record.
     pub stack: Vec<String>,
-    /// Seconds of each load in a cell.
+    /// Duration of each load for one candidate in one block, in seconds.
     pub load_seconds: f64,
     pub loads: Vec<TrialLoad>,
-    /// The reference is first.
+    /// Candidates of the trial; the reference is first.
     pub candidates: Vec<CandidateRecord>,
-    /// Incomplete blocks are included.
+    /// Complete blocks of the trial, including those with failed cells.
     pub blocks: Vec<TrialBlock>,
 }
 
@@ -62,8 +59,8 @@ pub enum ExtentKind {
 }
 
 impl ExtentKind {
-    /// Number of cells in a block besides the candidates: the twin, the bare extent, and on a loop
-    /// device the host's file.
+    /// Returns the number of cells in a block in addition to the candidates: the second run of the
+    /// reference, commits to the bare extent, and, with a loop device, commits to the loop file.
     pub fn control_cell_count(self) -> usize {
         match self {
             Self::Loop => 3,
@@ -75,19 +72,17 @@ impl ExtentKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CandidateRecord {
     pub candidate: Candidate,
-    /// mkfs and its arguments, without the device.
+    /// Command line of mkfs, without the device.
     pub mkfs: Vec<String>,
     /// Version that mkfs prints.
     pub version: String,
     pub mount: String,
 }
 
-/// Every candidate and control once, in random order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialBlock {
-    /// Cells in the order of the runs.
+    /// Measurements of the candidates and controls, in the order in which they ran.
     pub cells: Vec<TrialCell>,
-    /// Bytes written to the extent.
     pub written: u64,
 }
 
@@ -98,73 +93,67 @@ pub enum CellTarget {
     Candidate(usize),
     Twin,
     Floor,
-    /// The loop file itself, without the loop device; blocks on a disk lack this cell.
+    /// Commits to the loop file itself, without the loop device; blocks on a disk lack this cell.
     Host,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialCell {
     pub runner: CellTarget,
-    /// One sample per load, in the order of the record's `loads`; the bare extent and the host have
-    /// one sample.
+    /// One sample per load, in the order of the record's `loads`. The controls
+    /// [`CellTarget::Floor`] and [`CellTarget::Host`] have a single sample; a failed cell has none.
     pub samples: Vec<Sample>,
     pub error: Option<String>,
 }
 
-/// Figures of one load in one cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     pub commits: u64,
-    /// Duration of all commits.
     pub seconds: f64,
-    /// Median latency of a commit.
     pub p50_us: f64,
-    /// 99th percentile of the latency of a commit.
     pub p99_us: f64,
     /// Flushes that the trial's own device counted; `None` if the device does not count flushes.
     pub flushes: Option<u64>,
-    /// Flushes that the disks below counted, foreign ones included.
+    /// Flushes that the disks under the extent counted, those of other programs included.
     pub leaf_flushes: Option<u64>,
     /// Calls that requested a flush: fewer than commits if clients share flushes.
     pub calls: u64,
 }
 
 impl TrialCell {
-    /// True if a trial with `loads` loads can have produced the cell.
     fn is_valid(&self, loads: usize) -> bool {
         self.samples.len() <= loads.max(1) && self.samples.iter().all(|sample| sample.seconds > 0.0)
     }
 }
 
 impl Sample {
-    /// Commits per second. If no commit ended in time, half a commit counts, so that a very slow
-    /// block is not lost.
+    /// Commits per second. If no commit finished, half a commit is assumed, so that a very slow
+    /// block still has a rate.
     pub fn commits_per_second(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
     }
 }
 
 impl TrialRecord {
-    /// The error is a clause whose subject, `it`, is the document.
+    /// Parses and validates a record. The error is a clause.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut record: Self = serde_json::from_str(text)
-            .map_err(|e| format!("it is not a record of a trial: {e}"))?;
+            .map_err(|e| format!("the file is not a record of a trial: {e}"))?;
         record.validate()?;
-        record.sanitise();
+        record.make_display_safe();
         Ok(record)
     }
 
-    /// Rejects a record that no trial can have produced.
     fn validate(&self) -> Result<(), String> {
         if self.trial != FORMAT_VERSION {
             return Err(format!(
-                "it has format {}; this walwise reads {FORMAT_VERSION}",
+                "the record has format {}; this version of walwise reads format {FORMAT_VERSION}",
                 self.trial
             ));
         }
         if self.candidates.len() > MAX_ENTRIES || self.loads.len() > MAX_ENTRIES {
             return Err(format!(
-                "it has more than {MAX_ENTRIES} candidates or loads, more than any trial"
+                "the record has more than {MAX_ENTRIES} candidates or loads; no trial has that many"
             ));
         }
         let made: BTreeSet<&str> = self
@@ -173,7 +162,7 @@ impl TrialRecord {
             .map(|made| made.candidate.name())
             .collect();
         if made.len() != self.candidates.len() {
-            return Err("it names a candidate twice".to_owned());
+            return Err("the record names a candidate twice".to_owned());
         }
         let cells = self.candidates.len() + self.extent.control_cell_count();
         let is_whole = |block: &TrialBlock| {
@@ -184,13 +173,13 @@ impl TrialRecord {
                     .all(|cell| cell.is_valid(self.loads.len()))
         };
         if self.blocks.len() > MAX_BLOCKS || !self.blocks.iter().all(is_whole) {
-            return Err("it has blocks that no trial can have made".to_owned());
+            return Err("the record contains impossible blocks".to_owned());
         }
         Ok(())
     }
 
     /// Makes all text display-safe, because anyone can have written the file.
-    fn sanitise(&mut self) {
+    fn make_display_safe(&mut self) {
         let made = self.candidates.iter_mut();
         let of_candidates = made.flat_map(|made| {
             made.mkfs
@@ -216,8 +205,8 @@ impl TrialRecord {
         }
     }
 
-    /// Numbers of the candidates that have barriers and enough flushes and failed in no cell. A
-    /// ranked reference is first.
+    /// Indices of the ranked candidates, which have barriers, enough flushes and no failed cell. If
+    /// the reference is ranked, it comes first.
     pub fn ranked_candidates(&self) -> Vec<usize> {
         let numbered = self.candidates.iter().enumerate();
         let promising = numbered.filter(|(at, made)| {
@@ -235,7 +224,7 @@ impl TrialRecord {
         own.find_map(|cell| cell.error.as_deref())
     }
 
-    /// One sample per block; `None` for a block without one.
+    /// Returns the sample of one load in each block; `None` for a block without such a sample.
     pub fn samples_by_block(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
         let of = |block: &TrialBlock| {
             let cell = block
@@ -247,8 +236,8 @@ impl TrialRecord {
         self.blocks.iter().map(of).collect()
     }
 
-    /// Logarithms of throughput of `candidates`, in the blocks where they and the twin are
-    /// complete.
+    /// Logarithms of throughput of `candidates`, in the blocks where all of them and the second run
+    /// of the reference are complete.
     pub fn paired_figures(&self, candidates: &[usize], load: usize) -> PairedFigures {
         let rows: Vec<Vec<Option<Sample>>> = candidates
             .iter()

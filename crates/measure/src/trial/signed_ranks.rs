@@ -1,8 +1,9 @@
-//! Intervals from signed ranks, without assumptions about drift, bursts or tails. Candidates run in
-//! random order in each block, so the log-ratio of two candidates is symmetric about the true
-//! value.
+//! Confidence intervals from signed ranks, without assumptions about drift, bursts or tails.
+//! Candidates run in random order in each block, so the log-ratio of two candidates is symmetric
+//! about the true value.
 //!
-//! Log-ratios of different blocks are independent, so Wilcoxon's signed ranks are exact.
+//! Log-ratios of different blocks are independent, so the probabilities of Wilcoxon's signed-rank
+//! test are exact.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +15,9 @@ pub struct LogRatioInterval {
 }
 
 impl LogRatioInterval {
-    /// Intersection of two intervals that hold at the same time, such as those of one trial. Chance
-    /// makes two intervals disjoint in at most one trial of twenty; then the earlier interval
-    /// stays.
+    /// Intersects two intervals that hold at the same time, such as those of two analyses of one
+    /// trial. Chance makes the intervals disjoint in at most one trial of twenty; then the earlier
+    /// interval stays.
     #[must_use]
     pub fn intersection(self, later: Self) -> Self {
         let (low, high) = (self.low.max(later.low), self.high.min(later.high));
@@ -32,7 +33,7 @@ impl LogRatioInterval {
     }
 }
 
-/// Means of all pairs of values, each value paired with itself too. Both ends of the interval are
+/// Means of all pairs of values, each value paired with itself too. Both ends of an interval are
 /// such means; the estimate is their median (Hodges and Lehmann 1963).
 pub struct WalshAverages(Vec<f64>);
 
@@ -49,17 +50,18 @@ impl WalshAverages {
         Self(values.iter().enumerate().flat_map(of).collect())
     }
 
-    /// The Walsh average of rank `nth`, counted from 0.
+    /// Returns the Walsh average of rank `nth`, counted from 0 for the smallest.
     fn nth_smallest(&mut self, nth: usize) -> Option<f64> {
         (nth < self.0.len()).then(|| *self.0.select_nth_unstable_by(nth, f64::total_cmp).1)
     }
 
-    /// The lower bound errs with at most the probability for which [`rank_cut`] returned `cut`.
+    /// Returns the average of rank `cut` as the low end of a confidence interval. It errs with at
+    /// most the probability for which [`excluded_average_count`] returned `cut`.
     pub fn lower_bound(&mut self, cut: usize) -> Option<f64> {
         self.nth_smallest(cut)
     }
 
-    /// The upper bound errs with at most the probability for which [`rank_cut`] returned `cut`.
+    /// Returns the high end of the interval whose low end is [`Self::lower_bound`].
     pub fn upper_bound(&mut self, cut: usize) -> Option<f64> {
         self.nth_smallest(self.0.len().checked_sub(cut + 1)?)
     }
@@ -75,12 +77,12 @@ impl WalshAverages {
     }
 }
 
-/// Number of Walsh averages of `blocks` values outside a bound that errs with at most `alpha`;
-/// `None` if no bound is that good.
+/// Returns how many of the lowest or highest Walsh averages of `blocks` values a bound may leave
+/// out and err with at most the probability `alpha`; `None` with too few values.
 ///
 /// The number is the largest c with P(T ≤ c) ≤ alpha for the sum T of randomly signed ranks
 /// (Lehmann, *Nonparametrics*, ch. 3 and 4; Rosenbaum, *Observational Studies*, ch. 2).
-pub fn rank_cut(blocks: usize, alpha: f64) -> Option<usize> {
+pub fn excluded_average_count(blocks: usize, alpha: f64) -> Option<usize> {
     let most = blocks * (blocks + 1) / 2;
     // `probability[t]` is P(T = t): each rank is in the sum T with probability 1/2.
     let mut probability = vec![0.0; most + 1];
@@ -127,9 +129,13 @@ mod tests {
             (20, 0.025, Some(52)),
         ];
         for (blocks, alpha, found) in table {
-            assert_eq!(rank_cut(blocks, alpha), found, "{blocks} at {alpha}");
+            assert_eq!(
+                excluded_average_count(blocks, alpha),
+                found,
+                "{blocks} at {alpha}"
+            );
         }
-        assert_eq!(rank_cut(0, 0.05), None);
+        assert_eq!(excluded_average_count(0, 0.05), None);
     }
 
     #[test]
@@ -145,12 +151,11 @@ mod tests {
     }
 
     proptest! {
-        /// Negating all values negates the interval.
         #[test]
         fn both_sides_are_alike(values in prop::collection::vec(-3.0..3.0f64, 6..30)) {
             let turned: Vec<f64> = values.iter().map(|v| -v).collect();
             let (mut one, mut two) = (WalshAverages::new(&values), WalshAverages::new(&turned));
-            let cut = rank_cut(values.len(), 0.05).unwrap();
+            let cut = excluded_average_count(values.len(), 0.05).unwrap();
             let (low, high) = (one.lower_bound(cut).unwrap(), one.upper_bound(cut).unwrap());
             prop_assert!((low + two.upper_bound(cut).unwrap()).abs() < 1e-12);
             prop_assert!(low <= one.median().unwrap() && one.median().unwrap() <= high);

@@ -1,9 +1,6 @@
 //! The view of a trial: sentences and tables that text and Markdown output share.
 
 mod notes {
-    //! Notes below the tables of a trial: resolution, missing parts, and the commands that made
-    //! each candidate.
-
     use super::{candidate_name, percent_interval};
     use crate::trial::flush_audit::FlushAudit;
     use crate::trial::load_result::MAX_WAIT_SECONDS;
@@ -31,8 +28,9 @@ mod notes {
         }
         if let Some(times) = record.bare_extent_spread() {
             notes.push(format!(
-            "The bare extent's speed varied {times:.1}-fold between its slowest and its fastest tenth of blocks."
-        ));
+                "The speed of the bare extent varied {times:.1}-fold between its slowest and its \
+             fastest tenth of blocks."
+            ));
         }
         notes.extend(record.seconds_needed().map(remaining_time_note));
         notes.extend(disk_flush_note(record));
@@ -47,12 +45,11 @@ mod notes {
                 )),
                 FlushAudit::NoBarriers => {
                     notes.push(format!(
-                        "{word} runs without flushes: it shows what they cost and is never ranked."
+                        "{word} runs without flushes: it shows the cost of flushes and is never ranked."
                     ));
                 }
                 FlushAudit::NotCounted => notes.push(format!(
-                    "{word}: this host does not count flushes, so durability is \
-                 unchecked."
+                    "{word}: no flushes were counted, so durability is unchecked."
                 )),
                 FlushAudit::Sufficient(_) => {}
             }
@@ -98,15 +95,15 @@ mod notes {
     fn remaining_time_note(seconds: f64) -> String {
         let (minutes, hours) = ((seconds / 60.0).ceil(), (seconds / 3600.0).ceil());
         if minutes <= 120.0 {
-            format!("Not settled; about {minutes:.0} more minutes needed.")
+            format!("Not settled; about {minutes:.0} more minutes are needed.")
         } else if seconds <= MAX_WAIT_SECONDS {
-            format!("Not settled; about {hours:.0} more hours needed.")
+            format!("Not settled; about {hours:.0} more hours are needed.")
         } else {
-            "Not settled; the disk is too unsteady for more time to help.".to_owned()
+            "Not settled; the disk's speed varies too much for a longer trial to help.".to_owned()
         }
     }
 
-    /// `None` if the disks do not count flushes.
+    /// Notes the flushes that reached the disks; `None` if the disks do not count flushes.
     fn disk_flush_note(record: &TrialRecord) -> Option<String> {
         let of = |at: usize| {
             Some(format!(
@@ -137,7 +134,7 @@ mod notes {
 use super::candidate::Candidate;
 use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
 use super::forest_plot::CandidateStanding;
-use super::interim_analysis::{Ending, INTERIM_BLOCKS};
+use super::interim_analysis::{INTERIM_BLOCKS, TrialEnding};
 use super::load_result::LoadResult;
 use super::loop_fidelity::LoopFidelity;
 use super::method_comparison::MethodComparison;
@@ -148,7 +145,6 @@ use crate::text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialView {
-    /// Lines about the extent, the run and the reliability of the figures.
     pub header: Vec<String>,
     pub loads: Vec<LoadTable>,
     pub notes: Vec<String>,
@@ -158,19 +154,20 @@ pub struct TrialView {
 pub struct LoadTable {
     pub title: String,
     pub sentence: String,
-    /// False if a terminal shows the sentence without the table.
+    /// True for a deciding load; for any other load, a terminal shows the sentence without the
+    /// table.
     pub is_deciding: bool,
     pub columns: Vec<&'static str>,
-    /// One row per ranked candidate.
+    /// One row per ranked candidate, or per sync method.
     pub rows: Vec<Vec<TableCell>>,
-    /// Rows of candidates that are measured but not ranked; shown below a line.
+    /// Rows of the unranked candidates; shown below a line.
     pub unranked: Vec<Vec<TableCell>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableCell {
     pub text: String,
-    /// Interval of the value, shown if there is room.
+    /// Confidence interval of the value, which Markdown and HTML output show.
     pub interval: Option<String>,
 }
 
@@ -191,7 +188,6 @@ const FIGURE_COLUMNS: [&str; 5] = [
     "flushes",
 ];
 
-/// `rows` is the heading of the first column.
 fn column_headings(rows: &'static str) -> Vec<&'static str> {
     [&[rows], FIGURE_COLUMNS.as_slice()].concat()
 }
@@ -208,10 +204,10 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
     let (candidates, blocks) = (record.candidates.len(), record.blocks.len());
     let minutes = record.seconds / 60.0;
     let ended = match record.ending {
-        Ending::Running => "still running",
-        Ending::Settled => "ended when settled",
-        Ending::Budget => "ended when time was up",
-        Ending::Stopped => "stopped early",
+        TrialEnding::Running => "still running",
+        TrialEnding::Settled => "ended when settled",
+        TrialEnding::Budget => "ended when time was up",
+        TrialEnding::Stopped => "stopped early",
     };
     let written = record
         .blocks
@@ -242,7 +238,7 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
     let compared = "a flush of the loop device takes";
     head.push(match record.loop_fidelity() {
         LoopFidelity::NotNeeded => {
-            "Measured on the disk itself: needs no certificate".to_owned()
+            "Measured on the disk itself; no comparison with a loop device is needed".to_owned()
         }
         LoopFidelity::Unknown => "Not certified: too few blocks to compare the loop device with its file".to_owned(),
         LoopFidelity::Unsettled(low, high) => {
@@ -261,7 +257,7 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
 
 fn load_tables(record: &TrialRecord) -> Vec<LoadTable> {
     let results = record.load_results();
-    let ended = record.ending != Ending::Running;
+    let ended = record.ending != TrialEnding::Running;
     if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
         let sentence = match record.first_failure(0) {
             None if record.blocks.is_empty() => {
@@ -302,7 +298,7 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
         };
         let own = record
             .flush_audit(candidate)
-            .flush_label(record.flushes_per_call(candidate, result.index));
+            .flush_cell_text(record.flushes_per_call(candidate, result.index));
         table_row(
             record,
             (candidate, result.index),
@@ -322,7 +318,6 @@ fn load_table(record: &TrialRecord, result: &LoadResult) -> LoadTable {
     }
 }
 
-/// One table per candidate, with a row per sync method.
 fn method_tables(record: &TrialRecord) -> Vec<LoadTable> {
     let is_deciding = record.compares_methods();
     let of = |found: MethodComparison| {
@@ -428,7 +423,6 @@ fn candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
 }
 
 impl CandidateStanding {
-    /// Display text such as `+6.0 % (+2.1 to +9.9)`; `first` for the reference.
     pub fn comparison_text(self) -> String {
         match self {
             Self::Reference { .. } => "first".to_owned(),
@@ -442,8 +436,8 @@ impl CandidateStanding {
 
 pub const NOT_RANKED: &str = "not ranked";
 
-/// For example `+6.0 % (+2.1 to +9.9)`; no decimals if an end of the interval is 10 % or more from
-/// zero.
+/// Formats an interval as `+6.0 % (+2.1 to +9.9)`, without decimals if an end of the interval is 10
+/// % or more from zero.
 pub fn percent_interval(found: LogRatioInterval) -> String {
     let of = |log: f64| 100.0 * log.exp_m1();
     let [value, low, high] = [found.value, found.low, found.high].map(of);
@@ -469,8 +463,8 @@ fn load_outcome_sentence(record: &TrialRecord, result: &LoadResult) -> String {
     })
 }
 
-/// `ranked` is the number of candidates; `named` lists the names of the candidates at the given
-/// places.
+/// Formats the outcome as a sentence. `named` lists the names of the candidates or methods at the
+/// given indices.
 fn outcome_sentence(
     record: &TrialRecord,
     contest: &PairwiseComparison,
@@ -507,7 +501,7 @@ fn outcome_sentence(
                 ""
             };
             format!(
-                "No difference that matters: {} are within {five:.0} % of each other, with 95 % confidence{others}.",
+                "No meaningful difference: {} are within {five:.0} % of each other, with 95 % confidence{others}.",
                 named(&set)
             )
         }
@@ -516,7 +510,7 @@ fn outcome_sentence(
             let safe = if near.is_empty() {
                 String::new()
             } else {
-                format!("; within {five:.0} % of it: {}", named(&near))
+                format!("; within {five:.0} % of the best: {}", named(&near))
             };
             format!(
                 "Not settled: with 95 % confidence the best is one of {}{safe}.",
@@ -526,7 +520,6 @@ fn outcome_sentence(
     }
 }
 
-/// The result of each deciding load, in one line.
 pub fn summary_text(record: &TrialRecord) -> String {
     let results = record.load_results();
     let deciding = results.iter().filter(|result| result.load.is_deciding());
@@ -549,11 +542,12 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
     match record.bare_extent_spread() {
         Some(times) if times > 1.5 => {
             format!(
-                "The bare extent's speed varied {times:.1}-fold: other I/O, burst credits, thermal throttling or background work in the disk."
+                "The speed of the bare extent varied {times:.1}-fold: other I/O, burst credits, \
+                 thermal throttling or background work in the disk."
             )
         }
         Some(_) | None => {
-            "The bare extent was steady; by chance at most one trial in twenty ends like this."
+            "The bare extent was steady; at most one trial in twenty ends like this by chance."
                 .to_owned()
         }
     }
@@ -582,7 +576,7 @@ mod tests {
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
-            // btrfs has barriers but sends too few flushes.
+            // btrfs has barriers but sends only 400 flushes, too few for its commits.
             (Candidate::Btrfs, 8_000.0, Some(400)),
         ];
         let record = sample_record(&candidates, 15);
@@ -638,7 +632,8 @@ mod tests {
                 "{text}"
             );
             assert!(
-                text.contains("needs no certificate") && text.contains("xfs is the fastest"),
+                text.contains("no comparison with a loop device")
+                    && text.contains("xfs is the fastest"),
                 "{text}"
             );
             assert_eq!(
@@ -675,7 +670,7 @@ mod tests {
         let record = sample_record(&candidates, 22);
         let text = trial_view(&record).text();
         assert!(
-            text.contains("No difference that matters: ext4, xfs"),
+            text.contains("No meaningful difference: ext4, xfs"),
             "{text}"
         );
         assert_eq!(record.winner(), None);
@@ -717,7 +712,10 @@ mod tests {
         );
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
         assert_eq!(
-            (back.paired_figures(&[0, 1], 0).blocks(), back.blocks.len()),
+            (
+                back.paired_figures(&[0, 1], 0).block_count(),
+                back.blocks.len()
+            ),
             (3, 3)
         );
         assert!(trial_view(&back).text().contains("durability is unchecked"));

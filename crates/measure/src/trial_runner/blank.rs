@@ -1,5 +1,3 @@
-//! Checks that a part of a device is blank, by direct reads of every byte, and clears such a part.
-
 use std::ops::Range;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -23,7 +21,8 @@ pub enum Blankness {
 }
 
 impl Blankness {
-    /// `piece` has at most 4 KiB.
+    /// True if all bytes are zeros or, for [`Self::ZerosOrOnes`], all are ones. `piece` has at most
+    /// 4 KiB.
     fn is_blank(self, piece: &[u8]) -> bool {
         static ZEROS: [u8; ALIGNMENT] = [0; ALIGNMENT];
         static ONES: [u8; ALIGNMENT] = [0xff; ALIGNMENT];
@@ -62,7 +61,8 @@ pub fn first_used_byte(
             .min(READ_BYTES);
         let piece = room.get_mut(..length).unwrap_or_default();
         let count = match rustix::io::pread(&direct, &mut *piece, at) {
-            // A part that cannot be read does not count as blank.
+            // A device that ends before `part.end` is an error, because the missing part is not
+            // blank.
             Ok(0) => return Err(Errno::IO),
             Ok(count) => count,
             Err(Errno::INTR) => continue,
@@ -78,8 +78,8 @@ pub fn first_used_byte(
     Ok(None)
 }
 
-/// Writes durable zeros: by a request to the device if possible (fallocate(2)), else by writing the
-/// bytes. `tell` gets the bytes cleared so far.
+/// Zeroes `part` durably: with FALLOC_FL_ZERO_RANGE (fallocate(2)) if the device supports it,
+/// otherwise by writing zeros. `tell` gets the bytes cleared so far.
 pub fn clear_range(
     device: &OwnedFd,
     part: Range<u64>,
@@ -106,7 +106,8 @@ pub fn clear_range(
 mod tests {
     use super::*;
 
-    /// The file is on a disk, because tmpfs may not support direct reads.
+    /// Makes a temporary file with these bytes, on a disk because tmpfs may not support direct
+    /// reads.
     fn file_with(bytes: &[u8]) -> OwnedFd {
         let file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&file, bytes, 0).unwrap();

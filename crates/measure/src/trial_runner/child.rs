@@ -1,6 +1,8 @@
-//! The child side of a trial is the first process of its namespace. The child makes the loop file
-//! or locks the disk, then runs cells while its parents listen. A disk is cleared however the trial
-//! ends, unless the child is killed.
+//! The child side of a trial, which is process 1 of its PID namespace. The child makes the loop
+//! file or locks the disk, then runs blocks until its parents close the channel.
+//!
+//! A disk is cleared at the end of a trial, unless the child is killed, or the disk is in use or
+//! holds foreign data.
 
 use std::cell::Cell;
 use std::io;
@@ -29,21 +31,22 @@ use crate::trial::{CellTarget, SEGMENT_BYTES, Sample, TrialBlock, TrialCell};
 /// everywhere and only root can replace it, so nobody can redirect the mount.
 const MOUNT_POINT: &str = "/tmp";
 
-/// Time after the limit until a trial ends by itself.
-const GRACE: Duration = Duration::from_secs(20);
+/// Time between the time limit and the end of a child that its parents did not end.
+const GRACE_AFTER_BUDGET: Duration = Duration::from_secs(20);
 const MAX_BUDGET_SECONDS: f64 = 86_400.0;
 
-/// Most seconds per block for the bare extent, and for the host's file.
-const BARE_SECONDS: f64 = 0.5;
+/// Duration limit, in seconds without warm-up, of the commits to the bare extent and to the loop
+/// file.
+const BARE_COMMIT_SECONDS: f64 = 0.5;
 
-/// Most characters of a cell's error that are kept, because programs can be verbose.
+/// Longest error message in the record, in characters, because the output of programs can be long.
 const MAX_ERROR_CHARS: usize = 1_000;
 
-/// Bytes in holes that are allowed before the loads begin: a mounted file system may zero some
-/// blocks.
+/// Largest total size of holes in a loop file at which the loads still run. A mounted file system
+/// may have zeroed a few disk blocks by punching holes.
 const MAX_HOLE_BYTES: u64 = 1 << 20;
 
-/// Follows the requests of the parents. The process ends when the parents are gone.
+/// Runs the second child of a trial, from the first request until the parents are gone.
 pub fn run_child(mut channel: Channel) -> io::Result<()> {
     let end = Shutdown::default();
     let orders = receive_requests(&end)?;
@@ -55,12 +58,12 @@ pub fn run_child(mut channel: Channel) -> io::Result<()> {
     if let Err(why) = done {
         let _ = channel.send(&TrialEvent::Failed(why));
     }
-    // The parents end this process, and everything that it made ends with it.
+    // Waits until the parents end this process; its mounts and loop device end with it.
     while !end.is_over() && orders.recv().is_ok() {}
     Ok(())
 }
 
-/// Receives requests in a thread, which ends the process when the channel closes.
+/// Starts a thread that forwards requests, and that ends the process when the channel closes.
 fn receive_requests(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
     let mut channel = Channel::from_stdout()?;
     let (give, take) = mpsc::channel();
@@ -70,7 +73,7 @@ fn receive_requests(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
             .recv(None)
             .is_ok_and(|order| give.send(order).is_ok())
         {}
-        // Dropping the sender wakes a thread that waits for a request.
+        // Dropping the sender wakes the main thread if it waits for a request.
         drop(give);
         end.exit_process();
     };
@@ -78,10 +81,12 @@ fn receive_requests(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
     Ok(take)
 }
 
-/// Ends this process, and everything in its namespaces, some time after the limit: stopped parents
-/// do not close the channel.
+/// Starts a thread that ends this process, and everything in its namespaces, [`GRACE_AFTER_BUDGET`]
+/// after the time limit. Stopped parents do not close the channel, so the channel alone does not
+/// suffice.
 fn start_watchdog(budget: f64, end: &Shutdown) -> Result<(), String> {
-    let longest = Duration::from_secs_f64(budget.clamp(0.0, MAX_BUDGET_SECONDS)) + GRACE;
+    let longest =
+        Duration::from_secs_f64(budget.clamp(0.0, MAX_BUDGET_SECONDS)) + GRACE_AFTER_BUDGET;
     let end = end.clone();
     let wait = move || {
         std::thread::sleep(longest);
@@ -150,7 +155,7 @@ fn acquire_disk(
     LockedDisk::acquire(order, job.bytes, &mut tell)
 }
 
-/// Longest time in seconds that a cell may take: every load, doubled for the warm-up.
+/// Longest time in seconds for one candidate in one block: all loads, doubled for the warm-up.
 fn max_cell_seconds(order: &MeasureRequest) -> f64 {
     2.0 * order.load_seconds * order.loads.len() as f64
 }
@@ -187,7 +192,7 @@ fn run_blocks(
         return Ok(());
     }
     let meters = TrialCounters {
-        own: extent.own_counters(),
+        own: extent.write_counters(),
         flush_disks: extent.flush_counters(),
         leaves: DiskCounterReader::new(&job.leaves),
     };
@@ -225,15 +230,16 @@ struct CellRunner<'a> {
     shutdown: &'a Shutdown,
     counters: &'a TrialCounters,
     pages: &'a WriteBuffer,
-    /// Bytes written directly to the loop file, not through the device.
+    /// Bytes written directly to the loop file, not through the loop device.
     file_bytes_written: Cell<u64>,
-    /// The device's count of written bytes at the start: the counters of a loop device outlive its
-    /// file.
+    /// Written bytes that the device had counted before the trial: the counters of a loop device
+    /// outlive its file.
     initial_written: u64,
 }
 
 impl CellRunner<'_> {
-    /// Runs all cells in a new random order; `None` if the trial ends before the block does.
+    /// Measures every candidate and control once, in a new random order. `None` if the trial ends
+    /// before the block does.
     fn run_block(
         &self,
         rng: &mut Rng,
@@ -245,8 +251,8 @@ impl CellRunner<'_> {
             .chain(self.extent.open_loop_file().map(|_| CellTarget::Host))
             .collect::<Vec<_>>();
         let order = rng.permutation(runners.len());
-        // All candidates of a block have the same order of loads, which favours none. The order is
-        // new in each block, so that no method always runs first.
+        // All candidates of a trial's block have the same order of loads, which favours none. The
+        // order is new in each block, so that no method always runs first.
         let loads = rng.permutation(self.request.loads.len());
         let before = self.written_bytes();
         let mut cells = Vec::new();
@@ -254,13 +260,13 @@ impl CellRunner<'_> {
             if self.shutdown.is_over() {
                 return Ok(None);
             }
-            // After the end of the trial no parent receives the event.
+            // A send error is ignored: once the trial is over, no parent receives the event.
             let written = self.written_bytes().saturating_sub(before);
             let _ = channel.send(&TrialEvent::Cell {
                 nth: nth + 1,
                 written,
             });
-            let all = self.extent.setup_bytes()
+            let all = self.extent.bytes_outside_cells()
                 + self.written_bytes().saturating_sub(self.initial_written);
             if all > self.job.writes {
                 return Err("the trial reached the limit set by --writes".to_owned());
@@ -274,14 +280,13 @@ impl CellRunner<'_> {
         }))
     }
 
-    /// Bytes written so far to the device, and directly to the loop file.
     fn written_bytes(&self) -> u64 {
         let own = self
             .counters
             .own
             .read()
             .map_or(0, |counters| counters.written);
-        own + self.extent.filled_bytes() + self.file_bytes_written.get()
+        own + self.extent.bytes_written_to_holes() + self.file_bytes_written.get()
     }
 
     fn run_cell(&self, runner: CellTarget, loads: &[usize]) -> TrialCell {
@@ -336,18 +341,16 @@ impl CellRunner<'_> {
         Ok(vec![load::run_bare_commits(
             file,
             at,
-            &self.load_context(self.request.load_seconds.min(BARE_SECONDS)),
+            &self.load_context(self.request.load_seconds.min(BARE_COMMIT_SECONDS)),
         )?])
     }
 
-    /// Makes and mounts a candidate, waits until the file system is quiet, and runs the loads in
-    /// the order of `loads`.
     fn run_candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
         let candidate = self
             .request
             .candidates
             .get(at)
-            .ok_or("there is no such candidate")?;
+            .ok_or("the candidate does not exist")?;
         let mounted =
             MountedCandidate::make_and_mount(candidate, self.extent, Path::new(MOUNT_POINT))?;
         mounted.sync()?;
@@ -360,7 +363,8 @@ impl CellRunner<'_> {
         samples
     }
 
-    /// The samples are in the order of the record's loads, whatever `order` is.
+    /// Runs all loads on a candidate in the given order of indices. The samples are in the order of
+    /// the record's loads.
     fn run_loads(
         &self,
         mounted: &MountedCandidate<'_>,
@@ -381,7 +385,7 @@ impl CellRunner<'_> {
         Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }
 
-    /// Fails once the trial is over, because nobody waits for the other loads of a cell.
+    /// Fails once the trial is over, because nobody waits for the remaining loads.
     fn check_running(&self) -> Result<(), String> {
         if self.shutdown.is_over() {
             Err("the trial is over".to_owned())

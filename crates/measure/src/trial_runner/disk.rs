@@ -1,24 +1,22 @@
 //! A spare disk or partition as the place of a trial: named by its serial number, proven free,
 //! cleared at the end. A device that is not proven free is refused.
-//!
-//! The command line decides who may request a trial; [`super::volume`] makes the file systems.
 
-mod config_refs;
+mod config_references;
 mod device_users;
 mod disk_id;
 mod trial_mark;
 mod foreign_signatures {
-    //! Foreign signatures on the disk of a trial are searched at both ends of the device before
-    //! each write. A new partition table or file system can leave an older superblock in place.
+    //! Searches both ends of a trial's disk for foreign signatures, because a new partition table
+    //! or file system can leave an older superblock in place.
 
-    use super::trial_mark::LAST_BYTES;
+    use super::trial_mark::RESERVED_END_BYTES;
     use crate::host::LiveHost;
 
-    /// Number of bytes that are searched at the beginning of the device.
     pub const BEGINNING_BYTES: usize = (1 << 20) + 4096;
 
-    /// Signatures that a trial itself makes; UUIDs are checked elsewhere. `hfs` and `nilfs2` have
-    /// magic numbers of two bytes, which an ext4 superblock may contain by chance.
+    /// Signatures that a trial itself makes; [`super::locked_disk`] checks the UUIDs of its file
+    /// systems. `hfs` and `nilfs2` have magic numbers of two bytes, which an ext4 superblock may
+    /// contain by chance.
     const TRIAL_SIGNATURES: [&str; 9] = [
         "walwise trial",
         "btrfs",
@@ -31,11 +29,15 @@ mod foreign_signatures {
         "nilfs2",
     ];
 
-    /// Foreign signatures on a device of `size` bytes, from its first bytes and its last MiB.
+    /// Returns the foreign signatures in `beginning`, the first bytes of a device of `size` bytes,
+    /// and in `last`, its last MiB.
     pub fn find_foreign_signatures(size: u64, beginning: Vec<u8>, last: Vec<u8>) -> Vec<String> {
         let found = LiveHost::identify_signatures(
             size,
-            [(0, beginning), (size.saturating_sub(LAST_BYTES), last)],
+            [
+                (0, beginning),
+                (size.saturating_sub(RESERVED_END_BYTES), last),
+            ],
         );
         found
             .into_iter()
@@ -53,7 +55,8 @@ mod foreign_signatures {
             let mut device = vec![0; usize::try_from(SIZE).unwrap()];
             let at = usize::try_from(at).unwrap();
             device[at..at + magic.len()].copy_from_slice(magic);
-            let last = device.split_off(device.len() - usize::try_from(LAST_BYTES).unwrap());
+            let last =
+                device.split_off(device.len() - usize::try_from(RESERVED_END_BYTES).unwrap());
             device.truncate(BEGINNING_BYTES);
             find_foreign_signatures(SIZE, device, last)
         }
@@ -73,7 +76,7 @@ mod foreign_signatures {
             for (at, magic) in [
                 (0, &b"XFSB"[..]),
                 (0x10040, b"_BHRfS_M"),
-                (SIZE - LAST_BYTES, b"walwise trial, mark 1\n"),
+                (SIZE - RESERVED_END_BYTES, b"walwise trial, mark 1\n"),
             ] {
                 assert_eq!(signatures_with(at, magic), Vec::<String>::new());
             }

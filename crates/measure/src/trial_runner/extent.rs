@@ -1,5 +1,3 @@
-//! The extent of a trial: its own loop file, or the beginning of a disk.
-
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
@@ -58,8 +56,8 @@ impl TrialExtent {
         }
     }
 
-    /// Fills the holes of a loop file before the bare extent is measured, so that every block is
-    /// written, as on a disk. The error is a sentence.
+    /// Fills the holes of a loop file before the bare extent is measured, so that no commit
+    /// allocates blocks, as on a disk. The error is a complete sentence.
     pub fn fill_holes(&self) -> Result<(), String> {
         match self {
             Self::Loop(image) => image.fill_holes(),
@@ -67,15 +65,16 @@ impl TrialExtent {
         }
     }
 
-    /// Bytes written directly to the loop file so far, not through the device.
-    pub fn filled_bytes(&self) -> u64 {
+    /// Bytes of zeros written to holes of the loop file so far, which the loop device does not
+    /// count.
+    pub fn bytes_written_to_holes(&self) -> u64 {
         match self {
-            Self::Loop(image) => image.filled_bytes(),
+            Self::Loop(image) => image.bytes_written_to_holes(),
             Self::Disk(_) => 0,
         }
     }
 
-    /// Bytes of the loop file without a place on the disk below.
+    /// Bytes of the loop file for which the file system below has allocated no blocks.
     pub fn hole_bytes(&self) -> Result<u64, String> {
         match self {
             Self::Loop(image) => image.hole_bytes(),
@@ -91,7 +90,6 @@ impl TrialExtent {
         }
     }
 
-    /// The device, opened again for direct I/O.
     pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
         match self {
             Self::Loop(image) => image.open_device_direct(),
@@ -106,24 +104,23 @@ impl TrialExtent {
         }
     }
 
-    /// Bytes written before the first cell, or after the last one.
-    pub fn setup_bytes(&self) -> u64 {
+    /// Bytes written to prepare a loop file, or to clear a disk at the end.
+    pub fn bytes_outside_cells(&self) -> u64 {
         match self {
             Self::Loop(image) => image.bytes() + super::TAIL_BYTES,
             Self::Disk(disk) => disk.bytes(),
         }
     }
 
-    /// Counters of the writes to the extent.
-    pub fn own_counters(&self) -> DiskCounterReader {
+    pub fn write_counters(&self) -> DiskCounterReader {
         match self {
             Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
             Self::Disk(disk) => DiskCounterReader::new(&[disk.kernel_name().to_owned()]),
         }
     }
 
-    /// Counters of the flushes of the extent: the kernel counts those of a partition for the whole
-    /// disk.
+    /// Returns the reader of the flush counters. For a partition, the counters are those of the
+    /// disk that contains it, because the kernel counts flushes per disk.
     pub fn flush_counters(&self) -> DiskCounterReader {
         match self {
             Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
@@ -132,8 +129,8 @@ impl TrialExtent {
     }
 }
 
-/// Additional mkfs arguments on a disk: those that precede the device, and the device followed by
-/// all others. The arguments set the size of the extent, and a UUID to recognise the file system.
+/// Returns the additional mkfs arguments for a disk: those before the device, and the device with
+/// those after it. They set the size of the extent, and a UUID to recognise the file system.
 fn disk_mkfs_args(
     filesystem: NewFilesystem,
     uuid: &str,
@@ -170,7 +167,6 @@ mod tests {
     use super::*;
     use crate::trial::{Candidate, trial_mkfs_options};
 
-    /// Every mkfs on a disk gets the size of the extent, and options against discarding.
     #[test]
     fn every_candidate_may_be_made_on_a_disk_within_its_extent_only() {
         let path = "/proc/12/fd/3".to_owned();
@@ -184,11 +180,11 @@ mod tests {
                 .map(|word| (*word).to_owned())
                 .collect();
             assert!(
-                maker.is_allowed(&[&own[..], &more, &end].concat()),
+                maker.allows_arguments(&[&own[..], &more, &end].concat()),
                 "{candidate:?}"
             );
             assert!(
-                !maker.is_allowed(&[&own[..], std::slice::from_ref(&path)].concat()),
+                !maker.allows_arguments(&[&own[..], std::slice::from_ref(&path)].concat()),
                 "without a size: {candidate:?}"
             );
             let quiet = own
@@ -196,7 +192,7 @@ mod tests {
                 .filter(|word| *word != "-K" && !word.contains("nodiscard"))
                 .cloned();
             assert!(
-                !maker.is_allowed(&quiet.chain(more).chain(end).collect::<Vec<_>>()),
+                !maker.allows_arguments(&quiet.chain(more).chain(end).collect::<Vec<_>>()),
                 "discards: {candidate:?}"
             );
         }

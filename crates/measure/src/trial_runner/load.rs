@@ -1,7 +1,5 @@
-//! One load on one candidate: clients that commit to a log for a given time.
-//!
-//! Clients share flushes as in PostgreSQL (`XLogFlush` in xlog.c). A client that finds no other
-//! client flushing becomes the leader and writes everything inserted so far, while other clients
+//! Runs the loads of a trial. Concurrent clients share flushes as in PostgreSQL (`XLogFlush` in
+//! xlog.c): one client, the leader, writes and flushes everything inserted so far, while the others
 //! wait.
 
 use std::path::Path;
@@ -13,49 +11,50 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::file_load;
-use super::timing::{LoadContext, run_serial_commits, run_sessions};
+use super::timing::{LoadContext, run_clients, run_serial_commits};
 use crate::measure::Method;
 use crate::probes::{CommitWriter, PAGE_BYTES, Rng, WriteBuffer, open_flags};
 use crate::trial::{CommitShape, SEGMENT_BYTES, Sample, TrialLoad};
 
-/// Most pages that a leader writes at once.
-const MAX_PAGES: u64 = 16;
+const MAX_PAGES_PER_WRITE: u64 = 16;
 
-/// Size of the file that a neighbour overwrites.
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
 pub fn write_buffer(seed: u64) -> WriteBuffer {
     #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
-    WriteBuffer::random(PAGE_BYTES * MAX_PAGES as usize, &mut Rng::new(seed))
+    WriteBuffer::random(
+        PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
+        &mut Rng::new(seed),
+    )
 }
 
 pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<Sample, String> {
     let said = |e: Errno| format!("{}: {e}", load.name());
     match load.shape {
-        CommitShape::Usual => run_shared_sessions(
+        CommitShape::Usual => run_clients_that_share_flushes(
             load.clients,
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             means,
         ),
-        CommitShape::TwoPages => run_single_session(
+        CommitShape::TwoPages => run_single_client(
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             2,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::OpenDatasync => run_single_session(
+        CommitShape::OpenDatasync => run_single_client(
             &open_segment(log, Method::OpenDatasync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::Fsync => run_single_session(
+        CommitShape::Fsync => run_single_client(
             &open_segment(log, Method::Fsync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::OpenSync => run_single_session(
+        CommitShape::OpenSync => run_single_client(
             &open_segment(log, Method::OpenSync).map_err(said)?,
             1,
             SEGMENT_BYTES,
@@ -63,8 +62,8 @@ pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<
         ),
         CommitShape::Appends => {
             let file = create_file(&log.join("growing"), OFlags::empty()).map_err(said)?;
-            // The offset never wraps, because the load ends long before.
-            let sample = run_single_session(
+            // With this limit the offset never wraps, because the load ends long before.
+            let sample = run_single_client(
                 &CommitWriter::new(Method::Fdatasync, file),
                 1,
                 u64::MAX / 2,
@@ -84,8 +83,8 @@ pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<
     }
 }
 
-/// One-page commits one after the other, at an offset of an open file or device. The bare extent
-/// and the host's file are measured like this.
+/// Makes one-page commits one after the other, from offset `at` of the bare extent or of the loop
+/// file.
 pub fn run_bare_commits(
     file: rustix::fd::OwnedFd,
     at: u64,
@@ -102,7 +101,7 @@ pub fn run_bare_commits(
     })
 }
 
-/// Opens the log segment for a method. The segment is filled once per candidate, then overwritten.
+/// Opens a recycled WAL segment. The segment is filled once per candidate, then overwritten.
 fn open_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
     let path = log.join("segment");
     if rustix::fs::stat(&path).is_err() {
@@ -128,7 +127,7 @@ fn create_file(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno>
     rustix::fs::open(path, create | flags, Mode::RUSR | Mode::WUSR)
 }
 
-fn run_single_session(
+fn run_single_client(
     writer: &CommitWriter,
     pages: usize,
     wrap: u64,
@@ -145,7 +144,8 @@ fn run_single_session(
     })
 }
 
-/// Positions of a shared log, in pages from its beginning.
+/// `inserted` and `flushed` are positions in pages from the beginning of the log, and never
+/// decrease.
 #[derive(Default)]
 struct LogPosition {
     inserted: u64,
@@ -155,13 +155,13 @@ struct LogPosition {
     failed: Option<Errno>,
 }
 
-fn run_shared_sessions(
+fn run_clients_that_share_flushes(
     clients: u32,
     writer: &CommitWriter,
     means: &LoadContext<'_>,
 ) -> Result<Sample, String> {
     if clients <= 1 {
-        return run_single_session(writer, 1, SEGMENT_BYTES, means);
+        return run_single_client(writer, 1, SEGMENT_BYTES, means);
     }
     let (position, changed) = (Mutex::new(LogPosition::default()), Condvar::new());
     let calls = || {
@@ -172,7 +172,7 @@ fn run_shared_sessions(
                 .calls,
         )
     };
-    let found = run_sessions(clients, means, &calls, &|_, _| {
+    let found = run_clients(clients, means, &calls, &|_, _| {
         commit_in_group(&position, &changed, writer, means).is_ok()
     })?;
     let position = position
@@ -184,7 +184,6 @@ fn run_shared_sessions(
     }
 }
 
-/// Inserts a page and returns once it is flushed, by this client or another.
 fn commit_in_group(
     position: &Mutex<LogPosition>,
     changed: &Condvar,
@@ -220,7 +219,6 @@ fn commit_in_group(
     done
 }
 
-/// Writes the pages between two positions and flushes once.
 fn write_and_flush_pages(
     writer: &CommitWriter,
     pages: &WriteBuffer,
@@ -231,7 +229,7 @@ fn write_and_flush_pages(
     let mut at = from;
     loop {
         let place = at % all;
-        let count = (to - at).min(all - place).min(MAX_PAGES);
+        let count = (to - at).min(all - place).min(MAX_PAGES_PER_WRITE);
         let bytes = pages.bytes(usize::try_from(count).unwrap_or(1) * PAGE_BYTES);
         at += count;
         if at >= to {
@@ -241,7 +239,6 @@ fn write_and_flush_pages(
     }
 }
 
-/// Runs 1 client while another file of the file system is written without a flush.
 fn run_with_neighbour(
     writer: &CommitWriter,
     log: &Path,
@@ -249,26 +246,27 @@ fn run_with_neighbour(
 ) -> Result<Sample, String> {
     let path = log.join("neighbour");
     let file = create_file(&path, OFlags::empty())
-        .map_err(|e| format!("creating the neighbour's file failed: {e}"))?;
+        .map_err(|e| format!("creating the second writer's file failed: {e}"))?;
     let over = AtomicBool::new(false);
     let write = || {
         let mut at = 0;
         while !over.load(Ordering::Relaxed)
             && rustix::io::pwrite(&file, means.pages.bytes(usize::MAX), at).is_ok()
         {
-            at = (at + MAX_PAGES * PAGE_BYTES as u64) % NEIGHBOUR_BYTES;
-            // The pause limits the neighbour to about 30 MB/s, the writes of a busy table.
+            at = (at + MAX_PAGES_PER_WRITE * PAGE_BYTES as u64) % NEIGHBOUR_BYTES;
+            // The pause limits the second writer to 128 KiB per 2 ms, about 60 MB/s into the page
+            // cache.
             std::thread::sleep(Duration::from_millis(2));
         }
     };
     let sample = std::thread::scope(|scope| {
         let started = std::thread::Builder::new().spawn_scoped(scope, write);
-        started.map_err(|e| format!("starting the neighbour failed: {e}"))?;
-        let sample = run_single_session(writer, 1, SEGMENT_BYTES, means);
+        started.map_err(|e| format!("starting the second writer failed: {e}"))?;
+        let sample = run_single_client(writer, 1, SEGMENT_BYTES, means);
         over.store(true, Ordering::Relaxed);
         sample
     });
     rustix::fs::unlink(&path)
-        .map_err(|e| format!("removing the neighbour's file failed: {e}"))
+        .map_err(|e| format!("removing the second writer's file failed: {e}"))
         .and(sample)
 }

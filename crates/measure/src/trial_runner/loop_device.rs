@@ -1,6 +1,6 @@
 //! The loop device over a trial's file. mount(8) attaches the device, because it requests autoclear
 //! in the attaching call itself (LOOP_CONFIGURE with LO_FLAGS_AUTOCLEAR, since Linux 5.8). So no
-//! kill leaves a device behind; losetup(8) cannot do this.
+//! kill leaves a device behind; losetup(8) has no such option.
 //!
 //! mount(8) needs a file system to mount: a dummy of 4 MiB, which is zeroed at once.
 
@@ -21,34 +21,31 @@ use crate::host::{TrialTool, is_loop_device};
 use crate::safe_path::random_u64;
 
 /// Size of the dummy file system, in blocks of 4 KiB.
-const MOUNT_BLOCKS: u64 = 1024;
+const DUMMY_FILESYSTEM_BLOCKS: u64 = 1024;
 
-/// Number of random bytes by which the file is recognised through the device.
-const SECRET_BYTES: u64 = 4096;
+const RECOGNITION_BYTES: u64 = 4096;
 
-/// Time that the kernel may take to unmount and detach.
 const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An open and locked loop device, which stays attached and which no other program uses.
+/// The open descriptor keeps the loop device attached; its lock keeps udev away.
 pub struct LoopDevice {
     pub descriptor: OwnedFd,
     pub path: String,
-    /// Device number, from fstat of the descriptor.
     number: u64,
-    /// Value of `diskseq`, which increases with every new device of a number; empty before Linux
+    /// Value of `diskseq`, which distinguishes successive devices of one number; empty before Linux
     /// 5.15.
     sequence: String,
 }
 
 impl LoopDevice {
     /// Attaches a device to the first `bytes` bytes of a file, with `place` as a temporary mount
-    /// point. The error is a sentence.
+    /// point. The error is a complete sentence.
     pub fn attach(file: &OwnedFd, bytes: u64, place: &Path) -> Result<Self, String> {
-        // /proc may show another process namespace, in which this process has another number.
+        // /proc may belong to another PID namespace, in which this process has another id.
         let ourselves =
             fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
         let named = format!("/proc/{}/fd/{}", ourselves.display(), file.as_raw_fd());
-        let blocks = MOUNT_BLOCKS.to_string();
+        let blocks = DUMMY_FILESYSTEM_BLOCKS.to_string();
         let small = [
             "-q",
             "-F",
@@ -74,7 +71,7 @@ impl LoopDevice {
         lock_device(&device.descriptor, &device.path)?;
         device.check_backing_file(file, bytes)?;
         device.enable_direct_io()?;
-        let cleared = write_zeros(&device.descriptor, 0..MOUNT_BLOCKS << 12)
+        let cleared = write_zeros(&device.descriptor, 0..DUMMY_FILESYSTEM_BLOCKS << 12)
             .and_then(|()| rustix::fs::fsync(&device.descriptor));
         cleared.map_err(|e| format!("cannot clear {}: {e}", device.path))?;
         device.check_unchanged(bytes)?;
@@ -106,13 +103,13 @@ impl LoopDevice {
         })
     }
 
-    /// Checks that the device is over the trial's file before anything is written, because mount(8)
-    /// got only a path. The error is a sentence.
+    /// Checks that the trial's file backs the device before anything is written to the device,
+    /// because mount(8) got only a path. The error is a complete sentence.
     fn check_backing_file(&self, file: &OwnedFd, bytes: u64) -> Result<(), String> {
-        let secret: Vec<u8> = (0..SECRET_BYTES / 8)
+        let secret: Vec<u8> = (0..RECOGNITION_BYTES / 8)
             .flat_map(|_| random_u64().to_le_bytes())
             .collect();
-        let at = bytes.saturating_sub(SECRET_BYTES);
+        let at = bytes.saturating_sub(RECOGNITION_BYTES);
         let mut found = vec![0; secret.len()];
         let same = rustix::io::pwrite(file, &secret, at)
             .and_then(|_| rustix::fs::fsync(file))
@@ -129,22 +126,22 @@ impl LoopDevice {
         }
     }
 
-    /// Enables direct I/O: a flush on a buffered device would wait for the dirty pages of other
-    /// programs.
+    /// Turns on direct I/O. With buffered I/O, a flush of the loop device would wait for the dirty
+    /// pages of other programs.
     fn enable_direct_io(&self) -> Result<(), String> {
         let direct = || run_program(TrialTool::Losetup, &["--direct-io=on", &self.path]);
         if direct().is_ok() && sysfs_attribute(self.number, "loop/dio") == "1" {
             return Ok(());
         }
         // Direct I/O fails if the disk below has sectors of 4 KiB and the loop device has smaller
-        // ones.
+        // sectors.
         run_program(TrialTool::Losetup, &["--sector-size", "4096", &self.path])?;
         direct()
     }
 
     /// Checks that the path and the descriptor still lead to this trial's device of `bytes` bytes,
     /// and that the device detaches by itself, uses direct I/O and has a write-back cache. The
-    /// error is a sentence.
+    /// error is a complete sentence.
     pub fn check_unchanged(&self, bytes: u64) -> Result<(), String> {
         let path = &self.path;
         let is_it = |found: rustix::fs::Stat| {
@@ -160,7 +157,7 @@ impl LoopDevice {
         }
         if sysfs_attribute(self.number, "loop/autoclear") != "1" {
             return Err(format!(
-                "{path} would not detach by itself, so it is not used"
+                "{path} does not detach automatically (autoclear is off), so the trial cannot use it"
             ));
         }
         if sysfs_attribute(self.number, "loop/dio") != "1" {
@@ -169,12 +166,12 @@ impl LoopDevice {
                     .to_owned(),
             );
         }
-        // queue/write_cache of a loop device outlives its file. A trial does not change this
-        // setting of the host.
+        // queue/write_cache belongs to the host: it outlives the trial's file, so a trial checks it
+        // and does not change it.
         let cache = sysfs_attribute(self.number, "queue/write_cache");
         if !QueueWriteCache::from_word(&cache).is_some_and(QueueWriteCache::is_write_back) {
             return Err(format!(
-                "queue/write_cache of {path} is “{cache}”, so it sends no flushes; set it to “write back” and try again"
+                "queue/write_cache of {path} is “{cache}”, so the device sends no flushes; set the attribute to “write back” and try again"
             ));
         }
         Ok(())
@@ -197,7 +194,7 @@ fn sysfs_directory(number: u64) -> String {
     )
 }
 
-/// Display-safe; empty if the attribute is missing.
+/// Returns the text of a sysfs attribute, display-safe; empty if the attribute is missing.
 fn sysfs_attribute(number: u64, name: &str) -> String {
     let text =
         fs::read_to_string(format!("{}/{name}", sysfs_directory(number))).unwrap_or_default();
@@ -225,16 +222,14 @@ pub fn leftover_loop_devices() -> Vec<String> {
         .collect()
 }
 
-/// A trial's loop device as other processes see it: the device number may be reused as soon as the
-/// device is gone.
+/// Identifies a trial's loop device for other processes by its backing file, because the kernel may
+/// reuse the device number as soon as the device is gone.
 pub struct AttachedLoop {
-    /// Content of `loop/backing_file` in sysfs.
     file: Vec<u8>,
     attribute: String,
 }
 
 impl AttachedLoop {
-    /// `device` is a path such as /dev/loop0.
     pub fn from_path(device: &str) -> Self {
         let attribute = format!(
             "/sys/block/{}/loop/backing_file",
@@ -246,7 +241,7 @@ impl AttachedLoop {
         }
     }
 
-    /// The wait ends after `DETACH_TIMEOUT` at the latest.
+    /// Waits until the device is gone, for at most `DETACH_TIMEOUT`.
     pub fn wait_until_gone(&self) {
         let begun = Instant::now();
         let is_there = || fs::read(&self.attribute).is_ok_and(|file| file == self.file);
@@ -263,7 +258,7 @@ mod tests {
     #[test]
     fn another_file_is_not_taken_for_ours() {
         let open = || OwnedFd::from(tempfile::tempfile().unwrap());
-        let bytes = 4 * SECRET_BYTES;
+        let bytes = 4 * RECOGNITION_BYTES;
         let (ours, other) = (open(), open());
         write_zeros(&ours, 0..bytes).unwrap();
         rustix::io::pwrite(&other, b"another's", 0).unwrap();

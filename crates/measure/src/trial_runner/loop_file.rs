@@ -1,5 +1,5 @@
-//! The loop file of a trial. The file has no name, so nothing can be left of it. The file is fully
-//! written, so no write allocates blocks.
+//! The loop file of a trial. The file has no name, so a killed trial leaves no file. The file is
+//! fully written, so no write allocates blocks.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -15,20 +15,18 @@ use super::loop_device::LoopDevice;
 use super::loop_place::LoopPlace;
 use super::zeros::write_zeros;
 
-/// Bytes written between two flushes.
-const FLUSH_BYTES: usize = 64 << 20;
+const BYTES_PER_FLUSH: usize = 64 << 20;
 
 pub struct LoopFile {
     file: OwnedFd,
     device: LoopDevice,
     bytes: u64,
-    /// Bytes written to holes so far.
     filled_bytes: Cell<u64>,
 }
 
 impl LoopFile {
-    /// `place` is a temporary mount point; `tell` gets the bytes written so far. The error is a
-    /// sentence.
+    /// Creates, fills and attaches a loop file in `directory`. `place` is a temporary mount point;
+    /// `tell` gets the bytes written so far. The error is a complete sentence.
     pub fn create(
         directory: &Path,
         bytes: u64,
@@ -45,8 +43,6 @@ impl LoopFile {
         })
     }
 
-    /// Checks that the device still belongs to the trial and that the host's file system has space
-    /// to spare. The error is a sentence.
     pub fn check_device_and_space(&self) -> Result<(), String> {
         self.device.check_unchanged(self.bytes)?;
         check_free_space(&self.file)
@@ -56,14 +52,14 @@ impl LoopFile {
         &self.device.path
     }
 
-    pub fn filled_bytes(&self) -> u64 {
+    pub fn bytes_written_to_holes(&self) -> u64 {
         self.filled_bytes.get()
     }
 
     /// Writes zeros to the file's holes. mkfs zeroes inode tables and journals, which a loop device
     /// does by punching holes; a disk has no holes.
     ///
-    /// The device must be unused. The error is a sentence.
+    /// The device must be unused. The error is a complete sentence.
     pub fn fill_holes(&self) -> Result<(), String> {
         let filled = rustix::fs::fsync(&self.device.descriptor).and_then(|()| {
             for hole in self.find_holes()? {
@@ -72,7 +68,8 @@ impl LoopFile {
                 write_zeros(&self.file, hole)?;
             }
             rustix::fs::fdatasync(&self.file)?;
-            // Cached pages of the file must not interfere with direct I/O.
+            // The cached zeros are dropped, because cached pages must not interfere with direct
+            // I/O.
             rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)
         });
         filled.map_err(|e| format!("cannot fill the holes of the loop file: {e}"))
@@ -124,13 +121,12 @@ impl LoopFile {
         )
     }
 
-    /// Size of the extent; the file's tail follows.
+    /// Size of the extent, without the tail of the file.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// Fails if the host's file system has less free space than its reserve. The error is a sentence.
 fn check_free_space(file: &OwnedFd) -> Result<(), String> {
     let found =
         rustix::fs::fstatvfs(file).map_err(|e| format!("cannot stat the loop file: {e}"))?;
@@ -141,7 +137,6 @@ fn check_free_space(file: &OwnedFd) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes a file without a name, writes it completely and flushes it.
 fn create_unnamed_file(
     directory: &Path,
     bytes: u64,
@@ -165,9 +160,10 @@ fn create_unnamed_file(
         e => cannot("create a file", e),
     })?;
     let all = bytes + TAIL_BYTES;
-    // Dirty pages of the whole file at once would stall other programs.
-    for start in (0..all).step_by(FLUSH_BYTES) {
-        let part = start..all.min(start + FLUSH_BYTES as u64);
+    // The file is flushed part by part, because flushing all dirty pages at once would stall other
+    // programs.
+    for start in (0..all).step_by(BYTES_PER_FLUSH) {
+        let part = start..all.min(start + BYTES_PER_FLUSH as u64);
         let done = write_zeros(&file, part.clone()).and_then(|()| rustix::fs::fdatasync(&file));
         done.map_err(|e| cannot("write", e))?;
         check_free_space(&file)?;

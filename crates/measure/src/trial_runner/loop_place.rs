@@ -1,8 +1,6 @@
-//! The directory of a loop file. No other user may be able to redirect root's writes, and the
-//! directory must be on a local disk with space to spare.
+//! Checks the directory of a loop file: it must be on ext4 or XFS, and only root may write to it.
 //!
-//! The directory is checked before a trial is offered, and again by the process that makes the
-//! file.
+//! The check runs before a trial is offered, and again in the process that makes the file.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -15,13 +13,13 @@ use crate::safe_path::{MissingDirectoryPolicy, Walker};
 use crate::text;
 
 /// Magic numbers of file systems, from linux/magic.h and XFS's own source.
-const EXT: u64 = 0xef53;
-const XFS: u64 = 0x5846_5342;
-const BTRFS: u64 = 0x9123_683e;
+const EXT_MAGIC: u64 = 0xef53;
+const XFS_MAGIC: u64 = 0x5846_5342;
+const BTRFS_MAGIC: u64 = 0x9123_683e;
 
 /// Write permission of group and others; with an access control list, the group bits are the list's
 /// mask.
-const OTHERS_WRITE: u32 = 0o022;
+const OTHERS_WRITE_MODE: u32 = 0o022;
 
 #[derive(Debug)]
 pub struct LoopPlace {
@@ -30,7 +28,8 @@ pub struct LoopPlace {
 }
 
 impl LoopPlace {
-    /// The error is a sentence with the reason that no loop file is made there.
+    /// Opens and checks a directory. The error is a complete sentence with the reason that no loop
+    /// file is made there.
     pub fn open(path: &Path) -> Result<Self, String> {
         let shown = text::display_safe(path.as_os_str().as_encoded_bytes());
         let kind = rustix::fs::lstat(path).map(|found| FileType::from_raw_mode(found.st_mode));
@@ -61,10 +60,10 @@ impl LoopPlace {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory =
             rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
-        // A user who can create names in the directory could create the one by which mount(8) finds
-        // the loop file: `#INODE (deleted)`.
+        // A user who can create names in the directory could create the name by which mount(8)
+        // finds the loop file: `#INODE (deleted)`.
         let found = rustix::fs::fstat(&directory).map_err(cannot)?;
-        if found.st_uid != 0 || found.st_mode & OTHERS_WRITE != 0 {
+        if found.st_uid != 0 || found.st_mode & OTHERS_WRITE_MODE != 0 {
             return Err(format!(
                 "other users can write to {shown}; name a directory that only root can write to"
             ));
@@ -100,8 +99,8 @@ impl LoopPlace {
 /// `None` if it is suitable.
 fn unfit_filesystem_reason(magic: u64) -> Option<&'static str> {
     match magic {
-        EXT | XFS => None,
-        BTRFS => Some("is on btrfs, which flushes unnamed files differently"),
+        EXT_MAGIC | XFS_MAGIC => None,
+        BTRFS_MAGIC => Some("is on btrfs, which flushes unnamed files differently"),
         _ => Some("is on a file system for which loop files were never compared with the disk"),
     }
 }
@@ -113,10 +112,20 @@ mod tests {
     #[test]
     fn only_tried_file_systems_of_this_machine_hold_loop_files() {
         assert_eq!(
-            (unfit_filesystem_reason(EXT), unfit_filesystem_reason(XFS)),
+            (
+                unfit_filesystem_reason(EXT_MAGIC),
+                unfit_filesystem_reason(XFS_MAGIC)
+            ),
             (None, None)
         );
-        for magic in [BTRFS, 0x6969, 0x6573_5546, 0x0102_1994, 0x2fc1_2fc1, 0] {
+        for magic in [
+            BTRFS_MAGIC,
+            0x6969,
+            0x6573_5546,
+            0x0102_1994,
+            0x2fc1_2fc1,
+            0,
+        ] {
             assert!(unfit_filesystem_reason(magic).is_some(), "{magic:x}");
         }
     }

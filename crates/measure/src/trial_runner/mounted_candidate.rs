@@ -1,5 +1,3 @@
-//! A candidate's file system on the extent: made, mounted in a private namespace, unmounted.
-
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -18,7 +16,7 @@ const LOG_DIRECTORY: &str = "log";
 /// Time that the kernel may keep a mount busy after the last process there has ended.
 const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// `None` if trials do not make this file system.
+/// The mkfs program of a file system; `None` if trials do not make this file system.
 pub fn mkfs_program(filesystem: NewFilesystem) -> Option<TrialTool> {
     match filesystem {
         NewFilesystem::Ext4 => Some(TrialTool::Mke2fs),
@@ -28,8 +26,7 @@ pub fn mkfs_program(filesystem: NewFilesystem) -> Option<TrialTool> {
     }
 }
 
-/// The first line that the program prints about its version; the error is the reason that there is
-/// none.
+/// First line of the version that the program prints; empty for losetup and mount.
 pub fn program_version(maker: TrialTool) -> Result<String, String> {
     let word = match maker {
         TrialTool::Mke2fs | TrialTool::MkfsXfs => "-V",
@@ -51,15 +48,16 @@ pub struct MountedCandidate<'a> {
 }
 
 impl<'a> MountedCandidate<'a> {
-    /// The error is a sentence.
+    /// Makes the candidate's file system on the extent and mounts it at `place`. The error is a
+    /// complete sentence.
     pub fn make_and_mount(
         candidate: &CandidateRecord,
         extent: &TrialExtent,
         place: &'a Path,
     ) -> Result<Self, String> {
         let filesystem = candidate.candidate.filesystem();
-        let maker =
-            mkfs_program(filesystem).ok_or_else(|| format!("trials do not make {filesystem}"))?;
+        let maker = mkfs_program(filesystem)
+            .ok_or_else(|| format!("trials do not support {filesystem}"))?;
         extent.make_filesystem(
             filesystem,
             maker,
@@ -95,7 +93,8 @@ impl<'a> MountedCandidate<'a> {
         Ok(())
     }
 
-    /// Flushes pending work of mkfs and mount, on this file system alone. The error is a sentence.
+    /// Writes out pending changes of mkfs and mount with syncfs(2), which leaves other file systems
+    /// alone. The error is a complete sentence.
     pub fn sync(&self) -> Result<(), String> {
         let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(&self.log, directory, Mode::empty());
@@ -104,7 +103,8 @@ impl<'a> MountedCandidate<'a> {
             .map_err(|e| format!("cannot sync: {e}"))
     }
 
-    /// The error is a sentence.
+    /// Unmounts the file system and reports a failure, unlike dropping. The error is a complete
+    /// sentence.
     pub fn unmount(self) -> Result<(), String> {
         let done = unmount(self.place).map_err(|e| format!("cannot unmount: {e}"));
         std::mem::forget(self);
@@ -142,9 +142,8 @@ const MOUNT_FLAGS: [(&str, MsFlags); 4] = [
 /// Options that are defaults, or that every mount of a trial has.
 const IMPLIED_OPTIONS: [&str; 5] = ["defaults", "rw", "nosuid", "nodev", "noexec"];
 
-/// Splits mount options into flags of mount(2), and the rest as text.
 fn split_mount_options(options: &str) -> (MsFlags, String) {
-    // No program or device file of a candidate is ever used.
+    // No program or device file of a candidate is ever used, so both are forbidden.
     let mut flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let mut data = Vec::new();
     for word in options

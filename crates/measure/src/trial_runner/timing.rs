@@ -1,6 +1,3 @@
-//! Timing of commits: clients that repeat an operation for a given time, and the flushes counted
-//! meanwhile.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,7 +7,7 @@ use crate::measure::latency_quantiles;
 use crate::probes::{DiskCounterReader, WriteBuffer};
 use crate::trial::Sample;
 
-/// Warm-up before a load, as a share of its time.
+/// Duration of the warm-up, as a share of the load's duration.
 const WARM_UP_SHARE: f64 = 0.2;
 
 pub struct TrialCounters {
@@ -27,7 +24,8 @@ pub struct LoadContext<'a> {
     pub counters: &'a TrialCounters,
 }
 
-/// Repeats commits one after the other; each commit makes one flush call.
+/// Repeats commits one after the other until the time of the load is up; each commit makes one
+/// flush call.
 pub fn run_serial_commits(
     means: &LoadContext<'_>,
     mut commit: impl FnMut() -> Result<f64, Errno>,
@@ -53,9 +51,10 @@ pub fn run_serial_commits(
     ))
 }
 
-/// Runs clients for the time of the load. `operation` returns true on success; `calls` returns the
-/// number of flush requests so far. The error is a sentence.
-pub fn run_sessions(
+/// Runs the operation in one thread per client until the time of the load is up. `operation` gets
+/// the number of the client and of the turn, and returns true on success. `calls` returns the flush
+/// requests so far; with `None`, each commit counts as one. The error is a complete sentence.
+pub fn run_clients(
     clients: u32,
     means: &LoadContext<'_>,
     calls: &(dyn Fn() -> Option<u64> + Sync),
@@ -112,7 +111,7 @@ pub fn run_sessions(
     ))
 }
 
-/// Flushes of the trial's own device, and of the disks below.
+/// Flushes of the trial's own device, and of the disks under the extent.
 type FlushCounts = (Option<u64>, Option<u64>);
 
 fn read_flush_counts(meters: &TrialCounters) -> FlushCounts {
@@ -120,7 +119,8 @@ fn read_flush_counts(meters: &TrialCounters) -> FlushCounts {
     (flushes(&meters.flush_disks), flushes(&meters.leaves))
 }
 
-/// `seconds` is the duration of all commits, and `calls` the number of flush requests.
+/// Makes a sample from the latencies of its commits. `seconds` is the duration of all commits, and
+/// `calls` the number of flush requests.
 fn build_sample(
     micros: &[f64],
     seconds: f64,

@@ -1,7 +1,7 @@
 //! Command lines for people to run: literal text of the source code or of a rule, with quoted
 //! values of the machine.
 //!
-//! walwise displays a [`Command`] but never runs one. Only this module can build one, so every
+//! walwise displays a [`ShellCommand`] but never runs one. Only this module can build one, so every
 //! value is quoted. A value in the place of an argument is refused if it begins with a dash: the
 //! program would read the value as an option, despite quotes.
 
@@ -16,12 +16,10 @@ use super::{comment, shell};
 pub struct ShellCommand(String);
 
 impl ShellCommand {
-    /// Starts a command with literal text, such as `walwise check `.
     pub fn new(code: &'static str) -> Self {
         Self(code.to_owned())
     }
 
-    /// Builds `walwise check NAME` followed by `after`; `None` if the name cannot be quoted.
     pub fn walwise_check(name: &str, after: &'static str) -> Option<Self> {
         Some(
             Self::new("walwise check ")
@@ -30,27 +28,27 @@ impl ShellCommand {
         )
     }
 
-    /// Builds a shell comment, for a place where a command is expected.
+    /// A comment line after `# `. Line ends in the text become `?`, so the comment cannot end
+    /// early.
     pub fn comment(says: &str) -> Self {
         Self(format!("# {}", comment::escape_comment_line(says)))
     }
 
-    /// Appends unquoted text of the source code.
     #[must_use]
     pub fn append_literal(self, code: &'static str) -> Self {
         self.append_rule_text(code)
     }
 
-    /// Appends unquoted text from a rule. Only for templates of rules, never for values of the
-    /// machine.
+    /// Appends text of a rule's template without quotes. Values of the machine must not be part of
+    /// the text.
     #[must_use]
     pub fn append_rule_text(mut self, code: &str) -> Self {
         self.0.push_str(code);
         self
     }
 
-    /// Appends a display-safe value, quoted; `None` if the value cannot be quoted or would be read
-    /// as an option.
+    /// Appends the quoted name that a display-safe text stands for. `None` for a name that cannot
+    /// be quoted, or that a program would read as an option.
     pub fn append_value(self, shown: &str) -> Option<Self> {
         let is_option = shown.starts_with('-') && self.0.ends_with(' ');
         if is_option {
@@ -60,19 +58,19 @@ impl ShellCommand {
         }
     }
 
-    /// Like [`Self::value`], but accepts a value that begins with a dash.
+    /// Like [`Self::append_value`], but also accepts a value that begins with a dash.
     pub fn append_value_or_option(mut self, shown: &str) -> Option<Self> {
         self.0.push_str(&shell::quote_shell_name(shown)?);
         Some(self)
     }
 
-    /// Appends literal text as one word, such as text that is already quoted for another program.
+    /// Appends text as one quoted word, even if the text is already quoted for another program.
+    /// `None` for text with control or invisible characters.
     pub fn append_quoted_text(mut self, text: &str) -> Option<Self> {
         self.0.push_str(&shell::quote_shell_word(text)?);
         Some(self)
     }
 
-    /// Appends a command for another shell as one word: `ssh HOST 'ls /'`.
     pub fn append_nested_command(self, inner: &Self) -> Option<Self> {
         self.append_quoted_text(&inner.0)
     }
@@ -86,7 +84,6 @@ impl ShellCommand {
         &self.0
     }
 
-    /// The command as text; for `None`, a remark that a name cannot be quoted.
     pub fn or_placeholder(command: Option<Self>) -> String {
         command.map_or_else(
             || "(no command: the name cannot be quoted)".to_owned(),

@@ -1,4 +1,4 @@
-//! The declarations of all facts: name, scope, kind, and one sentence with the public source.
+//! The declarations of all facts: name, scope, kind, and a sentence that names the public source.
 //!
 //! There is one module per area. Verdicts, validity and probe results are facts, too, because rules
 //! use conclusions like any other fact.
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use super::{FactId, KeyInfo, Value};
 
 /// Declares the facts of an area: a constant for each, their `NAMES`, and the list `ALL` for lookup
-/// by name. A fact without a kind is a choice. After the kind, marks such as `concluded` or
+/// by name. A fact without a value kind is a choice. After the kind, marks such as `concluded` or
 /// `affects_latency` call methods of [`Key`](super::Key).
 macro_rules! facts {
     ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident)*;)+) => {
@@ -31,6 +31,10 @@ macro_rules! facts {
 pub mod boot {
     //! The mounts of the next boot: lines of fstab, mount units, and the kernel's root flags.
 
+    /// Mount options that are recorded without their values: `user=` names an account on network
+    /// file systems, and `comment=` is arbitrary text (mount(8)).
+    pub const OPTIONS_WITHOUT_VALUE: [&str; 2] = ["user=", "comment="];
+
     facts! {
         /// Mount point at the next boot.
         POINT: String = Boot "boot.point" ValueKind::Text;
@@ -38,14 +42,14 @@ pub mod boot {
         SOURCE: String = Boot "boot.source" ValueKind::Text;
         /// File system type of the mount at the next boot.
         FSTYPE: String = Boot "boot.fstype" ValueKind::Text;
-        /// File system type as written; for `auto` or several types, the type that is mounted there
-        /// now decides.
+        /// File system type as written; for `auto` or several types, the type that is mounted
+        /// there.
         WRITTEN_TYPE: String = Boot "boot.written_type" ValueKind::Text;
         /// Fifth and sixth field of an fstab line, if written: dump(8), and the order of checks
         /// (fstab(5)).
         DUMP_AND_PASS: String = Boot "boot.dump_and_pass" ValueKind::Text;
-        /// Whether every option was kept when the line was read, so that the line can be rewritten;
-        /// options that may hold passwords are not kept.
+        /// Whether every option was kept when the line was read. Options that may hold passwords
+        /// are not kept; `user=` and `comment=` are kept without their values.
         WHOLE: bool = Boot "boot.whole" ValueKind::Bool;
         /// Options as written; options that walwise does not list are dropped on reading, because
         /// they can hold passwords.
@@ -54,17 +58,17 @@ pub mod boot {
         WHERE: String = Boot "boot.where" ValueKind::Text;
         /// Whether the file system is mounted automatically (no `noauto`).
         AUTO: bool = Boot "boot.auto" ValueKind::Bool;
-        /// Whether the named block device is `there` or `missing` now, by /dev and the udev links
-        /// in /dev/disk; `other` if the name leads to something else, such as /dev/null; `none` if
-        /// the line names no block device.
+        /// Whether the named block device is `there` or `missing`, from /dev and the udev links in
+        /// /dev/disk; `other` if the name leads to something else, such as /dev/null; `none` if the
+        /// line names no block device.
         DEVICE: NamedDeviceState = Boot "boot.device";
-        /// Type of the file system that is mounted from the line's device now, if not the written
-        /// type.
+        /// Type of the file system that is mounted from the line's device now, if it differs from
+        /// the written type.
         TYPE_THERE: String = Boot "boot.type_there" ValueKind::Text, concluded;
         /// The line that certainly mounts the same file system earlier, at another mount point.
         FIRST: String = Boot "boot.first" ValueKind::Text, concluded;
-        /// File system options of the line without effect, because an earlier line mounts the same
-        /// file system with its own options.
+        /// File system options of the line that have no effect, because an earlier line mounts the
+        /// same file system with its own options.
         OVERRULED: Vec<String> = Boot "boot.overruled_options" ValueKind::List, concluded;
         /// File system options that apply although the line lacks them, because an earlier line
         /// mounts the same file system with them.
@@ -77,13 +81,13 @@ pub mod boot {
         /// File system type of the line, if this kernel is known not to support that type;
         /// otherwise empty.
         REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" ValueKind::List, judged;
-        /// Options that this kernel refuses: the mount will fail.
+        /// Options that this kernel refuses, so that the mount fails.
         REFUSED: Vec<String> = Boot "boot.refused_options" ValueKind::List, judged;
         /// Options that this kernel accepts and ignores.
         NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" ValueKind::List, judged;
         /// Options that this kernel accepts with a warning.
         DEPRECATED: Vec<String> = Boot "boot.deprecated_options" ValueKind::List, judged;
-        /// Options that only restate the default.
+        /// Options that only repeat the default.
         DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" ValueKind::List, judged;
         /// Whether every file that defines the mounts of the next boot was read.
         READ: bool = Host "boot.read" ValueKind::Bool;
@@ -104,14 +108,14 @@ pub mod boot {
         /// Encrypted devices of the next boot whose underlying device is missing or not a block
         /// device.
         UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" ValueKind::List;
-        /// Encrypted devices of the next boot that could not be checked: device, key or options are
-        /// partly unknown, or the device is not unlocked now.
+        /// Encrypted devices of the next boot that could not be checked: the device, key or options
+        /// are partly unknown, or the device is not unlocked now.
         UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" ValueKind::List;
-        /// Encrypted devices of the next boot without a header whose line in crypttab lacks cipher
-        /// or hash, so that cryptsetup's defaults decide.
+        /// Encrypted devices of the next boot that have no header and whose crypttab line lacks the
+        /// cipher or hash, so that cryptsetup's defaults apply.
         UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" ValueKind::List;
-        /// Kernel parameters about mounts, encrypted devices or swap that walwise does not
-        /// evaluate, or that wait for something that is missing now (kernel-command-line(7),
+        /// Kernel parameters for mounts, encrypted devices or swap that walwise does not evaluate,
+        /// or that wait for something that is missing now (kernel-command-line(7),
         /// dracut.cmdline(7)).
         PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread" ValueKind::List;
         /// Options whose effect on this kernel is unknown.
@@ -159,15 +163,15 @@ pub mod controller {
         BATTERY: BatteryCondition = Device "controller.battery", affects_latency, affects_flushes;
         /// Configured cache policy.
         POLICY: CachePolicy = Device "controller.policy", affects_latency, affects_flushes;
-        /// Cache policy in force now.
+        /// Cache policy that the controller follows now, which may differ from the configured one.
         POLICY_IN_FORCE: CachePolicyInForce = Device "controller.policy_in_force", affects_latency, affects_flushes;
-        /// Cache behaviour on battery failure: fall back to `write through`, or `stays` write-back.
+        /// Cache behaviour on battery failure: falls back to `write through`, or `stays`
+        /// write-back.
         ON_BATTERY_FAILURE: OnBatteryFailure = Device "controller.on_battery_failure", affects_latency, affects_flushes;
-        /// Why the cache does not work as configured, in the words of ssacli or arcconf (`Cache
-        /// Status Details`).
+        /// Reason why the cache does not work as configured, as reported by ssacli or arcconf
+        /// (`Cache Status Details`).
         CACHE_DETAIL: String = Device "controller.cache_detail" ValueKind::Text, drifting;
-        /// Write caches of the member disks: `off`, `on`, or `disk default`, which the tool does
-        /// not explain.
+        /// Write caches of the member disks: `off`, `on`, or `disk default` (the state is unknown).
         DISK_CACHE: MemberDiskCache = Device "controller.disk_cache", affects_latency, affects_flushes;
     }
 
@@ -205,19 +209,19 @@ pub mod controller {
 }
 pub mod device;
 pub mod drill {
-    //! Facts of drills: what survived power cuts on this very stack. `walwise check --drill` adds
-    //! these facts from a record. Anyone could have written the record, so advice that can lose
-    //! data must not depend on such facts.
+    //! Facts of drills (power-cut tests) of this stack. `walwise check --drill` adds these facts
+    //! from a record. Anyone could have written the record, so advice that can lose data must not
+    //! depend on such facts.
 
     facts! {
-        /// Day of the last power cut, as in RFC 3339, from the record of a drill.
+        /// Date of the last power cut (RFC 3339), from the record of a drill.
         ON: String = Target "drill.on" ValueKind::Text, measured;
-        /// Number of power cuts during acknowledged commits, from the record of a drill.
+        /// Number of power cuts while commits were being acknowledged, from the record of a drill.
         CUTS: u64 = Target "drill.cuts" ValueKind::Count, measured;
-        /// Commits that another host had received and that could be checked after the cut, from the
-        /// record of a drill.
+        /// Acknowledged commits that another host had logged and that were checked after the power
+        /// cuts, from the record of a drill.
         ACKNOWLEDGED: u64 = Target "drill.acknowledged" ValueKind::Count, measured;
-        /// Acknowledged commits lost in the cuts, from the record of a drill.
+        /// Acknowledged commits lost in the power cuts, from the record of a drill.
         LOST: u64 = Target "drill.lost" ValueKind::Count, measured;
     }
 }
@@ -246,12 +250,18 @@ pub mod host {
         MEMORY: u64 = Host "host.memory" ValueKind::Bytes;
         /// Usable processors.
         CPUS: u64 = Host "host.cpus" ValueKind::Count, affects_latency;
-        /// Version of e2fsprogs, from `mke2fs -V` (which answers on standard error).
+        /// Version of e2fsprogs, from the standard error of `mke2fs -V`.
         E2FSPROGS: Version = Host "e2fsprogs.version" ValueKind::Version;
         /// Version of xfsprogs, from `mkfs.xfs -V`.
         XFSPROGS: Version = Host "xfsprogs.version" ValueKind::Version;
         /// Version of btrfs-progs, from `mkfs.btrfs --version`.
         BTRFSPROGS: Version = Host "btrfsprogs.version" ValueKind::Version;
+        /// MySQL series in the distribution's packages after an upgrade; only assumed.
+        OS_MYSQL: Version = Host "os.mysql_version" ValueKind::Version;
+        /// MariaDB series in the distribution's packages after an upgrade; only assumed.
+        OS_MARIADB: Version = Host "os.mariadb_version" ValueKind::Version;
+        /// PostgreSQL series in the distribution's packages after an upgrade; only assumed.
+        OS_POSTGRESQL: Version = Host "os.postgresql_version" ValueKind::Version;
         /// Features that `mkfs.ext4` here enables by default but this kernel may be unable to
         /// mount, as words for `-O` that disable them; from walwise's table of features.
         EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" ValueKind::List, judged;
@@ -263,7 +273,7 @@ pub mod host {
         MDADM: Version = Host "mdadm.version" ValueKind::Version;
         /// Version of util-linux, from `mount --version`.
         UTIL_LINUX: Version = Host "util_linux.version" ValueKind::Version;
-        /// Whether fstrim.timer of util-linux is enabled: systemd's timers.target wants it, and it
+        /// Whether fstrim.timer of util-linux is enabled: systemd's timers.target wants it and it
         /// is not masked.
         TRIM_TIMER: bool = Host "host.trim_timer" ValueKind::Bool;
     }
@@ -289,28 +299,38 @@ pub mod kernel {
         /// Kernel version; if the vendor backports, an older number does not prove that a feature
         /// is missing.
         VERSION: Version = Host "kernel.version" ValueKind::Version, concluded;
-        /// Kernel vendor, from the release's tail: `mainline`, `debian`, `ubuntu`, `el7`, `el8`,
-        /// `el9`, `el10`, `sles`, `amazon`, `uek` …; `debian-cloud` and `ubuntu-cloud` for builds
-        /// for clouds and for special machines.
+        /// Memory page size of the running kernel: 4 KiB on x86; on aarch64, 64 KiB up to Red Hat
+        /// Enterprise Linux 8 and in kernels with `64k` in their release. Unknown elsewhere.
+        PAGE_SIZE: u64 = Host "kernel.page_size" ValueKind::Bytes;
+        /// Kernel vendor, from the end of the release: `mainline`, `debian`, `ubuntu`, `el7`,
+        /// `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …; `debian-cloud` and `ubuntu-cloud` for
+        /// cloud and special-purpose builds.
         VENDOR: String = Host "kernel.vendor" ValueKind::Text, concluded;
-        /// Build string of the kernel from /proc/version, in which Debian and Ubuntu give the real
-        /// stable level.
+        /// Build string of the kernel, from /proc/version; on Debian and Ubuntu it contains the
+        /// upstream stable version.
         BUILD: String = Host "kernel.build" ValueKind::Text;
         /// Disk file systems loaded by the running kernel, from /proc/filesystems.
         FILESYSTEMS: Vec<String> = Host "kernel.filesystems" ValueKind::List, drifting;
-        /// Whether ext4 in this kernel announces fast_commit, from /sys/fs/ext4/features (absence
-        /// proves nothing on Linux 5.10).
+        /// Whether this kernel's ext4 lists fast_commit in /sys/fs/ext4/features (on Linux 5.10 a
+        /// missing entry is not conclusive).
         FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" ValueKind::Bool;
+        /// Whether this kernel's jbd2 is built with CONFIG_JBD2_DEBUG, and so has the parameter
+        /// jbd2_debug.
+        JBD2_DEBUG: bool = Host "kernel.jbd2_debug" ValueKind::Bool;
+        /// Who may use io_uring, from the sysctl kernel.io_uring_disabled: 0 for everybody; 1 for
+        /// members of kernel.io_uring_group; 2 for nobody
+        /// (Documentation/admin-guide/sysctl/kernel.rst).
+        IO_URING_DISABLED: u64 = Host "kernel.io_uring_disabled" ValueKind::Count;
         /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
         ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" ValueKind::List;
         /// Value of `elevator=` on the kernel command line, from /proc/cmdline; empty if absent.
         /// Linux 5.0 and later ignore this parameter.
         ELEVATOR: Vec<String> = Host "kernel.elevator" ValueKind::List;
-        /// Dirty data at which background writeback starts at the latest:
+        /// Amount of dirty data at which background writeback starts at the latest:
         /// vm.dirty_background_bytes, or vm.dirty_background_ratio of all memory
         /// (Documentation/admin-guide/sysctl/vm.rst).
         DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" ValueKind::Bytes;
-        /// Dirty data at which writers are throttled at the latest: vm.dirty_bytes, or
+        /// Amount of dirty data at which writers are throttled at the latest: vm.dirty_bytes, or
         /// vm.dirty_ratio of all memory.
         DIRTY: u64 = Host "vm.dirty" ValueKind::Bytes;
         /// Whether ZFS is configured to send no flushes (module parameter zfs_nocacheflush or
@@ -337,8 +357,8 @@ pub mod probe {
     //! Results of walwise's own measurement of commits, for rules. The figures of each method are
     //! only in the report, under `probes`.
 
-    /// Fewer flushes per commit mean that flushes are missing. The kernel may merge concurrent
-    /// flushes, but at most half of them.
+    /// With fewer flushes per commit than this, flushes were lost, because the kernel merges at
+    /// most half of the concurrent flushes.
     pub const TOO_FEW_FLUSHES: f64 = 0.5;
 
     facts! {
@@ -355,24 +375,21 @@ pub mod probe {
         GAIN_PERCENT: f64 = Target "probe.gain_percent" ValueKind::Number, measured;
         /// Outcome of the comparison: `settled`, `no meaningful difference`, or `not settled`.
         OUTCOME: ProbeOutcome = Target "probe.outcome", measured;
-        /// Whether advice may rest on the measurement: no caveat noticed while measuring forbids
-        /// that.
+        /// Whether advice may rely on the measurement: false if one of its caveats rules that out.
         TRUSTED: bool = Target "probe.trusted" ValueKind::Bool, measured;
-        /// Half the median latency of an 8 kB commit with the method in force, in microseconds. The
-        /// PostgreSQL manual suggests this as a first value of `commit_delay`.
-        COMMIT_DELAY_START: u64 = Target "probe.commit_delay_start" ValueKind::Count, measured;
-        /// Flushes that arrived at the disks per fdatasync.
+        /// Flushes that reached the disks per fdatasync.
         FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" ValueKind::Number, measured;
         /// Flush latency: median of overwrite + fdatasync minus median of the same overwrite
         /// unflushed, both O_DIRECT.
         FLUSH_COST: f64 = Target "probe.flush_cost" ValueKind::Micros, measured;
         /// Commits per second (mean) with the default method, 1 client.
         COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" ValueKind::Number, measured;
-        /// Whether flushes were faster than any disk of this kind can be.
+        /// Whether flushes were faster than any disk of this kind can complete them.
         IMPLAUSIBLE: bool = Target "probe.implausible" ValueKind::Bool, measured;
         /// Why the measured speed of flushes is implausible, with the arithmetic.
         IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" ValueKind::Text, measured;
-        /// Measured directory, if not the database's own but another one on the same file system.
+        /// Measured directory, if it is not the database's own but another directory on the same
+        /// file system.
         DIRECTORY: String = Target "probe.directory" ValueKind::Text, measured;
         /// Latency of a commit into a new WAL segment filled with zeros, relative to a recycled
         /// segment; 1 means equal.
@@ -385,7 +402,7 @@ pub mod probe {
         /// Median latency of a 512-byte transaction that is flushed in the redo log and then in the
         /// binary log.
         BINLOG_COMMIT: f64 = Target "probe.binlog_commit" ValueKind::Micros, measured;
-        /// Small files per second written and durably renamed, by one thread.
+        /// Small files per second that one thread writes and durably renames.
         FILES_PER_SECOND: f64 = Target "probe.files_per_second" ValueKind::Number, measured;
         /// Latency of a commit with fdatasync next to a busy writer on the same file system,
         /// relative to a commit without such a writer; 1 means equal.
@@ -409,24 +426,25 @@ pub mod probe {
 }
 pub mod target;
 pub mod trial {
-    //! Facts of trials, which create and benchmark several file systems on this very stack.
-    //! `walwise check --trial` adds these facts from a record. Anyone could have written the
-    //! record, so advice that can lose data must not depend on such facts.
+    //! Facts of trials, which create and benchmark several file systems on this stack. `walwise
+    //! check --trial` adds these facts from a record. Anyone could have written the record, so
+    //! advice that can lose data must not depend on such facts.
 
     facts! {
         /// Whether every deciding load was settled, from the record of a trial on this disk.
         SETTLED: bool = Target "trial.settled" ValueKind::Bool, measured;
-        /// What the trial's figures are worth: `disk` if measured on the disk itself, otherwise the
-        /// certificate of the loop file: `faithful`, `order only`, `indicative` or `not certified`.
+        /// Reliability of the trial's figures: `disk` if measured on the disk itself; otherwise
+        /// `faithful`, `order only`, `indicative` or `not certified`, from a comparison of the loop
+        /// device with its file.
         BASIS: TrialBasis = Target "trial.basis", measured;
         /// File systems that are the fastest, or within 5 % of the fastest, under every deciding
         /// load, at 95 % confidence; empty if a trial was not settled.
         BEST: Vec<TrialFilesystem> = Target "trial.best" ValueKind::Choices(TrialFilesystem::WORDS), measured;
-        /// File systems that are slower than another one under at least one deciding load.
+        /// File systems that are slower than another file system under at least one deciding load.
         SLOWER: Vec<TrialFilesystem> = Target "trial.slower" ValueKind::Choices(TrialFilesystem::WORDS), measured;
         /// The faster of fdatasync and open_datasync in the trial: fdatasync unless open_datasync
-        /// gains at least 5 %. Compared on the target's file system; on a free disk, on every file
-        /// system that may be the best.
+        /// gains at least 5 %. The comparison is on the target's file system or, for a free disk,
+        /// on every file system that may be the best.
         METHOD: WalSyncMethod = Target "trial.method", measured;
         /// Lower bound of the gain of `trial.method` over fdatasync in the trial, in percent.
         METHOD_GAIN: f64 = Target "trial.method_gain_percent" ValueKind::Number, measured;
@@ -444,7 +462,7 @@ pub mod trial {
     }
 
     choice! {
-        /// What the figures of a trial are worth, by the place of the measurement.
+        /// How reliable the figures of a trial are, by the place of the measurement.
         pub enum TrialBasis {
             /// Measured on the disk itself.
             Disk = "disk",
@@ -471,7 +489,7 @@ pub mod trial {
     use super::postgres::WalSyncMethod;
 }
 
-/// Expands to an array with the list `ALL` of every area, or with the list `NAMES` of every area.
+/// Expands to an array of the constants named `ALL` or `NAMES`, one per area.
 macro_rules! area_lists {
     ($list:ident) => {
         [
@@ -496,7 +514,6 @@ pub fn all_keys() -> impl Iterator<Item = &'static KeyInfo> {
     area_lists!(ALL).into_iter().flatten()
 }
 
-/// The id of a fact: the number of facts whose names sort before `name`.
 pub(super) const fn fact_id(name: &str) -> FactId {
     let (mut before, areas) = (0, area_lists!(NAMES));
     let mut areas = areas.as_slice();
@@ -511,7 +528,7 @@ pub(super) const fn fact_id(name: &str) -> FactId {
     FactId(before)
 }
 
-/// Compares names by bytes; a constant function cannot use `Ord`.
+/// Whether `one` sorts before `other`; a const function cannot call `Ord`.
 const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
     while let ([a, rest_of_one @ ..], [b, rest_of_other @ ..]) = (one, other) {
         if *a != *b {
@@ -522,7 +539,7 @@ const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
     one.len() < other.len()
 }
 
-/// Formats a fact's value with its unit; without a unit if no fact has this name.
+/// The value as text, with the unit of the fact; without a unit if no fact has this name.
 pub fn format_value(name: &str, value: &Value) -> String {
     find_by_name(name).map_or_else(|| value.to_string(), |info| info.format_value(value))
 }
@@ -539,7 +556,6 @@ pub fn find_by_name(name: &str) -> Option<&'static KeyInfo> {
     IN_ORDER.get(at).copied()
 }
 
-/// Whether a choice lists the word; true for facts that are not choices.
 pub fn choice_allows_word(info: &KeyInfo, word: &str) -> bool {
     info.kind
         .allowed_words()

@@ -1,5 +1,5 @@
-//! One [`Database`] for each [`Area`]: the facts, directories and words by which generic code
-//! handles a server.
+//! One [`DatabaseProfile`] for each [`ServerArea`]: the facts, directories and file names that code
+//! common to all servers needs.
 
 use super::catalog::postgres::WalSyncMethod;
 use super::catalog::target::DirectoryRole;
@@ -8,14 +8,11 @@ use super::{FactSet, Key, KeyInfo, ServerArea, Subject};
 use crate::version::Version;
 
 pub struct DatabaseProfile {
-    /// What people call the configuration files of the server.
     pub config_files: &'static str,
-    /// The fact with the display name of a cluster.
     pub name: &'static Key<String>,
     pub syntax: SettingSyntax,
     pub version: &'static Key<Version>,
     pub running: &'static Key<bool>,
-    /// The fact with the preloaded library that disables fsync.
     pub fsync_disabled_by: &'static Key<String>,
     pub data_directory: &'static Key<String>,
     /// File names that only this server creates in its directories.
@@ -24,7 +21,6 @@ pub struct DatabaseProfile {
     pub tablespace_prefix: Option<&'static str>,
     /// The server's directories; the data directory comes first.
     pub directories: &'static [DirectorySpec],
-    /// The fact with the flush method of the log; `None` if no single setting decides the method.
     pub wal_method: Option<&'static Key<WalSyncMethod>>,
 }
 
@@ -40,7 +36,7 @@ pub struct DirectorySpec {
     pub role: DirectoryRole,
     /// The fact that holds the path, or a list of paths.
     pub key: &'static KeyInfo,
-    /// Whether some servers lack the directory.
+    /// Whether a server can run without this directory, as without tablespaces.
     pub optional: bool,
 }
 
@@ -118,9 +114,9 @@ impl ServerArea {
 }
 
 impl FactSet {
-    /// The server of a cluster; PostgreSQL if the server is unknown.
+    /// The profile of a cluster's server; the PostgreSQL profile if the server area is unknown.
     pub fn database_profile(&self, cluster: &Subject) -> &'static DatabaseProfile {
-        self.area_of(cluster)
+        self.server_area_of(cluster)
             .unwrap_or(ServerArea::Pg)
             .database_profile()
     }
@@ -132,7 +128,6 @@ mod tests {
     use crate::facts::ServerKind;
     use crate::facts::{Choice, Source, area_of_name};
 
-    /// Each entry names facts of its own area only, and some kind of server uses each entry.
     #[test]
     fn each_database_has_facts_of_its_own_area() {
         for one in ServerArea::ALL {
@@ -159,7 +154,7 @@ mod tests {
     #[test]
     fn a_cluster_has_the_server_that_was_found_in_it() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/var/lib/mysql"));
-        facts.set_area(&cluster, ServerArea::Mysql);
+        facts.set_server_area(&cluster, ServerArea::Mysql);
         facts.insert_known(
             &cluster,
             &mysql::NAME,

@@ -2,8 +2,8 @@
 //! every output is deterministic.
 //!
 //! Clones share every reading that neither clone changes. A run keeps three sets that differ in a
-//! few facts: the facts as read, those with conclusions, and those of the report. A large host has
-//! half a million facts.
+//! few facts: the facts as read, the facts with conclusions, and the facts of the report. A large
+//! host has half a million facts.
 
 use super::{ServerArea, area_of_name};
 use std::collections::BTreeSet;
@@ -22,13 +22,13 @@ use super::{
 };
 use crate::parallel;
 
-/// One fact of one subject, as outputs list facts.
+/// A row of a list of facts: one fact of one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FactRow<'f> {
-    /// The subject of the fact.
+    /// The host, device, mount or server that the fact is about.
     pub subject: &'f Subject,
-    /// The name of the fact.
+    /// The fact's name, such as `mount.fstype`.
     pub fact: &'static str,
     /// The value with its source, or the reason why the value is unknown.
     pub reading: &'f Reading<Value>,
@@ -43,14 +43,14 @@ pub struct FactSet {
     /// The keys of `facts`, sorted.
     order: BTreeSet<Subject>,
     below: FastMap<Subject, Vec<Subject>>,
-    /// Devices that left a stack but are still held, such as failed members; nothing else may use
-    /// such a device.
+    /// Devices that are no longer part of a stack, although a layer still holds them open, such as
+    /// failed members of an array. Nothing else may use these devices.
     detached: FastMap<Subject, Vec<Subject>>,
     links: FastMap<Subject, Vec<Subject>>,
     inapplicable: FastMap<Subject, Vec<Scope>>,
     units: FastMap<Subject, Subject>,
     areas: FastMap<Subject, ServerArea>,
-    /// Assumed facts, including those of subjects that are not in the set.
+    /// Assumed facts, also of subjects that are not in the set yet.
     assumed: FastMap<Subject, FactList>,
     notes: Vec<Note>,
 }
@@ -59,7 +59,6 @@ pub struct FactSet {
 /// of outputs comes from [`FactSet::order`].
 type FastMap<K, V> = HashMap<K, V, FixedState>;
 
-/// Assumed facts override read ones.
 fn override_with_assumed(row: &mut Arc<FactList>, assumed: Option<&FactList>) {
     if let Some(assumed) = assumed {
         Arc::make_mut(row).insert_all(assumed);
@@ -67,7 +66,7 @@ fn override_with_assumed(row: &mut Arc<FactList>, assumed: Option<&FactList>) {
 }
 
 impl FactSet {
-    /// Records a reading, which replaces an earlier reading of the fact unless that was assumed.
+    /// Inserts a reading and replaces any earlier one, except an assumed one.
     pub fn insert<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
         self.insert_unless_assumed(subject, &key.info, reading.map(FactValue::into_value));
     }
@@ -82,8 +81,8 @@ impl FactSet {
         self.insert(subject, key, Reading::known(value, source));
     }
 
-    /// Records an untyped reading. A word that the fact's choice does not list makes the reading
-    /// malformed.
+    /// Like [`Self::insert`], for an untyped value. If the fact's kind is a choice and lacks the
+    /// word, the reading becomes malformed.
     pub fn insert_value(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         self.insert_unless_assumed(subject, key, validate_choice(key.kind, reading));
     }
@@ -96,7 +95,8 @@ impl FactSet {
         }
     }
 
-    /// Copies a reading from the subject `of`; does nothing if `of` has no reading of the fact.
+    /// Copies the reading of a fact from `of` to `subject`. Does nothing if `of` has no reading, or
+    /// if that of `subject` is assumed.
     pub fn copy_reading(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
         let Some(reading) = self
             .facts
@@ -111,7 +111,7 @@ impl FactSet {
         }
     }
 
-    /// Fixes a reading, which no later insertion replaces. The reading becomes visible once its
+    /// Sets a reading that no later insertion replaces. The reading becomes visible once its
     /// subject is in the set.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let reading = Arc::new(validate_choice(key.kind, reading).into_escaped());
@@ -141,23 +141,23 @@ impl FactSet {
         Arc::make_mut(self.facts.entry(subject.clone()).or_default())
     }
 
-    /// Adds a subject without facts.
     pub fn add_subject(&mut self, subject: &Subject) {
         self.facts_mut(subject);
     }
 
-    /// Removes the facts of a subject; its edges stay.
+    /// Removes the subject with all its facts. Its edges, links and assumptions stay.
     pub fn remove_facts(&mut self, subject: &Subject) {
         self.facts.remove(subject);
         self.order.remove(subject);
     }
 
-    /// Whether the subject was added or has facts.
+    /// Whether the subject or a fact about it was added. An assumption does not add its subject.
     pub fn contains(&self, subject: &Subject) -> bool {
         self.facts.contains_key(subject)
     }
 
-    /// The reading of a fact; *not collected* if the set has none.
+    /// The reading of a fact; *not collected* if the set has none, malformed if the value is not a
+    /// `T`.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
         self.reading(subject, key.id()).as_ref().and_then(|value| {
             T::from_value(value)
@@ -171,43 +171,40 @@ impl FactSet {
             .and_then(T::from_value)
     }
 
-    /// The untyped reading of a fact; *not collected* if the set has none.
     pub fn reading(&self, subject: &Subject, fact: FactId) -> &Reading<Value> {
         self.shared_reading(subject, fact)
     }
 
-    /// Like [`Self::reading`], as a shared pointer that the caller can keep.
+    /// The reading as an `Arc`, which callers can clone more cheaply than the reading itself.
     pub fn shared_reading(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
         self.subject_facts(subject).shared_reading(fact)
     }
 
-    /// The reading of a fact; *not collected* also for a name that no fact has.
+    /// Like [`Self::reading`], by the name of the fact; *not collected* if no fact has this name.
     pub fn reading_by_name(&self, subject: &Subject, name: &str) -> &Reading<Value> {
         catalog::find_by_name(name).map_or_else(not_collected_reading, |info| {
             self.shared_reading(subject, info.id)
         })
     }
 
-    /// All facts of a subject, for many lookups.
     pub fn subject_facts(&self, subject: &Subject) -> SubjectFacts<'_> {
         SubjectFacts(self.facts.get(subject).map(Arc::as_ref))
     }
 
-    /// The reading of a fact that applies to a subject. A fact of another scope is read from the
-    /// linked subject of that scope, a host fact from the host. Without a link the reading is
-    /// unknown.
+    /// The reading of a fact that applies to a subject, by [`Self::subject_in_scope`]. *Absent* if
+    /// no subject of the fact's scope applies.
     pub fn reading_via_link(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
         match self.subject_in_scope(subject, info.scope) {
             Some(of) => Arc::clone(self.shared_reading(&of, info.id)),
             None => Arc::new(Reading::unknown(
                 UnknownReason::Absent,
-                format!("{subject} has no {}", info.scope),
+                format!("{subject} has no {}", info.scope.noun()),
             )),
         }
     }
 
     /// The subject whose facts of `scope` apply to `subject`: the host, `subject` itself, or a
-    /// linked subject.
+    /// linked subject. `None` without such a link.
     pub fn subject_in_scope(&self, subject: &Subject, scope: Scope) -> Option<Subject> {
         match scope {
             Scope::Host => Some(Subject::host()),
@@ -246,14 +243,15 @@ impl FactSet {
         self.inapplicable.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Sets the area of a subject. Facts of other areas then do not apply: a MySQL server has no
-    /// `pg` settings.
-    pub fn set_area(&mut self, subject: &Subject, area: ServerArea) {
+    /// Sets the area of a server. Facts of other areas then do not apply to the subject: a MySQL
+    /// server has no `pg` settings.
+    pub fn set_server_area(&mut self, subject: &Subject, area: ServerArea) {
         self.areas.insert(subject.clone(), area);
     }
 
-    /// The area of a subject, or else of the cluster that the subject is linked to.
-    pub fn area_of(&self, subject: &Subject) -> Option<ServerArea> {
+    /// The server area of the subject. If it has none, the area of the cluster to which it is
+    /// linked.
+    pub fn server_area_of(&self, subject: &Subject) -> Option<ServerArea> {
         if self.areas.is_empty() {
             return None;
         }
@@ -265,12 +263,13 @@ impl FactSet {
         })
     }
 
-    /// Whether the subject, or else its cluster, is known to belong to another area.
     pub fn is_of_other_area(&self, subject: &Subject, area: ServerArea) -> bool {
-        self.area_of(subject).is_some_and(|known| known != area)
+        self.server_area_of(subject)
+            .is_some_and(|known| known != area)
     }
 
-    /// Whether the name of a fact shows that the fact belongs to another area than the subject.
+    /// Whether the fact belongs to another kind of server than the subject. False if the area of
+    /// either is unknown.
     pub fn is_fact_of_other_area(&self, subject: &Subject, fact: &KeyInfo) -> bool {
         area_of_name(fact.name).is_some_and(|area| self.is_of_other_area(subject, area))
     }
@@ -318,7 +317,8 @@ impl FactSet {
         order
     }
 
-    /// The block devices at the bottom of a subject's stack: where a flush must arrive.
+    /// The block devices that a flush of `top` must reach: those with nothing below them. May be
+    /// `top` itself.
     pub fn bottom_devices(&self, top: &Subject) -> Vec<Subject> {
         let ends = |s: &Subject| s.scope() == Scope::Device && self.directly_below(s).is_empty();
         let below = self.layers_below(top).into_iter().filter(|s| ends(s));
@@ -326,7 +326,7 @@ impl FactSet {
         below.chain(itself).collect()
     }
 
-    /// Records that the device `path` leads to the same unit as `first`.
+    /// Records `path` as another path to the disk behind `first`, as in a multipath setup.
     pub fn set_first_path(&mut self, path: &Subject, first: &Subject) {
         let first = self.first_path(first).clone();
         if *path != first {
@@ -334,13 +334,13 @@ impl FactSet {
         }
     }
 
-    /// The device that represents the unit behind `device`: the first of several paths, otherwise
-    /// `device` itself.
+    /// The representative of all paths to the device's disk; a device that [`Self::set_first_path`]
+    /// did not record represents itself.
     pub fn first_path<'s>(&'s self, device: &'s Subject) -> &'s Subject {
         self.units.get(device).unwrap_or(device)
     }
 
-    /// The disks at the bottom of a stack; several paths to one disk count once. Judgement of
+    /// The disks at the bottom of the stack, several paths to one disk counted once. Judgement of
     /// queues uses [`Self::bottom_devices`] instead, because each path has its own queue.
     pub fn distinct_bottom_disks(&self, top: &Subject) -> Vec<Subject> {
         let mut seen = BTreeSet::new();
@@ -353,12 +353,10 @@ impl FactSet {
 
     pub fn subjects_of_scope(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
         self.order
-            .range(Subject::scope_start(scope)..)
+            .range(Subject::lowest_subject_of_scope(scope)..)
             .take_while(move |subject| subject.scope() == scope)
     }
 
-    /// All subjects with a known value of this fact, in order. The lookups use all processors on a
-    /// large host.
     pub fn known_values<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
         let subjects: Vec<&Subject> = self.subjects_of_scope(key.info.scope).collect();
         let values = parallel::map(&subjects, |subject| self.value(subject, key));
@@ -369,7 +367,6 @@ impl FactSet {
             .collect()
     }
 
-    /// The subjects whose value is known and passes the test, in order.
     pub fn subjects_where<T: FactValue + Send>(
         &self,
         key: &Key<T>,
@@ -403,7 +400,7 @@ impl FactSet {
         self.order.iter()
     }
 
-    /// Every edge, including edges to devices that are only held (see [`Self::detach`]).
+    /// Every edge, including edges to devices that are only held (see [`Self::detach_but_hold`]).
     pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
         let mut below: Vec<_> = self.below.iter().chain(&self.detached).collect();
         below.sort_unstable_by_key(|(top, _)| *top);
@@ -412,8 +409,8 @@ impl FactSet {
             .flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
     }
 
-    /// Adds the facts, edges, links and notes of another set. Facts that were assumed in this set
-    /// stay.
+    /// Adds everything in `other` except its assumptions. Readings of `other` replace those of this
+    /// set, except assumed ones.
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
             let assumed = self.assumed.get(&subject);
@@ -454,8 +451,8 @@ impl FactSet {
         self.notes.extend(other.notes);
     }
 
-    /// A separate set with the facts of the given subjects, of everything directly below them, and
-    /// of the host.
+    /// A separate set with the facts of the host, of the given subjects, and of everything directly
+    /// below them. All assumptions and the edges of the given subjects are kept; links are not.
     #[must_use]
     pub fn subset<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
         let mut part = Self {
@@ -479,8 +476,8 @@ impl FactSet {
         part
     }
 
-    /// Merges a subset back: its facts about `subjects` replace those of this set, so nothing else
-    /// may have changed them meanwhile. Facts about other subjects are ignored.
+    /// Merges the result of [`Self::subset`] back. Facts of `part` about `subjects` replace those
+    /// of this set, even newer ones. Facts of `part` about other subjects are ignored.
     pub fn merge_subset<'s>(
         &mut self,
         mut part: Self,
@@ -511,7 +508,6 @@ impl FactSet {
     }
 }
 
-/// Serialises the facts in order, without edges and links.
 impl Serialize for FactSet {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_seq(self.rows())

@@ -15,7 +15,7 @@ use crate::text;
 pub enum FactStability {
     /// Stays until someone or something changes it.
     Lasting,
-    /// Stays with the thing itself, so that a device is recognised even under another name.
+    /// Belongs to the device itself, so that a device is recognised even under another name.
     Identity,
     /// Holds names that the kernel assigns in the order of discovery.
     Assigned,
@@ -30,19 +30,19 @@ pub enum FactStability {
 choice! {
     /// The heading under which outputs list a fact of a device or a mount.
     pub enum FactGroup {
-        /// What happens to flushes, and to the data that a flush should make durable.
+        /// Facts about flushes, and about the data that a flush should make durable.
         Flushes = "flushes",
-        /// Speed, and whatever speed depends on.
+        /// Speed, and the properties that affect speed.
         Speed = "speed",
         /// Faults and shortages.
         Health = "health",
-        /// What the device or mount is.
+        /// Names, kinds and sizes by which people recognise the device or mount.
         Identity = "identity",
         Other = "other",
     }
 }
 
-/// Index of a fact in the list of all facts, sorted by name; faster to compare than the name.
+/// Index of a fact in the list of all facts, sorted by name. Indices compare faster than names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FactId(pub(super) u16);
 
@@ -54,12 +54,12 @@ pub struct KeyInfo {
     pub name: &'static str,
     pub scope: Scope,
     pub kind: ValueKind,
-    /// One sentence, with the public source of the attribute.
+    /// One sentence for users. It names the public source of the value, if there is one.
     pub doc: &'static str,
     pub nature: FactStability,
     pub group: FactGroup,
     pub affects_latency: bool,
-    /// Whether judgement concludes the fact; `--assume` refuses such a fact.
+    /// Whether judgement concludes the fact, so that `--assume` refuses it.
     pub is_judged: bool,
 }
 
@@ -72,7 +72,6 @@ impl KeyInfo {
             .replace('_', " ")
     }
 
-    /// Formats a value of the fact, with its unit: `16 MiB`, `182 µs`, `yes`.
     pub fn format_value(&self, value: &Value) -> String {
         match (self.kind, value) {
             (ValueKind::Bytes, Value::Whole(count)) => text::format_bytes(*count),
@@ -115,8 +114,8 @@ impl<T> Key<T> {
         }
     }
 
-    /// Sets the nature and the group to identity: the value stays with the thing even if its name
-    /// changes.
+    /// Marks the fact as an identity: its value belongs to the device itself, even if the device's
+    /// name changes.
     #[must_use]
     pub const fn identity(mut self) -> Self {
         self.info.nature = FactStability::Identity;
@@ -130,7 +129,6 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets the group to identity, but not the nature.
     #[must_use]
     pub const fn identifies(mut self) -> Self {
         self.info.group = FactGroup::Identity;
@@ -179,7 +177,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Marks a fact as a conclusion of judgement, which also makes its nature *concluded*.
+    /// Marks the fact as a result of judgement, and thereby also as concluded.
     #[must_use]
     pub const fn judged(mut self) -> Self {
         self.info.is_judged = true;
@@ -196,7 +194,6 @@ impl<T> Key<T> {
 }
 
 impl<T: Choice> Key<T> {
-    /// Declares a fact whose value is one word of `T`.
     pub const fn choice(id: FactId, name: &'static str, scope: Scope, doc: &'static str) -> Self {
         Self::new(id, name, scope, ValueKind::Choice(T::WORDS), doc)
     }

@@ -1,9 +1,9 @@
 //! Messages about a run rather than about one fact. A note is an enum variant with fields, declared
 //! together with its sentence.
 //!
-//! The sentence is built only for display; code matches the variant. A field with text of another
-//! layer, such as the reason of a failed read, is for display only. Tests can replace the sentences
-//! of all notes by `x`, to prove that no code depends on a sentence.
+//! The sentence is built only for display; code matches the variant. Fields that hold text of
+//! another layer, such as the reason of a failed read, are also for display only. Tests can replace
+//! the sentences of all notes by `x`, to prove that no code depends on a sentence.
 
 mod mount {
     use super::notes;
@@ -11,7 +11,7 @@ mod mount {
 
     notes! {
         pub enum MountNote {
-            NoTable { file: &'static str, reason: String } = "{file}: {reason}; no mounts are known";
+            NoTable { file: &'static str, reason: String } = "{file}: {reason}; mounts are unknown";
             MalformedLine { file: &'static str, line: u32, complaint: &'static str }
                 = "{file}:{line}: {complaint}; line ignored";
             BeyondBound { left_out: usize, bound: usize }
@@ -23,8 +23,8 @@ mod mount {
 
     notes! {
         pub enum BootNote {
-            /// A file that may define boot mounts could not be read, so even a mount without any
-            /// line may be mounted at boot.
+            /// A file that may define boot mounts could not be read, so a mount may have a line
+            /// that walwise does not know.
             UnreadableSource { detail: String, why: UnknownReason } = "{detail} ({why}): the boot mounts that it defines are unknown";
             ExcessNumbers { file: &'static str, line: u32 }
                 = "{file}:{line}: more than two fields follow the options (unescaped space?); systemd ignores the extra fields, \
@@ -53,10 +53,9 @@ mod mysql {
             NoTablespace { pid: u32, data: String }
                 = "database process {pid} names {data} but does not have its system tablespace open (still starting, in another \
                 namespace, or not a server): ignored";
-            DataTimeout { data: String } = "{data} did not answer in time: its server is unknown";
-            /// The data directory in a named option file holds no data.
-            NoData = "its data directory holds no server data";
-            /// The data directory of a named option file cannot be determined.
+            DataTimeout { data: String } = "{data} could not be read in time; the server that uses it is unknown";
+            NoData = "its data directory contains no server data";
+            /// The user named an option file, but it does not determine the data directory.
             NoDataDirectory { detail: String } = "{detail}";
             OtherDirectory { server: String, setting: &'static str, written: String, source: Box<Source>, told: String }
                 = "{server}: {setting} is {written} in {source} but {told} in the running server: correct the line, or move \
@@ -66,7 +65,7 @@ mod mysql {
                 the file has changed since; a restart applies the file";
             PublicFile { file: String } = "{file} is writable by everyone, so the server ignores it";
             NoOptions { file: String } = "{file} does not have the expected format";
-            IncludeDepth { file: String } = "{file}: includes nest deeper than the server follows";
+            IncludeDepth { file: String } = "{file}: option files are nested deeper than the server allows";
         }
     }
 }
@@ -88,14 +87,14 @@ mod postgres {
                 = "process {pid} of user {uid} claims to be PostgreSQL and names {data}, which that user cannot read ({reason}): \
                 ignored";
             OtherCluster { pid: u32, data: String }
-                = "PostgreSQL process {pid} uses {data}, which is not its cluster here (container?); run walwise where the server runs";
-            ConfigTimeout { file: String } = "{file} did not answer in time: its cluster is unknown";
-            DataTimeout { data: String } = "{data} did not answer in time: the cluster in it is unknown";
+                = "PostgreSQL process {pid} uses {data}, but {data} as seen here is not its cluster (container?); run walwise where the server runs";
+            ConfigTimeout { file: String } = "configuration file {file} could not be read in time; its cluster is unknown";
+            DataTimeout { data: String } = "data directory {data} could not be read in time; its cluster is unknown";
             NoData { file: String, data: String } = "{file}: its data directory {data} does not exist";
             HiddenConfig { file: String }
-                = "{file}: data_directory cannot be read; run walwise as root";
-            /// A configuration file that the user named sets no data directory.
-            NoDataDirectory = "it does not set data_directory; give the directory as the target";
+                = "{file}: the setting data_directory cannot be read; run walwise as root";
+            /// The user named a configuration file, but it sets no data directory.
+            NoDataDirectory = "the file does not set data_directory; give the directory as the target";
             HiddenClusters { detail: String, why: UnknownReason }
                 = "{detail} ({why}): clusters in it are unknown{help}",
                 help = if *why == UnknownReason::Denied { "; run walwise as root" } else { "" };
@@ -105,7 +104,7 @@ mod postgres {
             OverridesBeyondBound { data: String, most: usize }
                 = "{data}: more than {most} databases and roles set synchronous_commit; those that turn it off were read first";
             IncludeLoop { file: String } = "{file}: the file includes itself, which the server refuses";
-            IncludeDepth { file: String } = "{file}: includes nest deeper than the server allows";
+            IncludeDepth { file: String } = "{file}: includes are nested deeper than the server allows";
         }
     }
 }
@@ -114,27 +113,23 @@ mod server {
     use super::{Note, notes};
 
     notes! {
-        /// Notes that apply to every kind of database server.
         pub enum ServerNote {
             UnlistableServers { reason: String } = "running servers cannot be listed: {reason}";
             ProcessesBeyondBound { count: u64, uid: Option<u32> }
                 = "{count} more processes {whose} are named like database servers and were not checked; their data directories are unknown",
                 whose = uid.map_or_else(|| "of unknown users".to_owned(), |uid| format!("of user {uid}"));
             RootProcess { pid: u32 }
-                = "database process {pid} runs as root, and walwise reads nothing on behalf of such a server; run the server as its own user";
+                = "database process {pid} runs as root, and walwise reads no files of such a server; run the server as its own user";
             UnknownUserProcess { pid: u32, name: String }
-                = "process {pid} is named {name} but does not run as one known user, so nothing is read for it";
-            /// A configuration file that the user named is not used, for the reason in the note
-            /// `why`.
+                = "process {pid} is named {name} but does not run as one known user, so walwise does not read its files";
             UnusedFile { option: &'static str, file: String, why: Box<Note> } = "{option} {file} is not used: {why}";
             OtherDataDirectory { option: &'static str, file: String, data: String, target: String }
                 = "{option} {file} names {data} as the data directory, so it does not apply to {target}";
-            MissingInclude { path: String } = "{path} does not exist, and the server will not start without it";
-            FilesBeyondBound { file: String } = "{file}: more files are included than walwise reads";
-            /// A file that the user named does not count, because the command line of a running
-            /// server decides.
-            ServerRunning = "a server is running on the data directory, and its command line names the files it reads";
-            /// Like [`Self::ServerRunning`], if walwise cannot find out whether a server runs.
+            MissingInclude { path: String } = "{path} does not exist, and the server will not start without this file";
+            FilesBeyondBound { file: String } = "{file} includes more files than walwise reads";
+            /// The user named a configuration file, which is not used because a running server
+            /// names its own on its command line.
+            ServerRunning = "a server is running on the data directory, and its command line names its configuration files";
             ServerMayRun { detail: String } = "a server may be running on the data directory: {detail}";
         }
     }
@@ -145,19 +140,19 @@ mod storage {
 
     notes! {
         pub enum StorageNote {
-            NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block devices are known";
+            NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; block devices are unknown";
             DevicesBeyondBound { left_out: usize, first: String, bound: usize }
-                = "{left_out} block devices beyond the limit of {bound} were not read, the first is {first}; facts about these devices are unknown";
+                = "{left_out} block devices beyond the limit of {bound} were not read (first: {first}); facts about these devices are unknown";
             NoDisk { partition: Subject } = "{partition}: its disk is unknown";
             NoCacheSet { device: Subject, detail: String } = "{device}: its cache set is unknown: {detail}";
             NoMembers { directory: &'static str, reason: String, fstype: &'static str }
                 = "{directory}: {reason}; members of {fstype} file systems are unknown";
             DisksBeyondBound { disks: usize, asked: usize } = "only {asked} of {disks} disks were queried about their caches";
-            /// A bug in walwise: the thread that processed the disk's answers panicked.
+            /// A bug in walwise: the thread that processed the answers about the disk panicked.
             DiskUnread { disk: Subject }
-                = "{disk}: processing its answers failed; write cache, warnings and medium are unknown";
+                = "{disk}: walwise failed to process its data; write cache, warnings and medium are unknown";
             RoutesBeyondBound { target: Subject, most: usize }
-                = "{target} has more than {most} paths to its disks; they were judged together, each layer by its worst";
+                = "{target} has more than {most} paths to its disks; walwise judged the paths together, by the worst path in each layer";
         }
     }
 }
@@ -167,7 +162,7 @@ mod target {
     notes! {
         pub enum TargetNote {
             TargetIsFile { path: String } = "{path} is a file; give its directory as the target";
-            UnsupportedFileType { path: String } = "{path} is neither a block device nor a directory: no database can be on it";
+            UnsupportedFileType { path: String } = "{path} is neither a block device nor a directory; name the data directory or its disk";
             /// `meant` is a similar path that exists; `new` is true if the directory could be
             /// created.
             Missing { path: String, meant: Option<String>, new: bool }
@@ -184,7 +179,7 @@ mod target {
             AssumedDirectory { path: String, reason: String }
                 = "{path}: {reason}; assumed to be a directory";
             UnreadablePath { path: String, reason: String } = "{path}: {reason}";
-            MountedDevice { path: String, point: String } = "{path} is mounted on {point}: the target is that directory";
+            MountedDevice { path: String, point: String } = "{path} is mounted on {point}; the target is this directory";
         }
     }
 }
@@ -201,8 +196,8 @@ pub use server::ServerNote;
 pub use storage::StorageNote;
 pub use target::TargetNote;
 
-/// Declares the notes of one area: variants, their fields, and the sentence of each. After the
-/// sentence, `word = value` defines a placeholder that is not a field.
+/// Declares an enum of notes, with the sentence of each variant. `word = value` after a sentence
+/// defines a placeholder that is not a field.
 macro_rules! notes {
     ($(#[$meta:meta])* pub enum $name:ident { $(
         $(#[$about:meta])* $kind:ident $({ $($field:ident: $type:ty),+ $(,)? })?
@@ -224,7 +219,6 @@ macro_rules! notes {
 
         #[cfg(any(test, feature = "testing"))]
         impl $name {
-            /// A sample note of every variant.
             pub fn every() -> Vec<Self> {
                 vec![$(Self::$kind $({ $($field: $crate::facts::note::samples::Sample::sample()),+ })?),+]
             }
@@ -233,7 +227,6 @@ macro_rules! notes {
 }
 use notes;
 
-/// Joins the notes of all areas into one type.
 macro_rules! areas {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $area:ident($type:ident)),+ $(,)? }) => {
         $(#[$meta])*
@@ -254,7 +247,6 @@ macro_rules! areas {
 
         #[cfg(any(test, feature = "testing"))]
         impl $name {
-            /// A sample note of every variant.
             pub fn every() -> Vec<Self> {
                 [$($type::every().into_iter().map(Self::from).collect::<Vec<_>>()),+].concat()
             }
@@ -263,8 +255,8 @@ macro_rules! areas {
 }
 
 areas! {
-    /// Something that concerns the run rather than one fact, such as an abandoned read or a
-    /// malformed line.
+    /// A message about the run rather than about one fact, such as an abandoned read or a malformed
+    /// line.
     pub enum Note {
         Mount(MountNote),
         Boot(BootNote),
@@ -328,7 +320,7 @@ mod samples {
     use crate::facts::{Source, Subject, UnknownReason};
 
     pub trait Sample {
-        /// The value differs from the default of its type.
+        /// A sample value, which differs from the default of the type.
         fn sample() -> Self;
     }
 
@@ -377,7 +369,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_sentence_of_its_own() {
-        // The sentence of some variants is nothing but text of another layer.
+        // Some variants have no sentence of their own: they print one field, the sample string.
         let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
         let all: Vec<String> = Note::every()
             .iter()

@@ -14,7 +14,7 @@ pub enum Reading<T> {
     Known {
         /// The value, in the data type of the fact.
         value: T,
-        /// Where the value comes from.
+        /// The file, program, server or measurement that gave the value.
         source: Source,
     },
     /// The value is unknown, and must never be replaced by a default.
@@ -23,14 +23,14 @@ pub enum Reading<T> {
         why: UnknownReason,
         /// What was tried, or what went wrong, such as `reading /dev/sda`; can be empty.
         detail: String,
-        /// What would make the value known; left out if nothing would.
+        /// A step that would make the value known; left out if no step would.
         #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
 }
 
 impl Reading<Value> {
-    /// Escapes whatever could control a terminal, in value, source, detail and remedy.
+    /// The reading with all its text escaped for display: value, source, detail and remedy.
     pub(super) fn into_escaped(mut self) -> Self {
         match &mut self {
             Self::Known { source, .. } => source.escape(),
@@ -65,7 +65,6 @@ impl<T> Reading<T> {
         Self::unknown(UnknownReason::NotCollected, "not read in this run")
     }
 
-    /// Sets the remedy of an unknown reading; a known reading is unchanged.
     #[must_use]
     pub fn with_remedy(self, help: Remedy) -> Self {
         match self {
@@ -89,7 +88,6 @@ impl<T> Reading<T> {
         self.value().is_some()
     }
 
-    /// Whether the value is unknown because its file, program or attribute does not exist.
     pub fn is_absent(&self) -> bool {
         matches!(
             self,
@@ -102,7 +100,7 @@ impl<T> Reading<T> {
 
     /// Whether the value is unknown but could be known. An absent value without a remedy is not a
     /// gap: some disks have no model name.
-    pub fn is_gap(&self) -> bool {
+    pub fn is_fillable_gap(&self) -> bool {
         match self {
             Self::Known { .. } => false,
             Self::Unknown { why, remedy, .. } => remedy.is_some() || *why != UnknownReason::Absent,
@@ -116,13 +114,12 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Maps the value and keeps its source.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Reading<U> {
         self.and_then(|value| Ok(change(value)))
     }
 
-    /// Maps the value and keeps its source. An error makes the reading malformed, with the error as
-    /// the detail.
+    /// Maps the value and keeps its source. An error of `change` makes the reading malformed, with
+    /// source and error as the detail.
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
         self.and_then_reading(|value, source| match change(value) {
             Ok(value) => Reading::known(value, source),
@@ -132,7 +129,6 @@ impl<T> Reading<T> {
         })
     }
 
-    /// Maps value and source to a new reading; an unknown reading is unchanged.
     pub fn and_then_reading<U>(self, next: impl FnOnce(T, Source) -> Reading<U>) -> Reading<U> {
         match self {
             Self::Known { value, source } => next(value, source),
@@ -164,7 +160,7 @@ impl<T> Reading<T> {
     }
 }
 
-/// Why a value is not known.
+/// The kinds of failed or omitted attempts to read a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -196,18 +192,18 @@ impl fmt::Display for UnknownReason {
     }
 }
 
-/// What would make an unknown fact known.
+/// A step that would make an unknown fact known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
-    /// Run walwise as root.
+    /// Run walwise as root, because only root may read the value.
     RunAsRoot,
-    /// Run walwise as this user.
+    /// Run walwise as this user, usually the owner of the database files.
     RunAs(String),
     /// Let walwise measure commits with `walwise check DIR`.
     RunProbe,
-    /// Install this package.
+    /// Install the package with this name, because a program from it is missing.
     Install(String),
     /// Mount the file system first.
     Mount,
@@ -228,7 +224,7 @@ impl fmt::Display for Remedy {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value: a file, program, server, measurement, conclusion or assumption.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -261,7 +257,7 @@ pub enum Source {
         /// Name of the measurement.
         id: String,
     },
-    /// The documented default, because nothing sets it.
+    /// The documented default, because no file or command sets the value.
     Default {
         /// The product and release with this default, such as `PostgreSQL 15`.
         of: String,
@@ -333,9 +329,9 @@ impl Source {
         }
     }
 
-    /// Whether the value was read or measured on this machine, not assumed or taken from a record.
-    /// Every fact that decides a setting which can lose data must be evidence. A default counts,
-    /// because it is in force.
+    /// Whether the value was read, measured or concluded on this machine, or is the default in
+    /// force; false for assumptions and records. Only evidence justifies a setting that can lose
+    /// data.
     pub fn is_evidence(&self) -> bool {
         matches!(
             self,

@@ -34,7 +34,6 @@ impl Scope {
         Self::Target,
     ];
 
-    /// The word in rules, JSON and on screens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -43,6 +42,17 @@ impl Scope {
             Self::Boot => "boot",
             Self::Cluster => "cluster",
             Self::Target => "target",
+        }
+    }
+}
+
+impl Scope {
+    /// The scope in a sentence. A cluster is one server: for MySQL, a cluster is several.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Cluster => "database server",
+            Self::Boot => "fstab line",
+            Self::Host | Self::Device | Self::Mount | Self::Target => self.as_str(),
         }
     }
 }
@@ -91,22 +101,21 @@ impl Subject {
         Self::new(Scope::Mount, name.as_ref())
     }
 
-    /// A line that mounts at boot, by its mount point, with `#2` appended for a second line.
+    /// A boot mount by its mount point, with `#2` appended for a second line with that mount point.
     pub fn boot(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Boot, name.as_ref())
     }
 
-    /// A database server, by the path of its data directory.
     pub fn cluster(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Cluster, name.as_ref())
     }
 
-    /// A target, by its directory or device path.
     pub fn target(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Target, name.as_ref())
     }
 
-    /// Parses the displayed form; `None` for anything else. The name is taken literally.
+    /// Parses the display form of a subject, such as `device sda`; `None` for other text. Escapes
+    /// in the name stay.
     pub fn parse(text: &str) -> Option<Self> {
         if text == Scope::Host.as_str() {
             return Some(Self::host());
@@ -125,7 +134,7 @@ impl Subject {
     }
 
     /// A lower bound for ranges: sorts before every real subject of the scope.
-    pub(super) fn scope_start(scope: Scope) -> Self {
+    pub(super) fn lowest_subject_of_scope(scope: Scope) -> Self {
         Self {
             scope,
             name: Arc::default(),

@@ -1,5 +1,5 @@
-//! The names of server programs, and the settings that may leave a configuration file, a command
-//! line or a server. The host filters its answers by this policy.
+//! The names of database server programs, and the settings whose values walwise may read out of a
+//! configuration file, a command line or a server. The host filters its answers by this policy.
 
 use std::collections::BTreeMap;
 
@@ -10,53 +10,52 @@ use crate::toml_table::parse_without_verification_stamps;
 
 pub const POLICY_TOML: &str = include_str!("../../tables/leaving.toml");
 
-/// The part of a setting that may leave a configuration file, a command line or a server.
+/// The part of a setting's value that walwise may read out of a configuration file, a command line
+/// or a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exposure {
     #[default]
     Value,
-    /// The value; the bare name means on.
+    /// The full value may be read; a setting written without a value means `1`.
     Switch,
-    /// Only the shape of the value.
+    /// The value may be read with every name in it replaced, so that only its structure remains.
     Shape,
 }
 
 #[derive(Debug, Default)]
 pub struct RedactionPolicy {
-    /// The area of each server program, by program name.
     pub programs: BTreeMap<String, ServerArea>,
-    /// The settings that may leave, by area and name.
     pub settings: BTreeMap<ServerArea, BTreeMap<String, Exposure>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PolicyRows {
-    program: Vec<NamedRow>,
-    leaves: Vec<NamedRow>,
+    program: Vec<PolicyRow>,
+    leaves: Vec<PolicyRow>,
 }
 
-/// A row of programs or of settings; `what` applies to settings only.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NamedRow {
+struct PolicyRow {
     of: ServerKind,
     names: Vec<String>,
     #[serde(default)]
     what: Exposure,
 }
 
-/// Parses the policy and drops every setting that may hold a secret.
+/// Parses the text of `leaving.toml`. Drops settings whose names contain one of
+/// [`SECRET_NAME_PARTS`], even if the text lists them.
 pub fn parse_policy(text: &str) -> Result<RedactionPolicy, toml::de::Error> {
     let rows: PolicyRows = parse_without_verification_stamps(text)?;
     let mut table = RedactionPolicy::default();
-    for NamedRow { of, names, .. } in rows.program {
+    for PolicyRow { of, names, .. } in rows.program {
         table
             .programs
             .extend(names.into_iter().map(|name| (name, of.area())));
     }
-    for NamedRow { of, names, what } in rows.leaves {
+    for PolicyRow { of, names, what } in rows.leaves {
         let list = table.settings.entry(of.area()).or_default();
         let names = names.into_iter().filter(|name| !may_hold_secret(name));
         list.extend(names.map(|name| (name, what)));
@@ -79,8 +78,6 @@ const SECRET_NAME_PARTS: [&str; 11] = [
     "user",
 ];
 
-/// Whether the name of a setting suggests a secret. Such a setting must not leave, even if a table
-/// lists the name.
 fn may_hold_secret(name: &str) -> bool {
     SECRET_NAME_PARTS.iter().any(|word| name.contains(word))
 }

@@ -9,8 +9,8 @@ use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl PostgresSetting {
-    /// Whether a release has the setting. The version may lack the minor number, as in
-    /// `PG_VERSION`; the answer is then unknown for a setting that came with a minor release.
+    /// Whether the release has the setting. Unknown if the setting came with a minor release and
+    /// `server` has no minor number, as in `PG_VERSION`.
     pub fn exists_in(&self, server: &Version) -> Ternary {
         if self.removed.as_ref().is_some_and(|from| server >= from) {
             return Ternary::False;
@@ -36,16 +36,16 @@ impl PostgresSetting {
         }
     }
 
-    /// Whether the setting is in the table's oldest release; every earlier release is then taken to
-    /// have the setting, too.
+    /// Whether the setting is as old as the oldest release in the table, so that all earlier
+    /// releases are assumed to have it too.
     pub fn predates_table(&self) -> bool {
         self.since.iter().any(|since| {
             major_and_minor(since) == (ServerKind::Postgres.oldest_listed_release(), None)
         })
     }
 
-    /// Like [`Self::exists_in`], but true for a release before the table if the table's oldest
-    /// release has the setting.
+    /// Like [`Self::exists_in`], but true for a release older than the table if the setting
+    /// predates the table.
     pub fn is_readable_in(&self, server: &Version) -> Ternary {
         if self.predates_table()
             && major_and_minor(server).0 < ServerKind::Postgres.oldest_listed_release()
@@ -56,14 +56,15 @@ impl PostgresSetting {
         }
     }
 
-    /// The default in a release; for releases before the table, the oldest default.
+    /// The default in the release. A release before the first listed default has that default, too.
+    /// `None` if no default is listed.
     pub fn default_in(&self, server: &Version) -> Option<&str> {
         let oldest = self.default.values().next()?;
         Some(value_in_release(&self.default, server).unwrap_or(oldest))
     }
 
-    /// The unit, in bytes, of a size that is written without a unit; `None` if the unit depends on
-    /// an unknown release.
+    /// The unit, in bytes, of a size that is written without a unit. `None` if no unit is listed,
+    /// or if the unit depends on a release that is unknown or not listed.
     pub fn size_unit(&self, server: Option<&Version>) -> Option<u64> {
         match server {
             _ if self.unit.len() == 1 => self.unit.values().next().copied(),
@@ -73,7 +74,6 @@ impl PostgresSetting {
     }
 }
 
-/// The default of a MySQL or MariaDB setting in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MysqlDefault<'t> {
     Fixed(&'t str),
@@ -90,9 +90,9 @@ impl MysqlDefault<'_> {
 }
 
 impl ServerTable {
-    /// The default of a MySQL or MariaDB setting in a release.
     pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> MysqlDefault<'_> {
-        // A setting that was removed and came back may have another default, or no fixed one.
+        // Rows of other releases are ignored: a setting that was removed and came back may have
+        // another default, or no fixed one.
         let here: Vec<&MysqlSetting> = self
             .mysql_settings_named(name, of)
             .filter(|row| row.exists_in(server))
@@ -108,8 +108,8 @@ impl ServerTable {
         fixed.map_or(MysqlDefault::Computed, |value| MysqlDefault::Fixed(value))
     }
 
-    /// Whether SET GLOBAL may change a MySQL or MariaDB setting at run time. For an unknown server:
-    /// whether any release allows that.
+    /// Whether SET GLOBAL may change the setting, at least to some of its values. Without `server`,
+    /// true if it may do so in any release of any product.
     pub fn may_be_dynamic(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
         let moves = |row: &MysqlSetting| match (
             row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()),
@@ -128,7 +128,6 @@ impl ServerTable {
     }
 }
 
-/// A statement that changes a setting of a running server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingChangeStatement {
     /// SET GLOBAL: the value lasts until the server stops.
@@ -138,8 +137,8 @@ pub enum SettingChangeStatement {
 }
 
 impl ServerTable {
-    /// The statement that gives a MySQL or MariaDB setting this value without a restart; `None` if
-    /// the release needs a restart.
+    /// The statement that changes the setting of a running server; `None` if the release accepts
+    /// the value only at a restart.
     pub fn change_statement(
         &self,
         name: &str,
@@ -163,8 +162,8 @@ impl ServerTable {
     }
 }
 
-/// Whether a release has SET PERSIST (MySQL 8.0 manual, Persisted System Variables). MariaDB has no
-/// such statement.
+/// Whether the server has the statement SET PERSIST: MySQL since 8.0 (manual, *Persisted System
+/// Variables*), MariaDB never.
 pub fn has_set_persist(of: ServerKind, server: &Version) -> bool {
     match of {
         ServerKind::Mysql => server.number(0) >= 8,
@@ -172,8 +171,8 @@ pub fn has_set_persist(of: ServerKind, server: &Version) -> bool {
     }
 }
 
-/// The name of the command-line client; without a version, the current name. MariaDB's client was
-/// called `mysql` before 10.5 (MariaDB 10.5 release notes).
+/// The command-line client of the server. MariaDB's client was called `mysql` before 10.5 (MariaDB
+/// 10.5 release notes); an unknown version is taken for a later one.
 pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str {
     match of {
         ServerKind::Postgres => "psql",
@@ -185,8 +184,8 @@ pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str 
     }
 }
 
-/// Parses a number with an optional unit from `k` to `e` (powers of 1024), as in option files
-/// (my_getopt).
+/// Parses a number such as `16K`. Units are powers of 1024, as in option files (my_getopt). `None`
+/// for a fraction with a unit.
 fn parse_number_with_unit(value: &str) -> Option<f64> {
     const UNITS: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
     let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
@@ -214,7 +213,7 @@ impl MysqlSetting {
         }
     }
 
-    /// Whether SET GLOBAL changes the setting in a release that has the setting.
+    /// Whether SET GLOBAL can change the setting in a release that has the setting.
     pub fn is_dynamic(&self, server: &Version) -> bool {
         let dynamic = self.dynamic.as_ref();
         dynamic.is_some_and(|from| server >= from || (self.predates_table() && *from == self.since))
@@ -225,15 +224,15 @@ impl MysqlSetting {
             && self.removed.as_ref().is_none_or(|from| server < from)
     }
 
-    /// Whether the setting is in the table's oldest release; every earlier release is then taken to
-    /// have the setting, too.
+    /// Whether the setting is as old as the oldest release in the table, so that all earlier
+    /// releases are assumed to have it too.
     fn predates_table(&self) -> bool {
         self.since.number_count() <= 2
             && (self.since.number(0), self.since.number(1)) <= self.of.oldest_listed_release()
     }
 }
 
-/// The major release of PostgreSQL (9.6, 10, 18) and, if known, the minor number.
+/// The major release, such as (9, 6) or (18, 0), and the minor number if the version has one.
 fn major_and_minor(version: &Version) -> ((u64, u64), Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
     let second = if major_numbers == 2 {

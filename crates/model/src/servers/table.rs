@@ -19,7 +19,7 @@ pub enum ChangedBy {
     Session,
     Reload,
     Restart,
-    /// None: the value is chosen when the cluster is created.
+    /// No action changes the value, which is chosen when the cluster is created.
     Initdb,
 }
 
@@ -27,7 +27,7 @@ pub enum ChangedBy {
 #[serde(rename_all = "lowercase")]
 pub enum ValueSyntax {
     Switch,
-    /// One of the words that the table lists.
+    /// One of the words in the [`PostgresValue`] rows of the setting.
     Words,
     /// A number, with or without a unit.
     Size,
@@ -36,13 +36,13 @@ pub enum ValueSyntax {
 /// Values, by the first release that has each value.
 pub type ByRelease<T> = BTreeMap<Version, T>;
 
-/// PostgreSQL settings that have all properties of the row in common.
+/// A row about one or more PostgreSQL settings that share all properties of the row.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PostgresSetting {
     pub names: Vec<String>,
-    /// Releases that introduced the settings: more than one if minor releases of older lines
-    /// introduced the settings as well.
+    /// First releases with the settings: several if minor releases of older lines got the settings
+    /// as well.
     pub since: Vec<Version>,
     pub removed: Option<Version>,
     #[serde(default)]
@@ -53,20 +53,19 @@ pub struct PostgresSetting {
     pub changed_by: ChangedBy,
     /// Syntax of accepted values; without `takes` and `range`, any value is accepted.
     pub takes: Option<ValueSyntax>,
-    /// Lowest and highest accepted number.
+    /// Lowest and highest number that the server accepts.
     pub range: Option<[f64; 2]>,
     /// Whether collectors read the settings into facts.
     #[serde(default)]
     pub read: bool,
     /// The fact that holds the value, if not `pg.NAME`.
     pub fact: Option<String>,
-    /// The unit, in bytes, of a size written without a unit, by release.
+    /// The unit of a size written without a unit, in bytes, by the first release with that unit.
     #[serde(default)]
     pub unit: ByRelease<u64>,
     pub source: String,
 }
 
-/// Values of a PostgreSQL setting that takes words.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PostgresValue {
@@ -81,7 +80,6 @@ pub struct PostgresValue {
     pub source: String,
 }
 
-/// Whether a server on Linux accepts a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinuxAcceptance {
@@ -93,20 +91,17 @@ pub enum LinuxAcceptance {
     Unknown,
 }
 
-/// Settings and their values that give up durability.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UnsafeValues {
-    /// The settings, by their names in rules.
     pub names: Vec<String>,
-    /// Values that give up durability.
     pub values: Vec<String>,
     /// The only values that keep durability, for settings where most values give it up.
     pub keeps: Option<Vec<String>>,
 }
 
-/// MySQL or MariaDB settings that have all properties of the row in common, for some or all of
-/// their values.
+/// A row about one or more MySQL or MariaDB settings that share all properties of the row, for some
+/// or all of their values.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MysqlSetting {
@@ -115,7 +110,7 @@ pub struct MysqlSetting {
     /// Values that the row is about; without `values` and `range`, the row is about all values.
     #[serde(default)]
     pub values: Vec<String>,
-    /// Lowest and highest number that the row is about.
+    /// Lowest and highest number among the values that the row is about.
     pub range: Option<[f64; 2]>,
     pub since: Version,
     pub deprecated: Option<Version>,
@@ -150,7 +145,7 @@ impl ServerTable {
             .find(|row| row.names.iter().any(|own| own == name))
     }
 
-    /// All rows of a MySQL or MariaDB setting; different values can have rows of their own.
+    /// The rows about a setting: several if some of its values have rows of their own.
     pub fn mysql_settings_named(
         &self,
         name: &str,
@@ -162,7 +157,8 @@ impl ServerTable {
     }
 }
 
-/// The value that applies in a release; `None` for a release before the first entry.
+/// The value that applies to a release: the value of the newest entry that is not later than the
+/// release. `None` for a release before the first entry.
 pub fn value_in_release<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
     values.range(..=server).next_back().map(|(_, value)| value)
 }
@@ -175,8 +171,6 @@ mod tests {
     use crate::facts::area_of_name;
     use crate::toml_table::parse_without_verification_stamps;
 
-    /// Names are unique, sources and required reasons are present, and exactly the settings that
-    /// take words list words.
     #[test]
     fn the_table_is_sound() {
         let servers: ServerTable = parse_without_verification_stamps(SERVERS_TOML).unwrap();

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilesystemTraits {
+pub struct FilesystemProperties {
     /// Minimum number of flushes that a commit sends to the disk.
     pub flushes: u32,
     pub data_checksums: bool,
@@ -25,10 +25,9 @@ pub enum NewFilesystem {
 }
 
 impl NewFilesystem {
-    /// All types, in the order in which walwise offers them.
+    /// All types, in the order in which they are offered to the user.
     pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Zfs];
 
-    /// The type's name in rules, on the command line and in the kernel.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ext4 => "ext4",
@@ -38,28 +37,29 @@ impl NewFilesystem {
         }
     }
 
-    /// Sources: resize2fs(8), xfs_growfs(8), btrfs(5), zpool-remove(8). A commit on btrfs flushes
-    /// the log tree, then the superblock (fs/btrfs/tree-log.c, `btrfs_sync_log`).
-    pub fn traits(self) -> FilesystemTraits {
-        let plain = FilesystemTraits {
+    /// Properties by which the types differ. Sources: resize2fs(8), xfs_growfs(8), btrfs(5),
+    /// zpool-remove(8). A commit on btrfs flushes twice: the log tree, then the superblock
+    /// (fs/btrfs/tree-log.c, `btrfs_sync_log`).
+    pub fn properties(self) -> FilesystemProperties {
+        let plain = FilesystemProperties {
             flushes: 1,
             data_checksums: false,
             shrinks: false,
             snapshots: false,
         };
         match self {
-            Self::Ext4 => FilesystemTraits {
+            Self::Ext4 => FilesystemProperties {
                 shrinks: true,
                 ..plain
             },
             Self::Xfs => plain,
-            Self::Btrfs => FilesystemTraits {
+            Self::Btrfs => FilesystemProperties {
                 flushes: 2,
                 data_checksums: true,
                 shrinks: true,
                 snapshots: true,
             },
-            Self::Zfs => FilesystemTraits {
+            Self::Zfs => FilesystemProperties {
                 data_checksums: true,
                 snapshots: true,
                 ..plain
@@ -67,7 +67,7 @@ impl NewFilesystem {
         }
     }
 
-    /// `None` for a type that walwise does not create.
+    /// The type with this name; `None` for a type that walwise does not create.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "ext4" => Self::Ext4,

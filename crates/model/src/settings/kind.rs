@@ -1,17 +1,14 @@
 use crate::facts::ServerArea;
 
-/// The kind of a setting, for code that acts on settings: who accepts the value, where the value is
-/// written, and how words combine. A setting with special handling has a kind of its own.
+/// The kinds of settings, which differ in how their values are checked, written or applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
     Filesystem,
-    /// Literal options for mkfs.
+    /// Options in the syntax of mkfs, such as `-m 1`.
     MkfsOptions,
-    /// Features for mkfs, by name.
+    /// Names of file system features for mkfs, such as `^has_journal`.
     MkfsFeatures,
-    /// Options of a present mount.
     MountOptions,
-    /// Options of a mount at the next boot.
     BootOptions,
     FastCommit,
     /// Inode flags of a directory: `+C`, `-C`.
@@ -19,10 +16,9 @@ pub enum SettingKind {
     Trim,
     /// The I/O scheduler, an attribute of a disk's queue in sysfs.
     Scheduler,
-    /// Any other attribute of a disk's queue in sysfs.
+    /// An attribute of a disk's queue in sysfs, except the I/O scheduler.
     Queue,
     Placement,
-    /// A line of postgresql.conf.
     Postgres,
     /// A choice made when a PostgreSQL cluster is created.
     InitDb,
@@ -60,11 +56,10 @@ impl SettingKind {
         matches!(self, Self::Scheduler | Self::Queue)
     }
 
-    /// The mount that a mount option is for; `None` for all other settings.
-    pub fn mount_time(self) -> Option<MountTime> {
+    pub fn present_or_boot_mount(self) -> Option<PresentOrBootMount> {
         match self {
-            Self::MountOptions => Some(MountTime::Now),
-            Self::BootOptions => Some(MountTime::AtBoot),
+            Self::MountOptions => Some(PresentOrBootMount::Now),
+            Self::BootOptions => Some(PresentOrBootMount::AtBoot),
             Self::Filesystem
             | Self::MkfsOptions
             | Self::MkfsFeatures
@@ -81,7 +76,7 @@ impl SettingKind {
         }
     }
 
-    /// The area of a server's setting; `None` for all other settings.
+    /// The server area of settings of this kind; `None` outside database servers.
     pub fn area(self) -> Option<ServerArea> {
         match self {
             Self::Postgres | Self::InitDb => Some(ServerArea::Pg),
@@ -104,7 +99,7 @@ impl SettingKind {
 
 /// Whether options belong to the present mount or to a mount of the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MountTime {
+pub enum PresentOrBootMount {
     Now,
     AtBoot,
 }

@@ -1,8 +1,9 @@
-//! Words and numbers in values, by which walwise recognises values that give up durability.
+//! Words to which values of settings are compared, and the normalisation of numbers in values.
 
-/// Mount options that disable flushes or the journal, let the journal run ahead of the data, or
-/// give up on errors. Sources: ext4(5), nfs(5), mount(8) for jfs, mount.cifs(8) for `nostrictsync`,
-/// and the kernel's f2fs.rst and overlayfs.rst. `journal_flush_disabled` is an option of bcachefs.
+/// Mount options that disable flushes or the journal, skip journal replay, commit the journal
+/// before the data, or fail requests after a timeout. Sources: ext4(5), nfs(5), mount(8) for jfs,
+/// mount.cifs(8) for `nostrictsync`, and the kernel's f2fs.rst and overlayfs.rst.
+/// `journal_flush_disabled` is an option of bcachefs.
 pub const UNSAFE_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -23,7 +24,7 @@ pub const UNSAFE_OPTIONS: &[&str] = &[
     "nostrictsync",
 ];
 
-/// Normalises a whole number at the end of a value: `00`, `+0` and `0x0` become `0`.
+/// Normalises a whole number, alone or after `=`: `00`, `+0` and `0x0` become `0`.
 pub fn normalise_number(value: &str) -> String {
     let (before, number) = match value.split_once('=') {
         Some((key, number)) => (format!("{key}="), number),
@@ -40,6 +41,5 @@ pub fn normalise_number(value: &str) -> String {
     read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
 }
 
-/// The words for off that servers accept.
 pub const OFF: &[&str] = &["off", "false", "no", "0"];
 pub const ON: &[&str] = &["on", "true", "yes", "1"];

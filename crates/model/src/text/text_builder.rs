@@ -7,7 +7,7 @@ use super::wrap::{OverlongWord, display_width, wrap};
 
 /// Width of a page in columns: that of the smallest common terminal.
 pub const WIDTH: usize = 80;
-/// Width in columns below which a wide column of a table is not folded.
+/// Smallest width, in characters, to which a table folds a column.
 const MIN_COLUMN_WIDTH: usize = 20;
 
 pub struct TextBuilder {
@@ -25,7 +25,7 @@ impl Default for TextBuilder {
 }
 
 impl TextBuilder {
-    /// Builds text without wrapping, for display in a window that scrolls.
+    /// A page without a maximum width, for a window that scrolls.
     pub fn unbounded() -> Self {
         Self {
             out: String::new(),
@@ -64,7 +64,6 @@ impl TextBuilder {
         self.hanging_paragraph(indent, "", text);
     }
 
-    /// Adds a label followed by a paragraph whose further lines are aligned with the first.
     pub fn hanging_paragraph(&mut self, indent: usize, label: &str, text: &str) {
         let margin = indent + display_width(label);
         self.push_spaces(indent);
@@ -79,8 +78,8 @@ impl TextBuilder {
         }
     }
 
-    /// Adds rows with aligned columns, two spaces apart; `right` marks right-aligned columns. In a
-    /// table wider than the page the widest columns fold, but never the first, which names the row.
+    /// Adds a table. `right` marks right-aligned columns. In a table wider than the page, the
+    /// widest columns fold, but never the first, which names the row.
     pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
         let number = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
@@ -124,7 +123,6 @@ impl TextBuilder {
         self.out.extend(std::iter::repeat_n(' ', count));
     }
 
-    /// Ends the line and removes trailing blanks.
     fn end_line(&mut self) {
         let blank = |c: char| c != '\n' && c.is_whitespace();
         self.out.truncate(self.out.trim_end_matches(blank).len());
@@ -132,7 +130,7 @@ impl TextBuilder {
     }
 }
 
-/// Wraps a cell only if needed, because wrapping collapses blanks.
+/// The lines of a cell. A cell that fits stays as it is, because wrapping collapses blanks.
 fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if display_width(cell) <= width {
         vec![cell.to_owned()]

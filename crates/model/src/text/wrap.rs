@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What [`wrap`] does with a word that is longer than a line, even after breaks at commas.
+/// The treatment of a word that is longer than a line, even after breaks at commas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverlongWord {
     /// Keep the word whole, because people may copy it.
@@ -12,8 +12,8 @@ pub enum OverlongWord {
 }
 
 /// Wraps text into lines of at most `room` columns: at spaces, and after commas in a longer word,
-/// such as a list of mount options. Returns at least one line. With [`Overlong::Cut`], a `room` of
-/// 0 counts as 1.
+/// such as a list of mount options. Returns at least one line. With [`OverlongWord::Cut`], a `room`
+/// of 0 counts as 1.
 pub fn wrap(text: &str, room: usize, overlong: OverlongWord) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -52,8 +52,8 @@ pub fn wrap(text: &str, room: usize, overlong: OverlongWord) -> Vec<String> {
     lines
 }
 
-/// Width in columns of text without control characters. The fast path for ASCII matters: a large
-/// host has much text, nearly all of it ASCII.
+/// The width of a text without control characters, in columns. Plain ASCII takes a fast path,
+/// because a large host has much text, nearly all of it ASCII.
 pub fn display_width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
@@ -62,7 +62,7 @@ pub fn display_width(text: &str) -> usize {
     }
 }
 
-/// Splits before the first character that exceeds `room` columns.
+/// Splits a text before the first character that does not fit into `room` columns.
 pub fn split_at_column(text: &str, room: usize) -> (&str, &str) {
     let mut used = 0_usize;
     for (at, c) in text.char_indices() {
@@ -74,7 +74,8 @@ pub fn split_at_column(text: &str, room: usize) -> (&str, &str) {
     (text, "")
 }
 
-/// Shortens text to at most `room` columns; `…` replaces the part that is cut off.
+/// Cuts a text to at most `room` columns, the last of which shows `…`. With a `room` of 0 the
+/// result is empty.
 pub fn truncate_to_width(text: &str, room: usize) -> String {
     if display_width(text) <= room {
         return text.to_owned();
@@ -92,7 +93,7 @@ fn split_to_width(word: &str, room: usize) -> Vec<&str> {
     let mut rest = word;
     while !rest.is_empty() {
         let (first, others) = split_at_column(rest, room.max(1));
-        // A character wider than the whole line is dropped, because retrying would never end.
+        // Drops a character wider than the whole line, because it would never fit.
         rest = if first.is_empty() {
             others
                 .get(others.chars().next().map_or(0, char::len_utf8)..)

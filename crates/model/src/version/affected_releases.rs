@@ -1,5 +1,5 @@
-//! Ranges of releases that have a fault. Distribution builds and build dates decide where the
-//! version number does not.
+//! Ranges of releases that have a fault. Where the version number does not decide, distributions'
+//! build numbers and build dates do.
 
 use jiff::civil::Date;
 
@@ -11,7 +11,8 @@ use crate::ternary::Ternary;
 #[derive(Clone, Debug, PartialEq)]
 pub struct AffectedReleases {
     /// First releases with the fault. A release of three numbers applies to its own line, a shorter
-    /// release to all later releases. If the list is empty, every release has the fault.
+    /// release to all later releases. If the list is empty, every release before the fix has the
+    /// fault.
     pub from: Vec<Version>,
     /// First fixed release of each line; from the highest one on, all releases are fixed.
     pub fixed: Vec<Version>,
@@ -24,13 +25,12 @@ pub struct AffectedReleases {
     pub unverified: Vec<Version>,
     /// Day of the fix; a build from an earlier day lacks the fix.
     pub fixed_on: Option<Date>,
-    /// Whether packages get the fix with no other change of the version than in the tail
-    /// (`2.1.11-1`).
+    /// Whether a package may contain the fix without a new version number, so that only the tail
+    /// changes (`2.1.11-1`).
     pub packaged: bool,
 }
 
 impl AffectedReleases {
-    /// Whether a release has the fault.
     pub fn contains(&self, version: &Version) -> Ternary {
         match self.is_after_fault_introduced(version) {
             Ternary::False => Ternary::False,
@@ -50,8 +50,6 @@ impl AffectedReleases {
         .flatten()
     }
 
-    /// Whether the release came after the fault. A vendor's backports are never taken to bring in
-    /// the fault.
     fn is_after_fault_introduced(&self, version: &Version) -> Ternary {
         if self.from.is_empty() {
             return Ternary::True;
@@ -67,7 +65,8 @@ impl AffectedReleases {
     }
 
     fn is_fixed(&self, version: &Version) -> Ternary {
-        // A known stable level decides better than the build in brackets.
+        // A tail in brackets means that the stable level is known. The stable level decides more
+        // exactly than a build, so builds are not compared then.
         let builds = self
             .builds
             .iter()
@@ -96,7 +95,8 @@ impl AffectedReleases {
                 .iter()
                 .any(|line| version.shares_line_with(line, line.number_count()))
         };
-        // Next to `6.6.55`, `6.12` is the mainline release, not a line.
+        // Only a fix with as many numbers as the longest in the list names a line: `6.12` next to
+        // `6.6.55` is the mainline release, not a whole line.
         let depth = self
             .fixed
             .iter()
@@ -108,12 +108,13 @@ impl AffectedReleases {
         };
         match self.fixed.iter().find(names_line) {
             Some(fix) if version >= fix => Ternary::True,
-            // `14` without a minor number names a line, not a release.
+            // The version may be any release of its line, as `14` without a minor number.
             Some(fix) if version.number_count() < fix.number_count() => Ternary::Unknown,
             Some(_) if hidden => Ternary::Unknown,
             None if of(&self.unfixed) && !version.has_backports() => Ternary::False,
             None if of(&self.unverified) => Ternary::Unknown,
-            // A distribution may fix a line itself after upstream has stopped maintaining it.
+            // Unknown, because a distribution may fix a line itself after upstream has stopped
+            // maintaining it.
             None if hidden || tail.starts_with('(') => Ternary::Unknown,
             Some(_) | None => Ternary::False,
         }
@@ -121,7 +122,6 @@ impl AffectedReleases {
 }
 
 impl Version {
-    /// Whether the first `depth` numbers equal those of `other`.
     fn shares_line_with(&self, other: &Self, depth: usize) -> bool {
         depth > 0 && (0..depth).all(|at| self.number(at) == other.number(at))
     }
@@ -250,7 +250,6 @@ mod tests {
     }
 
     proptest! {
-        /// A hidden stable level never proves that a release is fixed.
         #[test]
         fn a_hidden_level_is_never_fixed(minor in 0u64..20, level in 0u64..200) {
             let range = affected_releases(&["5.10"], &["6.1.113", "6.6.55", "6.12"]);

@@ -1,8 +1,7 @@
-//! Reads the compared parts of a report from its document: JSON, or HTML with embedded JSON.
+//! Parses a saved report. The document is untrusted: a malformed part is dropped and counted, and
+//! all text is made safe for display.
 //!
-//! The document is untrusted. A malformed part is dropped and counted; a syntax error or an
-//! unsupported schema makes the whole document fail. All text is made safe for display. Rows are
-//! parsed one at a time, because the document of a host with thousands of disks is large.
+//! Items of lists are parsed one at a time, because a document can have hundreds of megabytes.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -23,15 +22,14 @@ use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, m
 use walwise_model::facts::{Choice, Scope, Subject, UnknownReason, Value, catalog};
 use walwise_model::text::{display_safe, error_message, is_display_unsafe};
 
-/// The largest accepted document. A host with ten thousand disks has a document of 400 MB.
+/// The largest accepted document, in bytes. A host with ten thousand disks has a document of 400
+/// MB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// The document is not a report; the string gives the reason.
     #[error("not a walwise report ({0}); make one with `walwise check -v --format json`")]
     NotAReport(String),
-    /// The schema version of the document, outside the supported range.
     #[error(
         "this report has schema {0}; this version of walwise reads schemas {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
          make a new one with `walwise check --save`, or compare with the version that made it"
@@ -42,7 +40,6 @@ pub enum ParseError {
          or save one with `walwise check --save`"
     )]
     Recommendation,
-    /// Reading the document failed with this I/O error.
     #[error("{0}")]
     Unreadable(String),
 }
@@ -82,7 +79,8 @@ struct PartialReport {
     is_recommendation: bool,
 }
 
-/// Keeps the members that precede a syntax error, because the schema version may be among them.
+/// Collects the members of a JSON report. Members that precede a syntax error are kept, because the
+/// schema version may be among them.
 struct ReportVisitor<'r>(&'r mut PartialReport);
 
 impl<'de> Visitor<'de> for ReportVisitor<'_> {
@@ -101,7 +99,8 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
                 "schema" => {
-                    // The last key wins, even if its value is malformed.
+                    // If the document has several `schema` members, the last one wins, even if its
+                    // value is malformed.
                     *format = None;
                     parse_and_keep_part(kept, map.next_value()?, |_, schema| {
                         *format = Some(schema);
@@ -140,7 +139,6 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 }
 
-/// A malformed row is dropped and counted; a value that is not a list counts as one malformed part.
 struct ListVisitor<'k, T>(&'k mut ReportSnapshot, fn(&mut ReportSnapshot, T));
 
 impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
@@ -201,7 +199,6 @@ fn parse_and_keep_part<T: DeserializeOwned>(
     }
 }
 
-/// Text written by walwise is already safe for display and does not change.
 fn make_display_safe(json: &mut Json) {
     match json {
         Json::String(text) if !is_printable_ascii(text) && text.chars().any(is_display_unsafe) => {
@@ -213,7 +210,7 @@ fn make_display_safe(json: &mut Json) {
     }
 }
 
-/// A fast path for printable ASCII, which is nearly all text.
+/// True for text that needs no escaping; nearly all text of a report is like this.
 fn is_printable_ascii(text: &str) -> bool {
     text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
@@ -432,8 +429,8 @@ struct CaveatEntry {
     refuses_advice: Json,
 }
 
-/// This caveat of schema 3 (fsync takes longer paced than back to back) does not prevent a
-/// comparison.
+/// Id of a caveat in reports of schema 3: fsync takes longer paced than back to back. It does not
+/// prevent a comparison.
 const SCHEMA_3_CAVEAT: &str = "fsync-pace";
 
 impl CaveatEntry {
@@ -453,8 +450,8 @@ struct MethodRow {
     pages: u32,
     as_server: bool,
     paced: Option<PacedEntry>,
-    /// Schema 3 has the times of paced commits here, in the order measured, for the default method
-    /// and for fsync only.
+    /// Times of paced commits in reports of schema 3, in microseconds, in the order measured. Only
+    /// the default method and fsync have such times.
     #[serde(default)]
     paced_us: Vec<f64>,
 }
@@ -466,7 +463,6 @@ struct PacedEntry {
 }
 
 impl MethodRow {
-    /// `None` without paced commits.
     fn paced_times(&self) -> Option<(Estimate, &[f64])> {
         let of_schema_3 = || {
             Some((
@@ -512,7 +508,7 @@ fn add_probe(
     };
     for json in methods {
         parse_and_keep_part(kept, json, |kept, row: MethodRow| {
-            // Back-to-back commits are not compared: servers do not commit like that.
+            // Rows without paced commits are skipped: servers do not commit back to back.
             let Some((median, rounds)) = row.paced_times() else {
                 return;
             };

@@ -1,8 +1,8 @@
 //! Matches subjects between two reports after the kernel has assigned other names, or a file system
 //! was mounted elsewhere.
 //!
-//! A device is recognised by the facts that the catalogue marks as its identity; partitions follow
-//! their disk. If another disk has taken a name, the previous owner is called *former NAME*.
+//! A device is recognised by the facts that the catalogue marks as its identity. Partitions without
+//! such facts follow their disk. The earlier owner of a reused name is called *former NAME*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use walwise_model::facts::catalog::device::{self, DeviceKind};
 use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};
 
-/// Maps the earlier name of a subject to the present name.
+/// Maps names in the earlier report to present names, or to `former NAME`.
 #[derive(Debug, Default)]
 pub struct Renames(BTreeMap<Subject, Subject>);
 
@@ -32,7 +32,8 @@ impl Renames {
         self.0.get(subject).unwrap_or(subject).clone()
     }
 
-    /// Pairs (earlier, present) whose present name occurs in `now`.
+    /// Returns the pairs of earlier and present name. A present name that `now` lacks, such as
+    /// `former sda`, is left out.
     pub fn pairs_still_existing<'a>(
         &'a self,
         now: &'a ReportSnapshot,
@@ -41,7 +42,6 @@ impl Renames {
         self.0.iter().filter(move |(_, new)| there.contains(new))
     }
 
-    /// Replaces all names in the earlier report by the present ones.
     pub fn rename_snapshot(&self, before: &ReportSnapshot) -> ReportSnapshot {
         if self.0.is_empty() {
             return before.clone();
@@ -84,7 +84,6 @@ impl Renames {
         kept
     }
 
-    /// Replaces device names in the values of facts that hold device names.
     fn rename_in_fact_values(
         &self,
         row: &BTreeMap<&'static str, FactState>,
@@ -106,7 +105,6 @@ impl Renames {
         row.iter().map(named).collect()
     }
 
-    /// Replaces every word that is a device name.
     fn rename_text(&self, text: &str) -> String {
         let is_name = |c: char| c.is_alphanumeric() || "_-".contains(c);
         let mut out = String::with_capacity(text.len());
@@ -122,7 +120,6 @@ impl Renames {
         out
     }
 
-    /// Renames a subject to `former NAME` if another subject now has its name.
     fn mark_former_names(&mut self, before: &ReportSnapshot) {
         let taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for subject in before.all_subjects() {
@@ -135,7 +132,8 @@ impl Renames {
         }
     }
 
-    /// A free disk as a target is named by its device node, so the target follows the device.
+    /// Renames targets that are free disks along with their device, because such a target has the
+    /// name of the device node.
     fn rename_device_targets(&mut self, before: &ReportSnapshot, now: &ReportSnapshot) {
         for old in before.targets.keys() {
             let Some(device) = old.name().strip_prefix("/dev/").map(Subject::device) else {
@@ -150,8 +148,9 @@ impl Renames {
         }
     }
 
-    /// A file system mounted elsewhere takes all its targets along. A directory counts as moved
-    /// within a file system if exactly one is gone and exactly one is new.
+    /// Renames the targets of a file system that is now mounted elsewhere. If no run was given a
+    /// TARGET, a directory is also taken as moved if its file system lost one target and gained
+    /// one.
     fn rename_moved_targets(&mut self, before: &ReportSnapshot, now: &ReportSnapshot) {
         let (then, there) = (before.all_subjects(), now.all_subjects());
         let is_gone = |subject: &Subject| !there.contains(subject);
@@ -243,7 +242,7 @@ fn is_named_by_path(subject: &Subject) -> bool {
     )
 }
 
-/// `old` and `new` are the devices not matched yet.
+/// Pairs the devices of two reports. `old` and `new` hold the devices without a pair.
 struct DeviceMatcher<'k> {
     before: &'k ReportSnapshot,
     now: &'k ReportSnapshot,
@@ -274,8 +273,9 @@ impl<'k> DeviceMatcher<'k> {
         self.matched.insert(old.clone(), new.clone());
     }
 
-    /// Several devices with one identity are paths to one unit, or cheap disks that share a serial
-    /// number. Unchanged names stay; the others are paired in order.
+    /// Pairs devices with equal identity. Several devices have one identity if they are paths to
+    /// one disk, or share a serial number. Devices with an unchanged name then keep it, and the
+    /// others are paired in the order of their names.
     fn match_identities(&mut self) {
         for info in catalog::all_keys().filter(|info| info.nature == FactStability::Identity) {
             let by_value = |kept: &'k ReportSnapshot, devices: &BTreeSet<&'k Subject>| {
@@ -327,7 +327,7 @@ impl<'k> DeviceMatcher<'k> {
             let Some(disk) = self.matched.get(&Subject::device(disk)) else {
                 continue;
             };
-            // A disk name that ends in a digit is separated from the partition number: nvme0n1p2.
+            // The kernel puts a `p` after a disk name that ends in a digit: nvme0n1p2.
             let p = if disk.name().ends_with(|c: char| c.is_ascii_digit()) {
                 "p"
             } else {
@@ -348,7 +348,6 @@ impl<'k> DeviceMatcher<'k> {
     }
 }
 
-/// Splits a name such as `sda1` or `nvme0n1p2` into disk and partition number.
 fn split_partition(name: &str) -> Option<(&str, &str)> {
     let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name

@@ -1,8 +1,6 @@
-//! A report reduced to the parts that are compared: facts as shown, findings, verdicts, commit
-//! latency.
-//!
-//! A report in memory and its JSON document ([`super::parse`]) give equal snapshots. Times are
-//! rounded to the nanosecond, because JSON may change the last bit of a number.
+//! The parts of a report that are compared. A report in memory and its JSON document give equal
+//! snapshots: times are rounded to the nanosecond, because JSON may change the last bit of a
+//! number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +22,7 @@ pub struct ReportSnapshot {
     pub findings: BTreeMap<(String, Subject), FindingState>,
     pub verdicts: BTreeMap<Subject, VerdictKind>,
     pub probes: BTreeMap<Subject, ProbeSnapshot>,
-    /// The number of facts that this version of walwise does not know.
+    /// The number of facts whose names this version of walwise does not know.
     pub unknown_facts: usize,
     /// The number of parts of the document that could not be read.
     pub unreadable: usize,
@@ -33,7 +31,6 @@ pub struct ReportSnapshot {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetSnapshot {
     pub title: String,
-    /// All subjects whose facts and findings concern the target.
     pub subjects: Vec<Subject>,
     pub mount: Option<Subject>,
     /// The first block device below the target.
@@ -52,12 +49,11 @@ pub struct ProbeSnapshot {
     pub doubts: Vec<String>,
 }
 
-/// Only measurements with equal kind and page size are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSnapshot {
     pub kind: LogKind,
     pub page_bytes: u32,
-    /// The sync method in force; `None` for logs other than a redo log.
+    /// The method that the redo log uses; `None` if unknown, and for other logs.
     pub in_force: Option<Method>,
 }
 
@@ -87,7 +83,8 @@ pub struct RowSnapshot {
     pub as_server: bool,
     /// Median of paced commits with its interval, in microseconds.
     pub median_us: Estimate,
-    /// Medians of the rounds of paced commits, in microseconds, in the order measured.
+    /// Medians of the rounds of paced commits, in microseconds, in the order measured. For a report
+    /// of schema 3, the times of single commits instead.
     pub rounds_us: Vec<f64>,
 }
 
@@ -147,7 +144,6 @@ impl ReportSnapshot {
         kept
     }
 
-    /// Records the first mount and the first device below a target.
     pub(super) fn set_mount_and_device<'s>(
         &mut self,
         target: &Subject,
@@ -164,12 +160,10 @@ impl ReportSnapshot {
         }
     }
 
-    /// Only subjects that have facts.
     pub fn subjects_with_facts(&self) -> impl Iterator<Item = &Subject> {
         self.facts.keys()
     }
 
-    /// All subjects that occur anywhere in the report.
     pub(super) fn all_subjects(&self) -> BTreeSet<&Subject> {
         let found = self.findings.keys().map(|(_, subject)| subject);
         let judged = self.verdicts.keys().chain(self.probes.keys());
@@ -180,7 +174,7 @@ impl ReportSnapshot {
             .collect()
     }
 
-    /// `None` if the fact is unknown or absent.
+    /// Returns the value of a fact; `None` if the fact is unknown or absent.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
         self.facts.get(subject)?.get(fact)?.value()
     }
@@ -245,7 +239,7 @@ fn row_snapshot(row: &MethodResult) -> Option<RowSnapshot> {
 }
 
 impl RowSnapshot {
-    /// `None` if a time is negative or not finite.
+    /// Makes a row from the times of paced commits; `None` if a time is negative or not finite.
     pub(super) fn new(as_server: bool, median: Estimate, rounds: &[f64]) -> Option<Self> {
         let Estimate { value, low, high } = median;
         let times = rounds.iter().chain([&value, &low, &high]);

@@ -1,6 +1,3 @@
-//! Properties of a difference, and typical cases: renamed disks, a file system mounted elsewhere, a
-//! latency shift.
-
 use proptest::prelude::*;
 
 use super::snapshot::{ProbeSnapshot, RowSnapshot, TargetSnapshot};
@@ -66,8 +63,6 @@ const FACTS: [&str; 6] = [
     "device.kind",
 ];
 
-/// Arbitrary snapshots. With `renames`, devices have serial numbers and there are several targets,
-/// so that both can be recognised.
 fn any_snapshot(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
     let names: Vec<&str> = FACTS
         .into_iter()
@@ -157,8 +152,6 @@ proptest! {
         }
     }
 
-    /// Renaming loses no subject and no finding, and every finding of either report is in the
-    /// difference exactly once.
     #[test]
     fn every_finding_lands_in_one_class(before in any_snapshot(true), now in any_snapshot(true)) {
         let names = Renames::detect(&before, &now);
@@ -229,7 +222,6 @@ fn the_classes_are_those_of_the_table() {
     }
 }
 
-/// A disk with one partition, recognised by the serial number.
 fn insert_disk(kept: &mut ReportSnapshot, name: &str, serial: &str, scheduler: &str) {
     let (disk, part) = (Subject::device(name), Subject::device(format!("{name}1")));
     insert_fact(kept, &disk, "device.serial", text_fact(serial));
@@ -288,7 +280,6 @@ fn disks_that_changed_places_are_the_same_disks() {
         .iter()
         .map(|change| (change.subject.name(), change.fact))
         .collect();
-    // The text of fstab does not change with device names.
     assert_eq!(changed, [("sda", "device.scheduler")]);
     assert!(found.gone.is_empty() && found.appeared.is_empty());
 }
@@ -362,7 +353,7 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
         gone.appeared,
         [Subject::mount("/data"), Subject::target("/data/pg")]
     );
-    // Checking another directory does not mean that the first one is gone.
+    // If the two runs checked different directories, neither directory is reported as gone.
     let (mut one, mut other) = (before, report("/srv/pg16", "/srv"));
     one.origin.asked = Some("/srv/pg".to_owned());
     other.origin.asked = Some("/srv/pg16".to_owned());
@@ -372,7 +363,7 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
         "{asked:?}"
     );
     assert_eq!(asked.remarks.len(), 1);
-    // `./pg` and `/srv/pg` are one target.
+    // The runs were given different TARGETs, which name the same directory.
     let mut again = one.clone();
     again.origin.asked = Some("./pg".to_owned());
     assert!(difference(&one, &again).remarks.is_empty());

@@ -1,14 +1,11 @@
-//! The intended options of a boot mount: written options with the plan's changes to the boot line
-//! and to the present mount.
-//!
-//! A remount lasts only until the next boot, so its change belongs in the boot line too. Other
-//! written options keep their order. An option in force that the line does not have (a superblock
-//! default, a manual remount) cannot be removed from the line; a note reports that option.
+//! Finds the boot lines (fstab, mount units) that the plan changes, because a remount lasts only
+//! until the next boot. If an option to be removed is in force but not in the line, a note names
+//! the option.
 
 use std::collections::BTreeMap;
 
 use walwise_model::facts::note::BootNote;
-use walwise_model::settings::{MountTime, SettingKind};
+use walwise_model::settings::{PresentOrBootMount, SettingKind};
 
 use crate::{Report, Step, TargetSummary, mount_and_mkfs_options, remount_commands, stack};
 use walwise_judge::compat::remount_inverse;
@@ -20,9 +17,9 @@ use walwise_model::text::decode_display_safe;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclarationSite {
     Fstab,
-    /// A mount unit, by path.
+    /// The path of a mount unit.
     Unit(String),
-    /// The kernel's command line, or an unknown place.
+    /// Another file, such as the kernel's command line, or an unknown place.
     Other,
 }
 
@@ -31,18 +28,17 @@ pub struct BootMountEdit<'a> {
     pub place: DeclarationSite,
     /// The place for display, such as `/etc/fstab:9`.
     pub display: String,
-    /// The options as written in the boot line.
     pub options: Vec<String>,
     pub remove: Vec<String>,
     pub add: Vec<String>,
-    /// Most severe first.
+    /// Steps that change the line, the most severe first.
     pub steps: Vec<&'a Step>,
     /// Changes that could not be made, each with the reason.
     pub notes: Vec<String>,
 }
 
 impl BootMountEdit<'_> {
-    /// `None` if nothing changes.
+    /// The new option string of the line; `None` if nothing changes.
     pub fn changed_options(&self) -> Option<String> {
         let becomes =
             mount_and_mkfs_options::rewrite_written_options(&self.options, &self.add, &self.remove);
@@ -54,7 +50,6 @@ impl BootMountEdit<'_> {
         mount_and_mkfs_options::rewrite_written_options(&self.options, &[], &[])
     }
 
-    /// Describes the edits in words, for a line that is not completely known.
     pub fn describe_edits(&self) -> String {
         let replaced = |word: &String| {
             self.options.iter().find(|old| {
@@ -70,13 +65,19 @@ impl BootMountEdit<'_> {
         out.chain(into).collect::<Vec<_>>().join("; ")
     }
 
-    /// A line that hides a field, such as a password, cannot be rewritten.
+    /// True if every field of the line is known. A line that hides a value, such as a password or
+    /// a comment, cannot be rewritten.
     pub fn is_completely_known(&self, report: &Report) -> bool {
+        let options = report.facts.value(self.subject, &boot::OPTIONS);
         report.facts.value(self.subject, &boot::WHOLE) == Some(true)
+            && options.is_some_and(|options| {
+                let hides_value =
+                    |option: &String| boot::OPTIONS_WITHOUT_VALUE.contains(&option.as_str());
+                !options.iter().any(hides_value)
+            })
     }
 }
 
-/// Ordered by mount point.
 pub fn boot_mount_edits(report: &Report) -> Vec<BootMountEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
@@ -91,10 +92,10 @@ pub fn boot_mount_edits(report: &Report) -> Vec<BootMountEdit<'_>> {
         {
             let of_line = wanted.entry(line).or_default();
             let mount = report.facts.subject_in_scope(line, Scope::Mount);
-            let concerns = |step: &&Step| match step.advice.setting.kind.mount_time() {
+            let concerns = |step: &&Step| match step.advice.setting.kind.present_or_boot_mount() {
                 None => false,
-                Some(MountTime::AtBoot) => step.subject == *line,
-                Some(MountTime::Now) => Some(&step.subject) == mount.as_ref(),
+                Some(PresentOrBootMount::AtBoot) => step.subject == *line,
+                Some(PresentOrBootMount::Now) => Some(&step.subject) == mount.as_ref(),
             };
             let changes = steps.iter().filter(|step| !step.keeps_setting());
             for step in changes.filter(concerns) {
@@ -136,7 +137,6 @@ fn boot_mount_edit<'a>(
         steps: Vec::new(),
         notes: Vec::new(),
     };
-    // Most severe first; among equals, steps about the line precede steps about the mount.
     steps.sort_by_key(|step| (std::cmp::Reverse(step.level), is_mount_step(step)));
     for step in steps {
         apply_step(report, &mut line, step);
@@ -145,19 +145,18 @@ fn boot_mount_edit<'a>(
 }
 
 fn is_mount_step(step: &Step) -> bool {
-    match step.advice.setting.kind.mount_time() {
-        Some(MountTime::Now) => true,
-        Some(MountTime::AtBoot) | None => false,
+    match step.advice.setting.kind.present_or_boot_mount() {
+        Some(PresentOrBootMount::Now) => true,
+        Some(PresentOrBootMount::AtBoot) | None => false,
     }
 }
 
-/// A step that cannot be applied becomes a note.
 fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.describe();
     if is_mount_step(step) && !mounts_same_type(report, line.subject, &step.subject) {
         let note = format!(
-            "not changed here, because this line mounts another type of file system: {words}"
+            "not changed here, because this line mounts a different type of file system: {words}"
         );
         return line.notes.push(note);
     }
@@ -172,7 +171,7 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
             "not applied, because a more severe finding requires the opposite: {words}"
         ));
     }
-    // An option in force that the line does not have comes from elsewhere, so editing the line
+    // An option that is in force but not in the boot line comes from elsewhere, so editing the line
     // would not remove the option.
     let in_force = stack::mount_options(&report.facts, &step.subject).unwrap_or_default();
     for word in remove
@@ -180,10 +179,11 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
         .filter(|word| in_force.contains(word) && !line.options.contains(word))
     {
         line.notes.push(format!(
-            "{word} is in force but not in this line: a default of the file system or kernel, or a manual remount"
+            "{word} is in force but not in this line; it may be a default of the file system or kernel, or come from a manual remount"
         ));
     }
-    // An option that only restores a default is redundant unless the line overrides that default.
+    // An added option that only restores a default is redundant unless the line overrides that
+    // default.
     let fstype = report
         .facts
         .value(&step.subject, &mount::FSTYPE)
@@ -227,14 +227,14 @@ fn mounts_same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool 
     now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
 }
 
-/// A target that will not be mounted after the next boot.
 pub struct MissingBootMount<'a> {
     pub title: &'a str,
     /// The fstab line that mounts the target, or the reason why no line can be given.
     pub line: Result<String, String>,
 }
 
-/// Targets whose mount at boot is unknown are left out.
+/// Lists the targets that are mounted now but not at boot. Targets whose mount at boot is unknown
+/// are left out.
 pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>> {
     let is_missing = |target: &&TargetSummary| {
         let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
@@ -249,7 +249,6 @@ pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>>
         .collect()
 }
 
-/// Notes about boot configuration that could not be read.
 fn unread_source_notes(report: &Report) -> impl Iterator<Item = &Note> {
     report.warnings.iter().filter(|note| match note {
         Note::Boot(note) => matches!(note, BootNote::UnreadableSource { .. }),
@@ -277,7 +276,8 @@ fn directories_without_boot_mount(report: &Report) -> impl Iterator<Item = &Targ
     })
 }
 
-/// The kernel can mount the root file system without an fstab line.
+/// True for a target on the root file system, which needs no fstab line: the kernel can mount the
+/// root without one.
 fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
     let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
     mounted
@@ -286,13 +286,13 @@ fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
         == Some("/")
 }
 
-/// The mount as it is now, with the recommended options. The error is the reason why no line can be
-/// given.
+/// Makes the fstab line that mounts the target's file system as now, with the recommended options.
+/// The error is the reason why no line can be given.
 fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String> {
     let mounted = report
         .facts
         .subject_in_scope(&target.target, Scope::Mount)
-        .ok_or("it is not mounted")?;
+        .ok_or("the file system is not mounted")?;
     let text = |key: &Key<String>| match report.facts.get(&mounted, key) {
         Reading::Known { value, .. } => Ok(value),
         Reading::Unknown { detail, .. } => Err(detail),
@@ -302,13 +302,13 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
         .value(&mounted, &mount::CLASS)
         .is_some_and(mount::MountClass::is_block)
     {
-        return Err("its file system is not on a block device of this host".to_owned());
+        return Err("the file system is not on a block device of this host".to_owned());
     }
     let (point, fstype) = (text(&mount::POINT)?, text(&mount::FSTYPE)?);
     let uuid = report
         .facts
         .value(&mounted, &mount::UUID)
-        .ok_or("its UUID is unknown: run walwise as root")?;
+        .ok_or("the UUID of the file system is unknown; run walwise as root")?;
     let advised = report
         .plan(&target.target)
         .map(|plan| plan.steps.as_slice())
@@ -357,7 +357,7 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
         directories_without_boot_mount(report).filter(|target| is_on_root(report, target));
     let on_root = on_root.map(|target| {
         format!(
-            "{}: on the root file system, which needs no fstab line.",
+            "{}: the directory is on the root file system, which needs no fstab line.",
             target.title
         )
     });
@@ -369,7 +369,8 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
         let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
         let because = match (found, fstype) {
             (Some(Reading::Known { .. }), _) => return None,
-            // ZFS and similar file systems need no line.
+            // File systems such as ZFS are not checked, because they can be mounted without fstab
+            // lines.
             (
                 Some(Reading::Unknown {
                     why: UnknownReason::NotCollected,
@@ -383,7 +384,7 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
             (None, _) => "the underlying device is unknown".to_owned(),
         };
         Some(format!(
-            "{}: not known to be mounted at the next boot: {because}.",
+            "{}: it is unknown whether the next boot mounts this file system ({because}).",
             target.title
         ))
     });

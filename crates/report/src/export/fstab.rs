@@ -1,8 +1,7 @@
-//! The changed lines of /etc/fstab, each below the present one.
+//! The fstab lines with the plan's mount options; other fields never change. A line that is not
+//! completely known, for example because of a password, is described and never rewritten.
 //!
-//! Only options change. A line that is not completely known, for example because of a password, is
-//! described and never rewritten. A free disk gets a commented line whose placeholders cannot match
-//! a device at boot.
+//! A free disk gets a commented line whose placeholders cannot match a device at boot.
 
 use super::boot_mounts::{self, BootMountEdit, DeclarationSite, MissingBootMount};
 use super::{
@@ -18,9 +17,9 @@ use walwise_model::text::decode_display_safe;
 
 pub fn render(report: &Report) -> String {
     let how = [
-        "Copy /etc/fstab, replace each commented line with the one below it, then run",
+        "In a copy of /etc/fstab, replace each line shown as a comment with the line below it, then run",
         "  findmnt --verify --tab-file COPY",
-        "After installing the copy: systemctl daemon-reload. Mounted file systems stay unchanged until remounted.",
+        "After you install the copy, run systemctl daemon-reload. Mounted file systems stay unchanged until remounted.",
     ];
     let lines = boot_mounts::boot_mount_edits(report);
     let mut parts: Vec<String> = lines
@@ -53,14 +52,13 @@ pub fn render(report: &Report) -> String {
         let says = "Neither /etc/fstab nor a unit in /etc/systemd/system mounts this file system at boot. Line for /etc/fstab:";
         let line = match line {
             Ok(line) => pasteable_or_commented_lines(report, &[], &[line]),
-            Err(why) => comment_lines(&[format!("No line: {why}.")]),
+            Err(why) => comment_lines(&[format!("No fstab line: {why}.")]),
         };
         parts.push(part_heading(title) + &comment_lines(&[says]) + &line);
     }
     file_header(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
 
-/// The command that prints the fstab line of a free disk, for a report about several targets.
 fn free_disk_recheck_text(report: &Report, target: &TargetSummary) -> String {
     comment_lines(&[
         "Free disk. To get the fstab line for its new file system, run:".to_owned(),
@@ -75,7 +73,6 @@ fn free_disk_recheck_text(report: &Report, target: &TargetSummary) -> String {
     ])
 }
 
-/// The requested file system and the steps up to the command that prints the UUID.
 fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     let wanted = report
         .plan(&target.target)
@@ -97,7 +94,8 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     comment_lines(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
 }
 
-/// `None` if the line neither changes nor has a note.
+/// Formats the changed boot line with its reasons and notes; `None` if the line neither changes nor
+/// has a note.
 fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
     let becomes = line.changed_options();
     if becomes.is_none() && line.notes.is_empty() {
@@ -146,7 +144,8 @@ fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<Str
     Some(out)
 }
 
-/// `None` if a field of the line is unknown.
+/// Formats the fstab line with other options; `None` if a field is unknown or cannot be written in
+/// fstab.
 fn rewritten_fstab_line(
     report: &Report,
     line: &BootMountEdit<'_>,
@@ -175,7 +174,8 @@ fn new_filesystem_line(report: &Report, target: &TargetSummary) -> String {
     let chosen = match mkfs::planned_filesystem(steps) {
         Ok(chosen) => chosen,
         Err(why) => {
-            return part_heading(&target.title) + &comment_lines(&[format!("No line: {why}.")]);
+            return part_heading(&target.title)
+                + &comment_lines(&[format!("No fstab line: {why}.")]);
         }
     };
     let mkfs::PlannedFilesystem {
@@ -273,8 +273,6 @@ mod tests {
         }
     }
 
-    /// After a manual remount, the plan names the default; the line needs that default only in
-    /// place of another value.
     #[test]
     fn a_default_is_written_only_in_place_of_another_value() {
         for (written, expected) in [("x-mine=1", None), ("commit=60", Some("commit=5"))] {
@@ -373,7 +371,7 @@ mod tests {
             Some(remove_change(&["nobarrier"])),
         ));
         assert!(
-            active_lines(&text).is_empty() && text.contains("another type of file system"),
+            active_lines(&text).is_empty() && text.contains("a different type of file system"),
             "{text}"
         );
     }
@@ -469,13 +467,13 @@ mod tests {
     }
 
     proptest! {
-        /// For any line, the output is one line with unchanged other fields.
         #[test]
         fn a_line_is_read_back_with_its_change(
             source in any_name(), point in any_name(), options in prop::collection::vec(any_name(), 0..3),
             numbers in prop::sample::select(vec!["", "0", "0 0", "0 2"]), title: String,
         ) {
-            // Commas and quotes would split an option, so they are left out here.
+            // Commas and quotes would split an option, and the change under test adds `noatime`
+            // itself.
             let plain = |word: &Vec<u8>| !word.iter().any(|b| b",\"".contains(b)) && word != b"noatime";
             prop_assume!(options.iter().all(plain));
             let point = [b"/", &point[..]].concat();
@@ -495,8 +493,6 @@ mod tests {
         }
     }
 
-    /// The output for a target without an fstab line. `at_boot` is whether the next boot mounts
-    /// `point`.
     fn render_without_fstab_line(
         point: &str,
         at_boot: Reading<bool>,
@@ -561,7 +557,7 @@ mod tests {
             None,
         );
         assert!(
-            open.contains("a link may lead there.") && active_lines(&open).is_empty(),
+            open.contains("a link may lead there") && active_lines(&open).is_empty(),
             "{open}"
         );
     }

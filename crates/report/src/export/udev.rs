@@ -1,7 +1,6 @@
-//! udev rules that apply the recommended settings to block devices at every boot.
-//!
-//! A rule matches a disk by an identifying attribute, because names can change at boot. A disk
-//! without a readable identity gets no rule.
+//! The udev rules that apply the disk queue settings of the plan. A rule matches a disk by an
+//! identifying attribute, because device names can change at boot. A disk without a readable
+//! identity gets no rule.
 
 use std::collections::BTreeSet;
 
@@ -48,12 +47,12 @@ fn rule_part(report: &Report, step: &Step) -> String {
         )]);
     let line = match rule_line(report, step) {
         Ok(line) => pasteable_or_commented_lines(report, &[step], &[line]),
-        Err(why) => comment_lines(&[format!("No rule: {why}.")]),
+        Err(why) => comment_lines(&[format!("No udev rule: {why}.")]),
     };
     told + &line
 }
 
-/// The error is the reason why no rule can be given.
+/// Makes the udev rule of one step. The error is the reason why no rule can be given.
 fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
     let attribute = step.advice.setting.name_without_area();
     let Change::Set(value) = &step.advice.change else {
@@ -96,8 +95,6 @@ mod tests {
     use walwise_model::facts::Source;
     use walwise_model::facts::catalog::device;
 
-    /// A report that advises `change` to sdb. `identity` is a file below /sys/class/block/sdb and
-    /// its value.
     fn report_advising(setting: &str, change: Change, identity: Option<(&str, &str)>) -> Report {
         let mut report = sample_reports::at_risk();
         let disk = Subject::device("sdb");
@@ -161,7 +158,7 @@ mod tests {
         ));
         assert_eq!(active_lines(&without), Vec::<&str>::new());
         assert!(
-            without.contains("# No rule: no serial number or WWN was read"),
+            without.contains("# No udev rule: no serial number or WWN was read"),
             "{without}"
         );
     }
@@ -189,7 +186,6 @@ mod tests {
     }
 
     proptest! {
-        /// Any identity, value and title give a rule that reads back as intended, or no rule.
         #[test]
         fn rules_read_back_or_are_none(
             shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],

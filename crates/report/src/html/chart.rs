@@ -1,18 +1,14 @@
-//! SVG charts, each with a title, a description and a table of the figures.
-//!
-//! Colour only repeats what dashes, marks and labels show. Coordinates are rounded to a tenth, so
-//! that equal reports give equal bytes.
+//! Charts as SVG. Colour only repeats what dashes, marks and labels show. Coordinates are rounded
+//! to a tenth of a unit, so that equal reports give equal bytes.
 
 mod intervals {
-    //! The median of each method with its 95 % interval, on a logarithmic axis.
-
     use super::{
-        Chart, LABEL_GAP, LINE, bottom_axis, interval_shapes, is_method_in_force,
+        Chart, LINE_HEIGHT, MIN_LABEL_DISTANCE, bottom_axis, interval_shapes, is_method_in_force,
         right_aligned_text, svg_text, text_cells,
     };
     use crate::latency::has_no_flushes;
     use crate::time_axis::LogTimeAxis;
-    use crate::view::latency::WITHOUT_FLUSHES;
+    use crate::view::latency::WITHOUT_FLUSHES_WARNING;
     use crate::{Report, TargetSummary};
     use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_sentence};
     use walwise_model::text::{
@@ -22,7 +18,7 @@ mod intervals {
     /// Left and right edge of the plot, in SVG units.
     const PLOT_X: [f64; 2] = [150.0, 405.0];
 
-    /// `None` without paced commits.
+    /// Draws the median latency of each method with its interval; `None` without paced commits.
     pub fn latency_interval_chart(
         report: &Report,
         target: &TargetSummary,
@@ -30,7 +26,7 @@ mod intervals {
     ) -> Option<Chart> {
         let rows: Vec<(&MethodResult, &Latencies)> = measurement
             .one_page_server_rows()
-            .filter_map(MethodResult::row_with_paced)
+            .filter_map(MethodResult::with_paced_latencies)
             .collect();
         let axis = LogTimeAxis::from_spans(
             rows.iter()
@@ -38,16 +34,22 @@ mod intervals {
         )?;
         let is_no_price = has_no_flushes(report, &target.target)
             || !rows.iter().any(|(row, _)| row.method.is_durable());
-        let top = if is_no_price { LINE } else { 0.0 };
-        let bottom = LINE.mul_add(rows.len() as f64, top + 10.0);
-        let mut drawn = bottom_axis(axis.ticks(), PLOT_X, [top + 4.0, bottom], LABEL_GAP);
+        let top = if is_no_price { LINE_HEIGHT } else { 0.0 };
+        let bottom = LINE_HEIGHT.mul_add(rows.len() as f64, top + 10.0);
+        let mut drawn = bottom_axis(
+            axis.ticks(),
+            PLOT_X,
+            [top + 4.0, bottom],
+            MIN_LABEL_DISTANCE,
+        );
         drawn.extend(
-            is_no_price
-                .then(|| svg_text(PLOT_X[0], LINE - 6.0, "not durable").attr("class", "bad")),
+            is_no_price.then(|| {
+                svg_text(PLOT_X[0], LINE_HEIGHT - 6.0, "not durable").attr("class", "bad")
+            }),
         );
         let mut numbers = Vec::new();
         for (at, (row, paced)) in rows.iter().enumerate() {
-            let y = LINE.mul_add(at as f64, top + LINE);
+            let y = LINE_HEIGHT.mul_add(at as f64, top + LINE_HEIGHT);
             let used = is_method_in_force(report, target, measurement, row);
             let name = if used {
                 format!("▸ {}", row.method.name())
@@ -76,12 +78,13 @@ mod intervals {
             ]);
         }
         let warning = if is_no_price {
-            format!("{WITHOUT_FLUSHES} ")
+            format!("{WITHOUT_FLUSHES_WARNING} ")
         } else {
             String::new()
         };
         let description = format!(
-            "{warning}The dot is the median, the line its 95 % interval, ▸ the method in force; {}. {}",
+            "{warning}The dot is the median, the line is its 95 % interval, and ▸ marks the \
+             method in force; {}. {}",
             measurement.paced_basis_text(),
             measurement_sentence(
                 measurement,
@@ -111,13 +114,12 @@ mod intervals {
     }
 }
 mod cumulative {
-    //! The share of commits completed within a time: one step curve per method, on a logarithmic
-    //! axis.
+    //! The share of commits completed within a time, as one step curve per method.
 
     use std::fmt::Write as _;
 
     use super::{
-        Chart, LABEL_GAP, WIDTH, bottom_axis, format_coordinate, interpolate, left_axis,
+        Chart, MIN_LABEL_DISTANCE, WIDTH, bottom_axis, format_coordinate, interpolate, left_axis,
         legend_shapes, line_class, text_cells,
     };
     use crate::html::markup::tag;
@@ -129,18 +131,23 @@ mod cumulative {
     const PLOT_X: [f64; 2] = [60.0, WIDTH - 30.0];
     const HEIGHT: f64 = 180.0;
 
-    /// `None` without quantiles.
+    /// Draws one step curve per method; `None` if no method has quantiles.
     pub fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
         let rows: Vec<(&MethodResult, &Latencies)> = measurement
             .one_page_server_rows()
-            .filter_map(MethodResult::row_with_paced)
+            .filter_map(MethodResult::with_paced_latencies)
             .collect();
         let axis = LogTimeAxis::from_quantile_curves(
             rows.iter().map(|(_, of)| of.quantiles_us.as_slice()),
         )?;
         let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
         let bottom = top + HEIGHT;
-        drawn.extend(bottom_axis(axis.ticks(), PLOT_X, [top, bottom], LABEL_GAP));
+        drawn.extend(bottom_axis(
+            axis.ticks(),
+            PLOT_X,
+            [top, bottom],
+            MIN_LABEL_DISTANCE,
+        ));
         let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
         drawn.extend(left_axis(
             marks.map(|(share, label)| (share, label.to_owned())),
@@ -153,20 +160,23 @@ mod cumulative {
         }
         let head = std::iter::once("share of commits".to_owned());
         Some(Chart {
-        name: "shares",
-        title: "Commits completed within a time",
-        description: "The share of commits completed within each time. A steep curve means even latency, a long tail to the right \
-               means slow commits. Paced commits of one page, 1 client."
-            .to_owned(),
-        height: bottom + 26.0,
-        shapes: drawn,
-        has_links: false,
-        head: head.chain(rows.iter().map(|(row, _)| row.method.name().to_owned())).collect(),
-        rows: text_cells(table_rows(&rows)),
-    })
+            name: "shares",
+            title: "Commits completed within a time",
+            description:
+                "The share of commits completed within each time. A steep curve means even \
+               latency; a long tail to the right means slow commits. The chart shows paced \
+               one-page commits by 1 client."
+                    .to_owned(),
+            height: bottom + 26.0,
+            shapes: drawn,
+            has_links: false,
+            head: head
+                .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
+                .collect(),
+            rows: text_cells(table_rows(&rows)),
+        })
     }
 
-    /// An SVG path with one step up at each quantile.
     fn step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
         let count = quantiles.len().max(1) as f64;
         let mut way = format!(
@@ -215,9 +225,7 @@ mod cumulative {
     }
 }
 mod rounds;
-mod clients {
-    //! Commit rate by number of clients (group commit). The x axis is logarithmic.
-
+mod commit_rate {
     use super::{
         Chart, WIDTH, centred_text, interpolate, left_axis, line_class, polyline, svg_dot,
         text_cells,
@@ -228,9 +236,10 @@ mod clients {
     /// Left and right edge of the plot, in SVG units.
     const PLOT_X: [f64; 2] = [80.0, WIDTH - 40.0];
     const HEIGHT: f64 = 150.0;
-    const TOP: f64 = 14.0;
+    const PLOT_TOP: f64 = 14.0;
 
-    /// `None` if the group commit workload was not measured.
+    /// Draws the commits per second of the group commit workload by number of clients; `None`
+    /// without a valid rate.
     pub fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
         let found = measurement
             .workloads
@@ -254,11 +263,11 @@ mod clients {
         if most <= 0.0 {
             return None;
         }
-        let bottom = TOP + HEIGHT;
+        let bottom = PLOT_TOP + HEIGHT;
         let x = |row: &WorkloadRow| interpolate(f64::from(row.threads).log2() / doublings, PLOT_X);
-        let y = |rate: f64| interpolate(rate / most, [bottom, TOP]);
+        let y = |rate: f64| interpolate(rate / most, [bottom, PLOT_TOP]);
         let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate(Some(share * most))));
-        let mut drawn = left_axis(marks, PLOT_X, [TOP, bottom]);
+        let mut drawn = left_axis(marks, PLOT_X, [PLOT_TOP, bottom]);
         drawn.push(polyline(
             &line_class(0),
             rows.iter().map(|row| (x(row), y(row.per_second.value))),
@@ -309,11 +318,10 @@ mod clients {
     }
 }
 mod flush_path_rail {
-    //! The flush path as a vertical rail: solid where a flush arrives, dashed where unknown, absent
-    //! where no flush arrives. Each hop has a mark, a name with a link to its facts, and a word for
-    //! what happens to the flush.
+    //! The flush path as a vertical rail: solid where a flush arrives, dashed where its arrival is
+    //! unknown, and absent where no flush arrives.
 
-    use super::{Chart, LINE, WIDTH, centred_text, polyline, right_aligned_text, svg_text};
+    use super::{Chart, LINE_HEIGHT, WIDTH, centred_text, polyline, right_aligned_text, svg_text};
     use crate::html::findings_and_facts::FactAppendix;
     use crate::html::markup::{Markup, Tag};
     use crate::html::tone_class;
@@ -325,17 +333,19 @@ mod flush_path_rail {
     const RAIL_X: f64 = 14.0;
     const NAME_X: f64 = 30.0;
     const TEXT_X: f64 = 148.0;
-    /// The longest name and description shown, in characters; the table has the full text.
+    /// The greatest widths of a name and of a description, in columns. Longer texts are cut; the
+    /// table below the chart has the full text.
     const MAX_NAME: usize = 13;
     const MAX_TEXT: usize = 32;
-    /// The number of subjects that the table names for one hop.
+    /// Maximum number of subjects that the table below the chart names for one layer of a flush
+    /// path.
     const MAX_SUBJECTS: usize = 8;
 
-    /// `None` for an empty path.
+    /// Draws the layers of a flush path from top to bottom; `None` for an empty path.
     pub fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart> {
         path.first()?;
         let mut drawn = Vec::new();
-        let y = |at: usize| LINE.mul_add(1.4 * at as f64, LINE);
+        let y = |at: usize| LINE_HEIGHT.mul_add(1.4 * at as f64, LINE_HEIGHT);
         for (at, hop) in path.iter().enumerate().skip(1) {
             let part = |class| polyline(class, [(RAIL_X, y(at - 1) + 8.0), (RAIL_X, y(at) - 8.0)]);
             match hop.arrival {
@@ -381,7 +391,7 @@ mod flush_path_rail {
             name: "path",
             title: "Path of a commit",
             description: flush_path::flush_path_line(path),
-            height: y(path.len() - 1) + LINE,
+            height: y(path.len() - 1) + LINE_HEIGHT,
             shapes: drawn,
             has_links: path
                 .iter()
@@ -419,23 +429,22 @@ use walwise_measure::measure::{Measurement, MethodResult};
 /// The width of every chart, in SVG units.
 const WIDTH: f64 = 480.0;
 /// The height of a line of text, in SVG units.
-const LINE: f64 = 20.0;
+const LINE_HEIGHT: f64 = 20.0;
 /// The smallest distance between the centres of time labels, in SVG units.
-const LABEL_GAP: f64 = 56.0;
-/// Must match the number of classes `l0`, `l1`, … in style.css.
+const MIN_LABEL_DISTANCE: f64 = 56.0;
+/// The number of line styles; must match the classes `l0`, `l1`, … in style.css.
 const DASH_STYLES: usize = 5;
 
 struct Chart {
-    /// A part of the chart's ids, unique among the charts of a target.
+    /// Part of the chart's element ids, unique among the charts of one target.
     name: &'static str,
     title: &'static str,
-    /// A sentence for screen readers.
+    /// The caption, which also describes the chart to screen readers.
     description: String,
     height: f64,
     shapes: Vec<Tag>,
-    /// True if a shape is a link.
     has_links: bool,
-    /// Column heads of the table of figures.
+    /// Column heads of the table below the chart, which has the figures.
     head: Vec<String>,
     rows: Vec<Vec<Markup>>,
 }
@@ -462,14 +471,13 @@ impl TargetCharts<'_> {
         chart.map(|chart| chart.into_markup(self.place))
     }
 
-    /// Distribution, commit rate by clients, and course of the measurement.
     pub fn detail_charts(self) -> Vec<Markup> {
         let Some(measurement) = self.find_measurement() else {
             return Vec::new();
         };
         let all = [
             cumulative::cumulative_chart(measurement),
-            clients::commit_rate_chart(measurement),
+            commit_rate::commit_rate_chart(measurement),
             rounds::rounds_chart(measurement),
         ];
         all.into_iter()
@@ -489,7 +497,8 @@ impl TargetCharts<'_> {
 }
 
 impl Chart {
-    /// `place` makes the ids unique among targets.
+    /// Combines the drawing and the table of figures. `place` makes the element ids unique in the
+    /// document.
     fn into_markup(self, place: usize) -> Markup {
         let (title, says) = (
             format!("chart-{place}-{}", self.name),
@@ -552,7 +561,6 @@ fn polyline(class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Tag {
         .attr("points", &points.join(" "))
 }
 
-/// The style sheet gives each class a colour and a dash style.
 fn line_class(at: usize) -> String {
     format!("line l{}", at % DASH_STYLES)
 }
@@ -564,7 +572,8 @@ fn format_coordinate(at: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Maps a share from 0–1 to a coordinate, clamped to both ends.
+/// Returns the coordinate at a share of the distance from `from` to `to`. Shares outside 0–1 are
+/// clamped; a share that is not finite counts as 0.
 fn interpolate(share: f64, [from, to]: [f64; 2]) -> f64 {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
@@ -574,8 +583,8 @@ fn interpolate(share: f64, [from, to]: [f64; 2]) -> f64 {
     share.mul_add(to - from, from)
 }
 
-/// Draws a grid line at each mark. A label closer than `apart` SVG units to the previous one is
-/// left out.
+/// Draws an axis below the chart, with a grid line at each mark. A label closer than `apart` SVG
+/// units to the previous one is left out.
 fn bottom_axis(
     marks: Vec<(f64, String)>,
     field: [f64; 2],
@@ -595,7 +604,6 @@ fn bottom_axis(
     drawn
 }
 
-/// Draws a grid line at each mark.
 fn left_axis(
     marks: impl IntoIterator<Item = (f64, String)>,
     field: [f64; 2],
@@ -626,7 +634,8 @@ fn svg_dot(x: f64, y: f64) -> Tag {
         .attr("r", "4.5")
 }
 
-/// `shares` are the positions of the low end, the estimate and the high end, from 0 to 1.
+/// Draws an interval with its ends and the estimate. `shares` are the positions of the low end, the
+/// estimate and the high end, from 0 to 1.
 fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
     let [low, middle, high] = shares.map(|share| interpolate(share, field));
     let end = |x| polyline("rule", [(x, y - 5.0), (x, y + 5.0)]);
@@ -639,17 +648,16 @@ fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
 }
 
 /// The position of the point with index `at` among `of` points, from 0 to 1.
-fn nth_fraction(at: f64, of: usize) -> f64 {
+fn position_among(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 
-/// Also returns the height of the legend.
 fn legend_shapes<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
     let (mut x, mut y, mut drawn) = (10.0, 14.0, Vec::new());
     for (at, name) in names.enumerate() {
         let wide = 50.0 + 7.5 * name.chars().count() as f64;
         if x > 10.0 && x + wide > WIDTH {
-            (x, y) = (10.0, y + LINE);
+            (x, y) = (10.0, y + LINE_HEIGHT);
         }
         drawn.push(polyline(
             &line_class(at),

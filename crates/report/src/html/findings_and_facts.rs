@@ -1,5 +1,3 @@
-//! All findings by rule, each with an id, and the facts they rest on.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors;
@@ -10,12 +8,11 @@ use crate::view::{Badge, wording};
 use walwise_judge::rules::{Finding, Outcome};
 use walwise_model::facts::{FactRow, Reading, Scope, Subject, catalog};
 
-/// The page shows at most this many facts per target of the report.
+/// The page shows at most this many facts per target of the report, on average.
 const MAX_FACTS: usize = 400;
-/// The number of conditions shown for one finding.
+/// Maximum number of conditions shown for one finding.
 const MAX_CONDITIONS: usize = 12;
 
-/// Rules are sorted by their worst finding, the worst first.
 pub fn finding_sections(report: &Report) -> Markup {
     let mut order: Vec<&str> = Vec::new();
     let mut by_rule: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
@@ -71,7 +68,6 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
         .append(list)
 }
 
-/// Empty if the finding has no trace.
 fn observed_values(finding: &Finding) -> String {
     let Some(trace) = &finding.trace else {
         return String::new();
@@ -86,8 +82,8 @@ fn observed_values(finding: &Finding) -> String {
     told.join(" · ")
 }
 
-/// The facts shown in the document: of the host, of the targets' subjects, and of the hops. Other
-/// facts are only in the JSON data.
+/// Facts of the host, of the targets' subjects, and of the subjects in flush paths. Other facts are
+/// only in the JSON data.
 pub struct FactAppendix<'a> {
     by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
     omitted: usize,
@@ -105,7 +101,7 @@ impl<'a> FactAppendix<'a> {
             subjects.chain(hops.flat_map(|hop| &hop.subjects)).collect();
         let concerns =
             |subject: &Subject| subject.scope() == Scope::Host || subjects.contains(subject);
-        let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_gap();
+        let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_fillable_gap();
         let (mut told, mut count) = (
             Self {
                 by_subject: BTreeMap::new(),
@@ -124,7 +120,8 @@ impl<'a> FactAppendix<'a> {
         told
     }
 
-    /// A link without text; `None` if the document does not show facts of this subject.
+    /// Makes a link element without text that leads to the facts of a subject. `None` if the page
+    /// does not show these facts.
     pub fn facts_link(&self, subject: &Subject) -> Option<Tag> {
         let to = || tag("a").attr("href", &format!("#{}", anchors::facts_anchor(subject)));
         self.by_subject.contains_key(subject).then(to)
@@ -187,7 +184,7 @@ fn fact_row(row: &FactRow<'_>) -> Tag {
     tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
 }
 
-/// The style sheet hides a closed appendix in print.
+/// Wraps content in a collapsible section. The style sheet leaves a closed appendix out in print.
 pub fn collapsible_section(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
     let summary = tag("summary").add(tag("h2").attr("id", id).text(heading));
     let fold = tag("details");

@@ -17,12 +17,12 @@ pub struct Tag {
 }
 
 /// Elements that are written without a newline after them.
-const INLINE: [&str; 13] = [
+const INLINE_ELEMENTS: [&str; 13] = [
     "a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt",
 ];
 
 /// Elements whose end tag HTML allows to omit (HTML Standard, "Optional tags").
-const OPTIONAL_END: [&str; 3] = ["td", "th", "tr"];
+const OPTIONAL_END_TAGS: [&str; 3] = ["td", "th", "tr"];
 
 pub fn tag(name: &'static str) -> Tag {
     Tag {
@@ -43,8 +43,9 @@ impl Markup {
         Self(markup.to_owned())
     }
 
-    /// JSON for a script element of a type that browsers do not run. `<` occurs only inside JSON
-    /// strings and is escaped. JSON strings contain no line breaks, so indentation can be dropped.
+    /// Escapes JSON for a script element of a type that browsers do not run. `<` occurs only inside
+    /// JSON strings and is escaped. JSON strings contain no line breaks, so indentation can be
+    /// dropped.
     pub fn from_json_data(json: &str) -> Self {
         let lines = json
             .lines()
@@ -89,7 +90,6 @@ impl Markup {
 }
 
 impl Tag {
-    /// Escapes the value.
     #[must_use]
     pub fn attr(mut self, attribute: &'static str, value: &str) -> Self {
         self.attributes.push(' ');
@@ -100,7 +100,6 @@ impl Tag {
         self
     }
 
-    /// Escapes the text.
     #[must_use]
     pub fn text(self, words: &str) -> Self {
         self.add(Markup::text(words))
@@ -125,7 +124,6 @@ impl Tag {
             .add(Markup::from_static("]]>"))
     }
 
-    /// Escapes each line and ends it with a newline.
     #[must_use]
     pub fn add_lines(self, lines: &str) -> Self {
         let lines = lines
@@ -154,9 +152,13 @@ impl From<Tag> for Markup {
             inner,
         }: Tag,
     ) -> Self {
-        let end = if INLINE.contains(&name) { "" } else { "\n" };
+        let end = if INLINE_ELEMENTS.contains(&name) {
+            ""
+        } else {
+            "\n"
+        };
         let inner = inner.0;
-        if OPTIONAL_END.contains(&name) {
+        if OPTIONAL_END_TAGS.contains(&name) {
             return Self(format!("<{name}{attributes}>{inner}{end}"));
         }
         Self(format!("<{name}{attributes}>{inner}</{name}>{end}"))

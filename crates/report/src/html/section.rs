@@ -1,6 +1,3 @@
-//! Renders the sections of [`crate::view`] as HTML: sentences, lists, tables, and steps with
-//! commands.
-
 use super::markup::{Markup, Tag, tag};
 use super::{anchors, tone_class};
 use crate::LayerRow;
@@ -12,8 +9,8 @@ use crate::view::{
 use walwise_model::escape::ShellCommand;
 use walwise_model::text::text_builder::TextBuilder;
 
-/// Top sections get a heading, parts become folds. With `open`, the folds of parts with steps are
-/// open.
+/// Renders sections as HTML; subsections become collapsible `details` elements. `open` expands the
+/// subsections that contain steps.
 pub fn render_sections(sections: &[Section], open: bool) -> Markup {
     Markup::concat(sections.iter().map(|one| section_markup(one, open)))
 }
@@ -63,7 +60,6 @@ fn element_markup(element: &Element) -> Markup {
     }
 }
 
-/// Empty without items.
 pub fn list_markup(items: impl Iterator<Item = Markup>) -> Markup {
     let items: Vec<Tag> = items.map(|item| tag("li").add(item)).collect();
     if items.is_empty() {
@@ -73,8 +69,8 @@ pub fn list_markup(items: impl Iterator<Item = Markup>) -> Markup {
     }
 }
 
-/// A column without a name has no header cell. `right` lists for each column whether its cells are
-/// right-aligned.
+/// Renders a table that screen readers announce as `name`. Columns with an empty string in `head`
+/// have no header cell; `right` is true for right-aligned columns.
 pub fn table_markup(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) -> Markup {
     let class = |at: usize| {
         if right.get(at) == Some(&true) {
@@ -108,7 +104,8 @@ pub fn table_markup(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Mar
     scrollable_frame(&format!("Table: {name}"), table).into()
 }
 
-/// A frame that scrolls if the content is too wide and is reachable by keyboard.
+/// Wraps wide content in a frame that can have the focus, so that the content can be scrolled by
+/// keyboard.
 pub fn scrollable_frame(label: &str, inner: impl Into<Markup>) -> Tag {
     let frame = tag("div")
         .attr("class", "scroll")
@@ -131,7 +128,6 @@ pub fn grid_table(grid: &Grid) -> Markup {
     )
 }
 
-/// The accessible name of a table: the names of its first two columns.
 fn table_name(head: &[&str]) -> String {
     let names: Vec<&str> = head
         .iter()
@@ -172,9 +168,10 @@ fn bullet_item(bullet: &Bullet) -> Markup {
             .append(badge_markup(one))
             .append(Markup::from_static(": "));
     }
-    if !bullet.subject.is_empty() {
+    let subject = bullet.leading_subject();
+    if !subject.is_empty() {
         out = out
-            .append(Markup::text(&bullet.subject))
+            .append(Markup::text(subject))
             .append(Markup::from_static(": "));
     }
     out = out.append(Markup::from_rich_text(&bullet.text));
@@ -200,7 +197,6 @@ fn bullet_table(bullets: &Bullets) -> Markup {
     table_markup(&table_name(&head), &head, &[], rows)
 }
 
-/// A summary table of the steps, then each step with its reasons and commands.
 fn instructions_markup(steps: &[Instruction]) -> Markup {
     let numbered = Instruction::table(steps, &CELL_RENDERERS);
     let mut out = Markup::default();

@@ -1,6 +1,3 @@
-//! A trial as one HTML document: the answer, chart and figures of each load, the bare extent,
-//! notes, and the record as JSON data.
-
 use super::chart::forest;
 use super::markup::{Markup, tag};
 use super::{render_page, section};
@@ -58,7 +55,8 @@ pub fn render(record: &TrialRecord) -> String {
     )
 }
 
-/// A load that does not decide the ranking is folded.
+/// Renders one load of a trial. A load that does not decide the ranking is in a closed `details`
+/// element.
 fn load_section(
     record: &TrialRecord,
     part: &LoadTable,
@@ -81,7 +79,6 @@ fn load_section(
         .into()
 }
 
-/// Empty if no candidates could be compared.
 fn figures_table(part: &LoadTable) -> Markup {
     if part.columns.is_empty() {
         return Markup::default();

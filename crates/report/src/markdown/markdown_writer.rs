@@ -1,7 +1,7 @@
 //! Builds Markdown (CommonMark, with GitHub tables) in which no text from the host becomes markup.
 //!
-//! Names and options become code where possible, sentences are escaped. Some sites turn `@name`,
-//! `#1`, `www.` and `://` into links even after a backslash, so such characters become code.
+//! Some sites turn `@name`, `#1`, `www.` and `://` into links even after a backslash, so such
+//! characters become code.
 
 use crate::view::{RichText, TextSpan};
 use walwise_model::escape::comment;
@@ -16,12 +16,11 @@ impl MarkdownWriter {
         self.out
     }
 
-    /// `markup` is already escaped.
+    /// Writes a heading; `markup` must be escaped already.
     pub fn heading(&mut self, level: usize, markup: &str) {
         self.push_block(&format!("{} {markup}", "#".repeat(level)));
     }
 
-    /// An empty paragraph is left out.
     pub fn paragraph(&mut self, markup: &str) {
         if !markup.is_empty() {
             self.push_block(markup);
@@ -40,8 +39,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// A table without rows is left out. `right` lists the right-aligned columns. Head and cells
-    /// are already escaped.
+    /// Writes a table, unless it has no rows. `right` is true for right-aligned columns. Head and
+    /// cells must be escaped already.
     pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
         if rows.is_empty() {
             return;
@@ -62,7 +61,7 @@ impl MarkdownWriter {
         self.push_block(&lines.join("\n"));
     }
 
-    /// The fence is longer than any run of backticks in the lines.
+    /// Writes a code block, whose fence is longer than any run of backticks in the lines.
     pub fn code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
         let lines: Vec<String> = lines
             .iter()
@@ -99,8 +98,8 @@ fn longest_backtick_run(line: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// Characters that sites turn into links or formulas outside code: accounts, tickets, formulas,
-/// URLs.
+/// Sites turn these into links or formulas outside code: `@` accounts, `#` tickets, `$` formulas,
+/// `://` URLs.
 const AUTOLINKED: [&str; 4] = ["@", "#", "$", "://"];
 
 pub fn escaped_text(sentence: &str) -> String {
@@ -109,14 +108,14 @@ pub fn escaped_text(sentence: &str) -> String {
     out
 }
 
-/// Escapes text and puts names into code spans.
 pub fn markdown_from_rich_text(phrase: &RichText) -> String {
     let mut out = String::new();
     push_rich_text(&mut out, phrase);
     out.trim().to_owned()
 }
 
-/// A table cell cannot begin a list, so leading `-` and digits stay unescaped.
+/// Escapes the content of a table cell. A cell cannot begin a list, so leading `-` and digits stay
+/// unescaped.
 pub fn escaped_cell(phrase: &RichText) -> String {
     let mut out = "|".to_owned();
     push_rich_text(&mut out, phrase);
@@ -137,7 +136,7 @@ fn push_rich_text(out: &mut String, phrase: &RichText) {
     }
 }
 
-/// Adjacent code spans would merge, so a blank separates them.
+/// Appends markup, after a blank if two code spans would be adjacent and merge.
 fn push_markup(out: &mut String, markup: &str) {
     if out.ends_with('`') && !out.ends_with("\\`") && markup.starts_with('`') {
         out.push(' ');
@@ -145,7 +144,6 @@ fn push_markup(out: &mut String, markup: &str) {
     out.push_str(markup);
 }
 
-/// A character that begins a list or a heading is escaped only at the start of the line.
 fn push_escaped(out: &mut String, words: &str) {
     let mut rest = words;
     while let Some(c) = rest.chars().next() {
@@ -156,7 +154,8 @@ fn push_escaped(out: &mut String, words: &str) {
             rest = after;
             continue;
         }
-        // These characters begin a list, a rule or a numbered item only at the start of a line.
+        // At the start of a line, `-`, `+` and `=` begin a list or heading, and digits with `.` or
+        // `)` a list.
         let leads = matches!(c, '-' | '+' | '=') && out.is_empty();
         let counts = matches!(c, '.' | ')') && out.bytes().all(|b| b.is_ascii_digit());
         if leads || counts || "\\`*_[]<>|~&".contains(c) {
@@ -167,8 +166,8 @@ fn push_escaped(out: &mut String, words: &str) {
     }
 }
 
-/// The number of leading bytes of `text` that sites would link or replace. Consecutive ones become
-/// one code span, because adjacent code spans would merge.
+/// The number of leading bytes of `text` that sites would turn into a link or emoji. Consecutive
+/// matches count together, because adjacent code spans would merge.
 fn autolinked_len(before: &str, text: &str) -> usize {
     let mut length = 0;
     while let Some(rest) = text.get(length..) {
@@ -204,7 +203,7 @@ fn starts_with_emoji_code(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
 }
 
-/// Empty text stays empty, because `****` would be a rule.
+/// Formats text in bold. Empty text stays empty, because `****` would be a thematic break.
 pub fn bold_text(sentence: &str) -> String {
     let text = escaped_text(sentence);
     if text.is_empty() {
@@ -214,7 +213,7 @@ pub fn bold_text(sentence: &str) -> String {
     }
 }
 
-/// The result is escaped text if a code span cannot hold the name.
+/// Formats a name as a code span, or as escaped text if a code span cannot hold the name.
 pub fn code_span(name: &str) -> String {
     let name = comment::escape_comment_line(name);
     if name.is_empty() || name.trim() != name || name.contains(['`', '|', '\\']) {
@@ -230,8 +229,8 @@ mod tests {
 
     use super::*;
 
-    /// The text as a renderer displays it: escapes removed, code unchanged. `None` if a part would
-    /// become markup (CommonMark 0.31, sections 2.4, 4 and 6; GitHub tables and autolinks).
+    /// The text as a renderer displays it. `None` if a part would become markup (CommonMark 0.31,
+    /// sections 2.4, 4 and 6; GitHub tables and autolinks).
     fn rendered_text(markup: &str) -> Option<String> {
         let first = markup.chars().next().unwrap_or('x');
         let digits = markup.len()
@@ -316,7 +315,6 @@ mod tests {
     }
 
     proptest! {
-        /// Any text is displayed unchanged, and none of it becomes markup.
         #[test]
         fn text_is_seen_as_it_was(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
             let plain = comment::escape_comment_line(&given);

@@ -1,5 +1,3 @@
-//! The document contains everything of the text report and no markup from the host.
-
 use super::*;
 use crate::sample_reports;
 use walwise_judge::durability::VerdictKind;
@@ -57,7 +55,6 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
     }
 }
 
-/// The heading shows both the verdict on a power failure and the verdict on one more fault.
 #[test]
 fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     let mut report = sample_reports::at_risk();
@@ -83,7 +80,6 @@ fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     );
 }
 
-/// Users choose names, so every name must stay on one line.
 #[test]
 fn hostile_names_stay_names() {
     let evil = "x\n\n# head\n```\n| a | b |\n<img src=x> @all";

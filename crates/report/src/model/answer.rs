@@ -1,5 +1,3 @@
-//! The answers about a target as values of the report. [`crate::answers`] fills them in.
-
 use serde::Serialize;
 
 use walwise_judge::rules::{Basis, Confidence, Risk};
@@ -52,7 +50,7 @@ impl Topic {
     }
 }
 
-/// The action for a setting.
+/// The action that the plan takes for a setting, or the reason for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -103,15 +101,15 @@ pub struct Answer {
     pub current: Option<AnswerValue>,
     pub basis: Option<Basis>,
     pub confidence: Option<Confidence>,
-    /// The reason for the action, or what is missing, in one line.
+    /// The reason for the action, or the missing fact or measurement, in one line.
     pub reason: String,
-    /// Commands that apply the value, or that measure what is missing.
+    /// Commands that apply the value, or that obtain the missing facts.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub apply: Vec<ShellCommand>,
     /// The name of the setting on this server, if different from the topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<&'static str>,
-    /// The interruption that a change causes.
+    /// The interruption or the risk of the recommended change.
     #[serde(skip)]
     pub risk: Option<Risk>,
 }

@@ -1,6 +1,3 @@
-//! The differences between two reports, as a part of the later one. [`crate::difference`] creates
-//! them.
-
 use serde::Serialize;
 
 use walwise_judge::durability::VerdictKind;
@@ -12,7 +9,7 @@ use walwise_model::facts::{FactStability, KeyInfo, Subject, UnknownReason, Value
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// Origin of the earlier report.
+    /// Time, host and versions of the earlier report.
     pub before: ReportOrigin,
     /// True if both reports have one host name, or if either name is unknown.
     pub same_host: bool,
@@ -25,7 +22,7 @@ pub struct Difference {
     pub gone: Vec<Subject>,
     /// Subjects that did not exist before.
     pub appeared: Vec<Subject>,
-    /// Targets whose durability verdict changed.
+    /// Verdicts that differ between the reports, by target.
     pub verdicts: Vec<VerdictChange>,
     /// Every finding of either report, exactly once.
     pub findings: Vec<FindingChange>,
@@ -33,6 +30,19 @@ pub struct Difference {
     pub facts: Vec<FactChange>,
     /// Commit latency of targets that both reports measured.
     pub probes: Vec<ProbeShift>,
+    /// Known changes of the kernel that can explain slower commits: they apply now and did not
+    /// apply to the earlier report.
+    pub known_changes: Vec<KnownChange>,
+}
+
+/// A known change after an upgrade of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct KnownChange {
+    /// The id of the rule, for example `change.jbd2-debug`.
+    pub rule: String,
+    pub title: String,
+    pub because: String,
 }
 
 impl Difference {
@@ -40,7 +50,15 @@ impl Difference {
         self.facts.is_empty() && !self.has_lasting_changes()
     }
 
-    /// Values that drift constantly, such as free space, do not count.
+    /// True if the commits of a target are slower beyond noise.
+    pub fn has_slower_commits(&self) -> bool {
+        self.probes
+            .iter()
+            .any(|probe| probe.main_shift_direction() == Some(ShiftDirection::Slower))
+    }
+
+    /// True if something changed that stays changed. Facts that drift constantly, such as free
+    /// space, do not count.
     pub fn has_lasting_changes(&self) -> bool {
         let things = [&self.gone, &self.appeared]
             .into_iter()
@@ -66,7 +84,7 @@ impl Difference {
 pub struct ReportOrigin {
     /// Time of the report, RFC 3339 in UTC.
     pub when: String,
-    /// Version of walwise.
+    /// Version of walwise that made the report.
     pub walwise: String,
     /// SHA-256 of the rules and tables used; empty if unknown.
     pub pack: String,
@@ -96,7 +114,7 @@ pub struct Renamed {
     pub now: Subject,
 }
 
-/// A target whose durability verdict changed.
+/// A target that the two reports judge differently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct VerdictChange {
@@ -112,22 +130,22 @@ pub struct VerdictChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FactChange {
-    /// The host, device, mount or server that has the fact.
+    /// The subject that has the fact, such as a device, a mount or a server.
     pub subject: Subject,
     /// The name of the fact, for example `device.scheduler`.
     pub fact: &'static str,
-    /// Whether the fact lasts, drifts, or follows from other facts.
+    /// Stability of the fact: lasting, drifting, or derived from other facts.
     pub nature: FactStability,
-    /// The value in the earlier report, or why it was unknown.
+    /// The value in the earlier report, or the reason why the value was unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<FactState>,
-    /// The value in this report, or why it is unknown.
+    /// The value in this report, or the reason why the value is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<FactState>,
 }
 
 impl FactChange {
-    /// `None` unless both reports know the value.
+    /// Returns the earlier and the present value; `None` unless both reports have a value.
     pub fn known_values(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
         self.before
             .as_ref()?
@@ -136,25 +154,24 @@ impl FactChange {
     }
 }
 
-/// The state of a fact in one report.
+/// A fact in one report: either the displayed value, or the reason why the value is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum FactState {
     /// The report has a value.
     Known {
-        /// The value as displayed.
+        /// Rounded and with a unit, as in all outputs.
         value: DisplayedValue,
     },
-    /// The value could not be read.
+    /// The value was not collected, or could not be read.
     Unknown {
-        /// The kind of reason.
+        /// The reason why the value is unknown, such as `absent` or `denied`.
         why: UnknownReason,
     },
 }
 
 impl FactState {
-    /// `None` if the fact was unknown.
     pub fn value(&self) -> Option<&DisplayedValue> {
         match self {
             Self::Known { value } => Some(value),
@@ -182,7 +199,6 @@ impl DisplayedValue {
         }
     }
 
-    /// List items are joined by commas.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -191,7 +207,7 @@ impl DisplayedValue {
         }
     }
 
-    /// Lists are compared as sets, because their order comes from the source.
+    /// Lists in different order are equal, because the order comes from the source.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(a), Self::Words(b)) if a != b => {
@@ -207,15 +223,15 @@ impl DisplayedValue {
     }
 }
 
-/// A finding of either report, with what happened to it.
+/// A finding of either report, compared with the other report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FindingChange {
-    /// The id of the rule.
+    /// The id of the rule, for example `barrier.ext4-off`.
     pub rule: String,
-    /// The subject that the finding is about.
+    /// The subject of the finding.
     pub subject: Subject,
-    /// What happened to the finding since the earlier report.
+    /// Result of the comparison, such as `new`, `fixed` or `same`.
     pub class: FindingChangeKind,
     /// The earlier finding; absent if the rule did not apply or the subject did not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -226,12 +242,11 @@ pub struct FindingChange {
 }
 
 impl FindingChange {
-    /// The present finding, or else the earlier one.
     pub fn latest_state(&self) -> Option<&FindingState> {
         self.now.as_ref().or(self.before.as_ref())
     }
 
-    /// True if the finding is new, or applies at a higher level than before.
+    /// True if the finding applies now and did not apply before, or applied at a lower level.
     pub fn is_worse(&self) -> bool {
         let applied = |finding: &Option<FindingState>| {
             finding.as_ref().filter(|f| f.applies).map(|f| f.level)
@@ -239,7 +254,8 @@ impl FindingChange {
         applied(&self.now) > applied(&self.before)
     }
 
-    /// True if the finding applied before and not now, although rule and subject still exist.
+    /// True if the finding applied before and does not now; false if its rule or subject no longer
+    /// exists.
     pub fn is_fixed(&self) -> bool {
         let applied = |finding: &Option<FindingState>| finding.as_ref().is_some_and(|f| f.applies);
         matches!(self.class, FindingChangeKind::Fixed)
@@ -247,14 +263,13 @@ impl FindingChange {
             && !applied(&self.now)
     }
 
-    /// The present level, or else the earlier one.
     pub fn level(&self) -> Level {
         self.latest_state()
             .map_or(Level::Keep, |finding| finding.level)
     }
 }
 
-/// What happened to a finding since the earlier report.
+/// Result of comparing one finding between the two reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -296,12 +311,12 @@ pub struct ProbeShift {
     pub target: Subject,
     /// Start of the earlier measurement, RFC 3339.
     pub before: String,
-    /// The directory of the earlier measurement.
+    /// The measured directory, by its path at that time.
     pub directory_before: String,
-    /// The directory of the present measurement.
+    /// The measured directory, by its present path.
     pub directory_now: String,
-    /// The sync method in force, or else the default method. The summary sentence is about this
-    /// method.
+    /// The method in the summary sentence: the one in force, or else the default one, or else the
+    /// first of `rows`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
     /// The methods that both reports measured.
@@ -314,14 +329,15 @@ pub struct ProbeShift {
 }
 
 impl ProbeShift {
-    /// The row of one-page commits with `method`.
+    /// The row of one-page commits with `self.method`.
     pub fn main_row(&self) -> Option<&RowShift> {
         self.rows
             .iter()
             .find(|row| Some(row.method) == self.method && row.pages == 1)
     }
 
-    /// `None` if unknown or not comparable.
+    /// Returns the direction of the shift in [`Self::main_row`]. `None` if no shift is known, or if
+    /// the measurements are not comparable.
     pub fn main_shift_direction(&self) -> Option<ShiftDirection> {
         let shift = self.main_row()?.shift.as_ref()?;
         self.doubts.is_empty().then_some(shift.moved)
@@ -337,7 +353,7 @@ impl ProbeShift {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct RowShift {
-    /// The way in which commits were made durable.
+    /// The calls and open flags that made the commits durable.
     pub method: Method,
     /// The number of 8 kB pages written at once per commit.
     pub pages: u32,
@@ -356,7 +372,7 @@ pub struct RowShift {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct LikelyCause {
-    /// The host, device, mount or server that has the fact.
+    /// The subject that has the fact, such as a device, a mount or a server.
     pub subject: Subject,
     /// The name of the fact, for example `device.scheduler`.
     pub fact: &'static str,

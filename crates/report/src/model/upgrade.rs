@@ -1,22 +1,20 @@
-//! The changes by the next kernel, as a part of the report. [`crate::upgrade`] creates them.
-
 use serde::Serialize;
 
 use walwise_judge::rules::Level;
 use walwise_model::facts::Subject;
 
-/// The changes by the next kernel, blockers first.
+/// The changes that the next kernel brings, blockers first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Upgrade {
     /// All changes, each exactly once.
     pub items: Vec<UpgradeItem>,
-    /// Everything that the next boot needs, and whether it will work.
+    /// Everything that the next boot needs, with the expected outcome.
     pub needs: Vec<BootNeed>,
 }
 
 impl Upgrade {
-    /// Changes at or above a level. A `keep` and an improvement never count.
+    /// Changes at or above a level. Changes of level `keep` and improvements are left out.
     pub fn problem_items_from_level(&self, level: Level) -> impl Iterator<Item = &UpgradeItem> {
         let counts = move |item: &&UpgradeItem| {
             item.part != UpgradeSection::Better && item.level >= level && item.level > Level::Keep
@@ -25,7 +23,7 @@ impl Upgrade {
     }
 }
 
-/// One change by the next kernel.
+/// One change that the next kernel brings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct UpgradeItem {
@@ -42,23 +40,26 @@ pub struct UpgradeItem {
     pub what: String,
     /// The reason and the consequence; can be empty.
     pub because: String,
+    /// What to do about it; absent if the reason says it, or nothing helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
     /// Public sources, such as kernel commits and manuals.
     pub sources: Vec<String>,
-    /// True if the running kernel behaves in this way, too.
+    /// True if the running kernel behaves in the same way.
     pub already: bool,
     /// True if a fact is missing that decides whether the change happens.
     pub undecided: bool,
     /// The id of the rule that found the change, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The level that an undecided change has at least, because a finding already applies.
+    /// The lowest possible level of an undecided change, because a finding already applies at this
+    /// level.
     #[serde(skip)]
     pub(crate) certain_level: Option<Level>,
-    /// The effect on something that the next boot needs; `None` if the change is about something
-    /// else.
+    /// Expected outcome for the [`BootNeed`] that the change affects; `None` if it affects none.
     #[serde(skip)]
     pub(crate) answer: Option<BootOutcome>,
-    /// Distinguishes several changes of one subject.
+    /// A name that distinguishes several changes of one subject.
     #[serde(skip)]
     pub(crate) name: Option<String>,
 }
@@ -70,24 +71,23 @@ pub struct UpgradeItem {
 pub enum UpgradeSection {
     /// A file system will not mount, or the host will not boot.
     Blocker,
-    /// A setting is accepted but has no effect any more.
+    /// A setting is accepted but no longer has any effect.
     LosesEffect,
     /// A setting is accepted but will be removed.
     Deprecated,
     /// Undecided: only the boot itself will show.
     NotKnown,
-    /// Something else changes.
+    /// A change that fits no other section.
     Changes,
     /// Something is wrong today, and the upgrade does not change that.
     Already,
-    /// A setting is the default now, so it is redundant.
+    /// A setting has become the default, so it is redundant.
     Needless,
-    /// Something improves.
+    /// A current fault or rejected option is gone with the next kernel.
     Better,
 }
 
 impl UpgradeSection {
-    /// In display order.
     pub const ALL: [Self; 8] = [
         Self::Blocker,
         Self::LosesEffect,
@@ -113,7 +113,7 @@ impl UpgradeSection {
     }
 }
 
-/// Something that the next boot needs.
+/// A mount, device or pool that the next boot must bring up, with the expected outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct BootNeed {
@@ -124,15 +124,15 @@ pub struct BootNeed {
     /// The place that declares the boot mount, for example `/etc/fstab:5`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// The name for display.
+    /// Mount point, device name or path, as shown to the user.
     pub name: String,
-    /// Whether the need will be met.
+    /// The expected outcome at the next boot.
     pub answer: BootOutcome,
-    /// Phrases: what loses its effect, what fails, or what is undecided. Empty if everything works.
+    /// One phrase per failure, lost effect or undecided point; empty if everything works.
     pub why: Vec<String>,
 }
 
-/// The kind of something that the next boot needs.
+/// The report lists boot needs in the order of their kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -141,15 +141,15 @@ pub enum BootNeedKind {
     Mount,
     /// A swap device or a swap file.
     Swap,
-    /// An md array.
+    /// A software RAID array of the Linux md driver.
     Array,
     /// A device mapper volume, for example of LVM.
     Volume,
-    /// An encrypted device.
+    /// A dm-crypt device that is open now, or a name in crypttab.
     Crypt,
     /// Several paths to one disk.
     Multipath,
-    /// ZFS pools.
+    /// All ZFS pools together, because all need one kernel module.
     Pool,
 }
 
@@ -163,14 +163,14 @@ impl BootNeedKind {
     }
 }
 
-/// Whether something that the next boot needs will work, the worst last.
+/// Expected outcome for something that the next boot needs, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BootOutcome {
     /// The need is met without a change.
     Works,
-    /// The need is met, but an option has no effect any more.
+    /// The need is met, but an option no longer has any effect.
     WorksAndLoses,
     /// Undecided: only the boot itself will show.
     CannotBeTold,

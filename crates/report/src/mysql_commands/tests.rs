@@ -1,5 +1,3 @@
-//! The commands for each release and each source of the value in force.
-
 use super::*;
 use crate::sample_reports;
 use walwise_judge::rules::Level;
@@ -36,7 +34,7 @@ impl Case {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut facts = FactSet::default();
         let source = || Source::system_call("test");
-        facts.set_area(&cluster, ServerArea::Mysql);
+        facts.set_server_area(&cluster, ServerArea::Mysql);
         facts.insert_known(
             &cluster,
             &super::cluster::KIND,
@@ -73,12 +71,10 @@ impl Case {
         findings[0].advice[0].clone()
     }
 
-    /// The value in force is 0.
     fn sync_binlog_output(&self) -> String {
         print_commands(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
     }
 
-    /// The value in force is `fsync`.
     fn flush_method_output(&self) -> String {
         print_commands(&self.advice(
             "mysql.innodb_flush_method",
@@ -97,7 +93,6 @@ fn print_commands(advice: &Advice) -> String {
     format!("{}\n{}", advice.risk.as_str(), lines.collect::<String>())
 }
 
-/// The commands must be equal for all these releases, apart from the name of the client.
 fn assert_same_output(
     releases: &[(&'static str, &'static str)],
     print: impl Fn(Case) -> String,
@@ -176,8 +171,6 @@ fn each_release_has_its_commands() {
     insta::assert_snapshot!(said.join("\n"));
 }
 
-/// The table of servers decides by release and by both values whether a setting is dynamic; the
-/// rule does not.
 #[test]
 fn the_table_decides_about_restarts() {
     let doublewrite = |kind, version, now: &str| {

@@ -1,7 +1,8 @@
 //! Merges the advice of several rules on one setting into one step, and records conflicts.
 //!
-//! Precedence: requested, rank, level, confidence, explicit override, rule id. In an option list,
-//! advice with one conflicting option is dropped as a whole, because its commands name all options.
+//! These criteria decide in turn which advice wins: request, rank, level, confidence, explicit
+//! override, rule id. Advice on an option list is dropped if one of its options conflicts, because
+//! its commands name all its options.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,9 +11,9 @@ use crate::{Alternative, Conflict, Step, mount_and_mkfs_options, remount_command
 use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{FactSet, Scope, Subject, Value, catalog};
-use walwise_model::settings::MountTime;
+use walwise_model::settings::PresentOrBootMount;
 
-/// For each rule id, the rules it overrides.
+/// Maps a rule id to the ids of the rules that the rule overrides.
 pub type Overrides = BTreeMap<String, Vec<String>>;
 
 #[derive(Clone, Copy)]
@@ -29,7 +30,6 @@ impl AdviceItem<'_> {
     }
 }
 
-/// `None` without advice.
 pub fn merge_advice(
     facts: &FactSet,
     subject: &Subject,
@@ -52,7 +52,8 @@ pub fn merge_advice(
         match against {
             None => accepted.push(*piece),
             Some(_) if piece.keeps_setting() && piece.finding.level == Level::Keep => {}
-            // A ranked choice becomes an alternative and not a conflict, even with an equal rank.
+            // Advice with a rank is an alternative to the accepted advice and not a conflict, even
+            // if both have the same rank.
             Some(other) if rank(other) != rank(piece) || are_both_ranked(other, piece) => {
                 alternatives.push(to_alternative(piece));
             }
@@ -72,7 +73,6 @@ pub fn merge_advice(
     } else {
         changes
     };
-    // Drops alternatives with the chosen value, and duplicates from several rules.
     let mut seen: BTreeSet<String> = leader
         .advice
         .change
@@ -130,8 +130,8 @@ fn sort_by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> V
     rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
     let mut out = Vec::with_capacity(rest.len());
     while let Some(first) = rest.first() {
-        // Among equals, advice that no other overrides comes first. With cyclic overrides, the rule
-        // id decides.
+        // Among advice with equal keys, advice that no other rule overrides comes first. If
+        // overrides form a cycle, the rule id decides.
         let (equals, _) =
             rest.split_at(rest.iter().take_while(|p| class(p) == class(first)).count());
         let free = equals
@@ -148,11 +148,9 @@ fn overrides_rule(overrides: &Overrides, winner: &AdviceItem<'_>, loser: &Advice
         .is_some_and(|over| over.contains(&loser.finding.rule))
 }
 
-/// True if the two pieces of advice cannot both be followed.
 fn are_incompatible(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bool {
     let (one, other) = (&a.advice.change, &b.advice.change);
     if a.keeps_setting() || b.keeps_setting() {
-        // Keeping a setting and changing it exclude each other.
         return a.keeps_setting() != b.keeps_setting();
     }
     if !is_list {
@@ -209,8 +207,7 @@ fn describe_conflict(
     } else if overrides_rule(overrides, winner, loser) {
         format!("{} overrides {}", won.rule, lost.rule)
     } else {
-        "level and confidence are equal, so the first rule in alphabetical order is followed"
-            .to_owned()
+        "level and confidence are equal, so the first rule in alphabetical order applies".to_owned()
     };
     let wants = |p: &AdviceItem<'_>| format!("{}: {}", p.finding.rule, p.advice.change.describe());
     Conflict {
@@ -232,7 +229,7 @@ fn deduplicate<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// The advice of the first piece. Advice to set the value in force becomes *keep*.
+/// Returns the first piece of advice, as *keep* if its value is already in force.
 fn single_value_advice(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
@@ -257,7 +254,8 @@ fn collect_unique<T: Clone + PartialEq>(
     )
 }
 
-/// Every change and every command occurs once.
+/// Merges advice on a list of options into one change, in which each option and command occurs
+/// once.
 fn merged_list_advice(
     facts: &FactSet,
     subject: &Subject,
@@ -279,7 +277,7 @@ fn merged_list_advice(
     advice.verify = collect_unique(pieces, |a| &a.verify);
     advice.undo = collect_unique(pieces, |a| &a.undo);
     advice.own = collect_unique(pieces, |a| &a.own);
-    // The last change is undone first.
+    // The changes are undone in reverse order.
     advice.undo.reverse();
     advice.risk = pieces
         .iter()
@@ -297,14 +295,15 @@ fn merged_list_advice(
     Some(advice)
 }
 
-/// The list after the change. `None` for single values, and if the present list is unknown.
+/// Returns the list of options after the change. `None` for *keep*, for single values, and if the
+/// present list is unknown.
 fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
     if advice.change == Change::Keep {
         return None;
     }
     let (add, remove) = (advice.change.values(), advice.change.removed());
-    match advice.setting.kind.mount_time() {
-        Some(MountTime::Now) if subject.scope() == Scope::Mount => {
+    match advice.setting.kind.present_or_boot_mount() {
+        Some(PresentOrBootMount::Now) if subject.scope() == Scope::Mount => {
             let written = boot_options(facts, subject);
             let add = [
                 add.to_vec(),
@@ -315,12 +314,12 @@ fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) ->
                 mount_and_mkfs_options::mount_options_after_change(&now, &written, &add, remove)
             });
         }
-        Some(MountTime::AtBoot) if subject.scope() == Scope::Boot => {
+        Some(PresentOrBootMount::AtBoot) if subject.scope() == Scope::Boot => {
             return facts
                 .value(subject, &boot::OPTIONS)
                 .map(|line| mount_and_mkfs_options::rewrite_written_options(&line, add, remove));
         }
-        Some(MountTime::Now | MountTime::AtBoot) => {
+        Some(PresentOrBootMount::Now | PresentOrBootMount::AtBoot) => {
             return Some(mount_and_mkfs_options::rewrite_written_options(
                 &[],
                 add,

@@ -1,5 +1,3 @@
-//! A plan is merged, consistent, and without conflicts and refused advice.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use walwise_model::settings::SettingKind;
@@ -186,7 +184,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
             vec![],
             "x",
         ),
-        // Rules that override each other have no effect, and the merge terminates.
+        // Two rules that override each other: the rule id decides, and the merge terminates.
         (
             vec![certain("a", advice, "x"), certain("b", advice, "y")],
             vec![("b", "a"), ("a", "b")],
@@ -347,7 +345,8 @@ fn any_finding() -> impl Strategy<Value = Finding> {
         "data=journal",
         "refused",
     ]);
-    // The loader rejects a rule that contradicts itself.
+    // The options of one change belong to different families, because the loader rejects a rule
+    // that contradicts itself.
     let words = prop::collection::vec(word, 1..3).prop_map(|words| {
         let mut seen = BTreeSet::new();
         words
@@ -384,8 +383,6 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 }
 
 proptest! {
-    /// For any rules, a plan has each setting at most once and no optional or refused advice. No
-    /// options exclude each other, and no option is both added and removed.
     #[test]
     fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
         let report = build_report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);

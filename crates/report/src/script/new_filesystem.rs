@@ -1,8 +1,9 @@
 //! The part of a script that creates a file system on a free disk.
 //!
-//! Between report and run, the disk may get another name or come into use. So the script checks
-//! size, identity and use right before mkfs, which never runs with force. The report sampled the
-//! disk; the script reads every byte unless a person disables that.
+//! After the report, the disk may get another name or come into use. Right before mkfs, the script
+//! therefore checks the disk's size, identity and use; mkfs never gets an option to force it. The
+//! report read only samples of the disk. The script reads every byte, unless a person disables that
+//! check.
 
 use super::comments::{comment_out, no_changes_comment};
 use super::mounted_filesystem;
@@ -14,10 +15,11 @@ use walwise_model::facts::catalog::device;
 use walwise_model::facts::{Scope, ServerArea, Subject, Value};
 use walwise_model::settings::{NewFilesystem, SettingKind};
 
-/// Placeholders are enclosed in `@`.
+/// The shell script, with placeholders such as `@node@`.
 const TEMPLATE: &str = include_str!("new.sh");
 
-/// Values are not scanned again, so a value cannot inject a placeholder.
+/// Replaces the placeholders `@name@` by values. Values are not scanned again, so a value cannot
+/// inject a placeholder.
 pub(super) fn fill_template(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (nth, piece) in template.split('@').enumerate() {
@@ -47,7 +49,7 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
     }
 }
 
-/// ZFS commands are comments, because walwise cannot verify them.
+/// Returns the plan's ZFS commands as comments, because walwise cannot verify them.
 fn zfs_comments(plan: &Plan) -> String {
     let head = "These commands are comments, because walwise cannot verify ZFS commands. Compare each with \
                 zpool-create(8) and zfs-create(8), and the disk with the report, before you run it.";
@@ -59,14 +61,12 @@ fn zfs_comments(plan: &Plan) -> String {
             .collect::<String>()
 }
 
-/// Empty without a request.
 fn filesystem_request_comment(plan: &Plan) -> String {
     plan.requested_filesystem_sentence()
         .map(|says| comment_out(&says))
         .unwrap_or_default()
 }
 
-/// The setting of the step, its reason and its trade-off.
 fn step_note(step: &Step) -> String {
     let price = step
         .advice
@@ -77,9 +77,8 @@ fn step_note(step: &Step) -> String {
     comment_out(&format!("{}: {}.{price}", step.advice.setting, step.title))
 }
 
-/// Returns the owner of the data directory, an example of its name, and the lines that print the
-/// command to create the database. PostgreSQL's programs are in a directory per release (Debian,
-/// RHEL).
+/// Returns the owner of the data directory, a name for the directory such as `16/main`, and shell
+/// lines that print how to create the database.
 const fn database_setup(engine: ServerArea) -> (&'static str, &'static str, &'static str) {
     match engine {
         ServerArea::Pg => (
@@ -102,32 +101,28 @@ const fn database_setup(engine: ServerArea) -> (&'static str, &'static str, &'st
     }
 }
 
-/// The trade-off of disabling copy-on-write, as comments.
 fn nocow_note(step: &Step) -> String {
     let price = step.advice.tradeoff.as_deref().unwrap_or_default();
     comment_out(&format!(
-        "New files are overwritten in place; subvolumes created inside do not inherit that. Trade-off: {price}\n\
+        "New files are overwritten in place; subvolumes created inside do not inherit this attribute. Trade-off: {price}\n\
          EDIT to keep copy-on-write:"
     ))
 }
 
-/// Values for the template; each is a plain word or quoted.
 struct TemplateValues {
     name: String,
     node: String,
     size: u64,
     serial: Option<String>,
-    /// The sysfs file with the identity, and the quoted value.
+    /// The sysfs file that holds the disk's identity, and the identity, quoted for the shell.
     identity: Option<(String, String)>,
     fstype: &'static str,
     pass: u8,
     mkfs: ShellCommand,
     mount: String,
-    /// The note about disabled copy-on-write, as comments; `None` if the plan keeps copy-on-write.
+    /// The script's note on `chattr +C`; `None` if the plan keeps copy-on-write.
     nocow: Option<String>,
-    /// The server that gets a directory on the new file system.
     engine: ServerArea,
-    /// How much of the disk was read for the report.
     content: String,
     notes: String,
 }
@@ -147,7 +142,7 @@ fn template_values(
         .content
         .as_ref()
         .filter(|content| content.is_available());
-    let content = content.ok_or("the disk is not known to be free")?;
+    let content = content.ok_or("it is unknown whether the disk is free")?;
     let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node
         .strip_prefix("/dev/")
@@ -170,8 +165,8 @@ fn template_values(
     } = mkfs::planned_filesystem(&plan.steps)?;
     let nocow = find_changing_step(&plan.steps, SettingKind::DirectoryFlags);
     let identity = disk_id::stable_disk_id(report, disk);
-    // lsblk gets serial numbers from udev, which does not run everywhere. A serial number that is
-    // the identity is therefore compared through sysfs.
+    // lsblk gets serial numbers from udev, which does not run everywhere. If the serial number is
+    // the identity, the script compares it through sysfs instead.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
     Ok(TemplateValues {
         serial: plain_serial_number(report, disk).filter(by_lsblk),
@@ -191,7 +186,8 @@ fn template_values(
     })
 }
 
-/// Joins words by single blanks, as the script does when it reads the sysfs file.
+/// Quotes the identity for the shell. Words are joined by single blanks, as in the script's
+/// comparison with the sysfs file.
 fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), String> {
     let words: Vec<&str> = identity.value.split_whitespace().collect();
     let quoted = shell::quote_shell_word(&words.join(" "))
@@ -199,7 +195,8 @@ fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), Stri
     Ok((identity.file, quoted))
 }
 
-/// `None` for captures, which mask serial numbers, and for serial numbers that need quoting.
+/// Returns the serial number that the script compares. `None` for captures, which mask serial
+/// numbers, and for serial numbers that need quoting.
 fn plain_serial_number(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report
         .value(disk, "device.serial")

@@ -1,8 +1,5 @@
-//! Renders the short report: verdict, path, answers in columns, and fixes with commands. Commands
-//! never wrap.
-//!
-//! Colour only repeats labels, and symbols have ASCII forms. [`crate::view::short`] makes the
-//! content.
+//! Renders the short report. Colour only repeats what words express, symbols have ASCII forms, and
+//! commands never wrap.
 
 use super::{LineStyle, write_grid};
 use crate::Report;
@@ -14,14 +11,15 @@ use crate::view::{Badge, Bullet, Detail, Tone};
 use walwise_model::text::text_builder::{TextBuilder, WIDTH};
 use walwise_model::text::wrap::{OverlongWord, display_width, wrap};
 
-/// The column width of labels before lines; `LEVEL_WIDTH` is the width before fixes.
+/// Width of the labels at the start of lines, in columns.
 const LABEL_WIDTH: usize = 11;
+/// Width of the levels before fixes, in columns.
 const LEVEL_WIDTH: usize = 12;
-/// The smallest column width of setting names.
+/// The smallest width of setting names, in columns; shorter names are padded.
 const MIN_SETTING_WIDTH: usize = 17;
 
-/// The most lines for one target: first if there is only advice to follow, second if there is
-/// something to fix.
+/// Limits on the lines for one target: the second applies to targets with warnings or critical
+/// fixes, the first to all others.
 const MAX_LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: LineStyle) -> String {
@@ -85,7 +83,6 @@ impl ShortPage {
         self.out.push('\n');
     }
 
-    /// Puts `end` at the right edge, on a second line if `text` and `end` do not fit on one.
     fn push_aligned(&mut self, text: &str, end: &str) {
         let room = WIDTH.saturating_sub(display_width(text));
         if end.is_empty() {
@@ -122,7 +119,7 @@ impl ShortPage {
             self.push_line(&format!("{before}{line}"));
             before = " ".repeat(margin);
         }
-        // Escape sequences take no columns.
+        // The escape sequences for colour take no columns.
         let escapes = before.len().saturating_sub(label.len());
         let line = format!("{before}{last}");
         if bullet.rule.is_empty()
@@ -141,8 +138,6 @@ impl ShortPage {
         }
     }
 
-    /// Columns: label, value in force, symbol and recommended value. A long cell wraps within its
-    /// column.
     fn push_answers(&mut self, rows: &[AnswerRow]) {
         let label = rows
             .iter()
@@ -290,7 +285,6 @@ const GREEN: &str = "32";
 const MAGENTA: &str = "35";
 const CYAN: &str = "36";
 
-/// One of the terminal's sixteen colours; `None` for the default colour.
 fn badge_colour(mark: &Badge) -> Option<&'static str> {
     match mark.tone() {
         Tone::Bad => Some(RED),
@@ -300,7 +294,6 @@ fn badge_colour(mark: &Badge) -> Option<&'static str> {
     }
 }
 
-/// One of the terminal's sixteen colours; `None` for the default colour.
 fn action_colour(action: AnswerAction) -> Option<&'static str> {
     match action {
         AnswerAction::Keep => Some(GREEN),
@@ -310,7 +303,6 @@ fn action_colour(action: AnswerAction) -> Option<&'static str> {
     }
 }
 
-/// Replaces walwise's own symbols; names from the host stay unchanged.
 fn symbols_to_ascii(text: &str) -> String {
     let plain = [
         ("→ ", "> "),
@@ -349,7 +341,6 @@ mod tests {
         )
     }
 
-    /// Joins lines, because text can wrap anywhere.
     fn join_lines(text: &str) -> String {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -390,8 +381,6 @@ mod tests {
         assert!(text.lines().any(|line| line == script), "{text}");
     }
 
-    /// Critical findings, withheld advice, notes, limits and the number of undecided rules are
-    /// never cut.
     #[test]
     fn what_no_limit_cuts() {
         let mut report = sample_reports::at_risk();

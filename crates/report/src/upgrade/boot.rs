@@ -1,5 +1,3 @@
-//! The mounts of the next boot, option by option: lines of fstab, mount units, root flags.
-
 use super::upgrade_item::{
     FindingIndex, find_counterpart, finding_applies, finding_tests_fact, index_findings,
     is_about_boot, item_from_finding,
@@ -11,7 +9,6 @@ use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{FactSet, Key, Subject};
 
-/// Facts that classify the options of a boot line, each with the section of its items.
 const OPTION_FACTS: [(&Key<Vec<String>>, Effect, UpgradeSection); 5] = [
     (&boot::REFUSED, Effect::Refused, UpgradeSection::Blocker),
     (
@@ -32,7 +29,6 @@ const OPTION_FACTS: [(&Key<Vec<String>>, Effect, UpgradeSection); 5] = [
     ),
 ];
 
-/// Facts that make a whole line fail.
 const FAILURE_FACTS: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
 
 pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
@@ -47,8 +43,8 @@ pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             .iter()
             .find(|(key, ..)| finding_tests_fact(finding, key.name()))
         {
-            // `unknown_items` reports each option with an unknown effect, even if no rule tests it;
-            // an item here would be a duplicate.
+            // `unknown_property_items` reports every option with an unknown effect, so an item here
+            // would be a duplicate.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
                 items.extend(option_items(real, supposed, finding, key, *effect, *part));
@@ -60,7 +56,6 @@ pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     items
 }
 
-/// One item for each option, with the ruling of the validity table.
 fn option_items(
     real: &Report,
     supposed: &Report,
@@ -81,7 +76,7 @@ fn option_items(
     let mut items: Vec<UpgradeItem> = Vec::new();
     for option in found {
         let already = before.contains(&option);
-        // An option that is redundant today does not change.
+        // The option is redundant on both kernels, so nothing changes.
         if part == UpgradeSection::Needless && already {
             continue;
         }
@@ -133,7 +128,6 @@ fn option_effect_text(option: &str, effect: Effect, fstype: &str) -> String {
     }
 }
 
-/// `None` if the finding does not concern the upgrade.
 fn line_item<'r>(
     before: &FindingIndex<'r>,
     supposed: &Report,
@@ -148,7 +142,8 @@ fn line_item<'r>(
         (false, true) => UpgradeSection::Already,
         (false, false) => UpgradeSection::Changes,
     };
-    // Advice that already applies does not concern the upgrade.
+    // A finding below warning that already applies today is left out, because the upgrade does not
+    // change it.
     if part == UpgradeSection::Already && finding.level < Level::Warning {
         return None;
     }
@@ -160,7 +155,6 @@ fn line_item<'r>(
     })
 }
 
-/// Options that are wrong on the running kernel and right on the next one.
 fn improved_option_items<'r>(
     real: &'r Report,
     supposed: &Report,
@@ -180,6 +174,7 @@ fn improved_option_items<'r>(
             if find_counterpart(now, finding).is_none() {
                 items.push(UpgradeItem {
                     place: declaration_place(&real.facts, line),
+                    what: format!("no longer applies: {}", finding.title),
                     ..item_from_finding(UpgradeSection::Better, finding, true)
                 });
             }
@@ -189,7 +184,7 @@ fn improved_option_items<'r>(
         let right = |(option, ruling): &(String, Support)| {
             was_wrong.contains(option) && ruling.effect.is_accepted()
         };
-        // An option that is the default already needs no action.
+        // An option that stops being redundant is not an improvement.
         let then = if *part == UpgradeSection::Needless {
             Vec::new()
         } else {
@@ -231,16 +226,18 @@ fn line_fstype(facts: &FactSet, line: &Subject) -> String {
         .unwrap_or_else(|| "this file system".to_owned())
 }
 
-/// The consequence of a mount that fails at boot (systemd.mount(5), fstab(5)).
+/// Describes what the boot does if it cannot mount the file system of this line. Empty if an option
+/// such as `_netdev` makes the outcome uncertain, or if automatic mounting is unknown
+/// (systemd.mount(5), fstab(5)).
 fn failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let has = |word: &str| options.iter().any(|option| option == word);
     match facts.value(line, &boot::AUTO) {
         _ if facts.value(line, &boot::POINT).as_deref() == Some("/") => {
-            "It is the root file system: the host may not boot."
+            "This is the root file system, so the host may not boot."
         }
-        Some(false) => "It is not mounted at boot; mounting it by hand fails.",
-        _ if has("nofail") => "The boot continues without it.",
+        Some(false) => "The file system is not mounted at boot; a manual mount fails.",
+        _ if has("nofail") => "The boot continues without this file system.",
         Some(true) if !has("_netdev") && !has("x-systemd.automount") => {
             "The boot stops in emergency mode."
         }

@@ -1,8 +1,9 @@
-//! The dependency graph of the next boot. A line needs its file system, its device and its parent
-//! lines. A device needs the devices below it, its unlocking, and the ZFS module.
+//! The dependency graph of the next boot. A boot line depends on its file system, its device, and
+//! the lines that mount its parent directories. A device depends on the devices below it, its
+//! unlocking, and the ZFS module.
 //!
-//! If a node fails, every node above it fails. The root file system is left out, because a boot
-//! that stops there is reported only once.
+//! If a node fails, every node above it fails. The line of the root file system does not count as a
+//! parent, so a boot that stops there is reported only once.
 
 use std::collections::VecDeque;
 
@@ -16,16 +17,16 @@ pub(super) const ZFS_POOLS: &str = "the pools of ZFS";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BootDependency {
-    /// A line, a file system, or a device.
     Subject(Subject),
-    /// Something that items identify by name: a crypttab device, a swap, the ZFS pools.
+    /// A crypttab device, a swap area or all ZFS pools; items identify these by name.
     Named(String),
-    /// A device given by an identifier that was not resolved, such as a UUID.
+    /// A device whose identifier, such as a UUID, was not resolved.
     Unresolved,
 }
 
 impl BootDependency {
-    /// The effect of one of the node's items on everything above the node.
+    /// Returns the outcome of an item for this dependency. For an unresolved device the outcome is
+    /// at worst undecided, because the item may be about another device.
     pub(super) fn effective_boot_outcome(&self, item: &UpgradeItem) -> Option<BootOutcome> {
         match self {
             Self::Subject(_) | Self::Named(_) => item.answer,
@@ -35,7 +36,7 @@ impl BootDependency {
         }
     }
 
-    /// The boot line of this node, unless the node is `than`.
+    /// Returns the boot line of this node; `None` if the node equals `than` or is not a boot line.
     pub(super) fn other_boot_line(&self, than: &Self) -> Option<&Subject> {
         match self {
             Self::Subject(subject) if self != than && subject.scope() == Scope::Boot => {
@@ -48,13 +49,13 @@ impl BootDependency {
 
 pub(super) struct DependencyGraph<'f> {
     pub(super) facts: &'f FactSet,
-    /// Lines with their mount points.
+    /// Boot lines with their mount points.
     lines: Vec<(Subject, String)>,
     unlocked: Vec<String>,
     swaps: Vec<String>,
 }
 
-/// Options with paths that must exist before the mount (systemd.mount(5), mount(8), overlay).
+/// Mount options whose paths must exist before the mount (systemd.mount(5), mount(8), overlay).
 const PATH_OPTIONS: [&str; 5] = [
     "x-systemd.requires=",
     "x-systemd.requires-mounts-for=",
@@ -79,7 +80,9 @@ impl<'f> DependencyGraph<'f> {
         }
     }
 
-    /// All items about the node itself, and failing or undecided items about everything below.
+    /// Returns the items that affect a boot need, each with the dependency that the item is about.
+    /// Items about the need itself count from the outcome `WorksAndLoses` on, items about nodes
+    /// below it only if failing or undecided.
     pub(super) fn relevant_items<'i>(
         &self,
         of: &BootDependency,
@@ -115,7 +118,7 @@ impl<'f> DependencyGraph<'f> {
         reached
     }
 
-    /// The node and its aliases: its mount and its crypttab entry.
+    /// Returns the node, its mount and its crypttab entry, which all belong to one boot need.
     fn node_and_aliases(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut own = vec![of.clone()];
         if let BootDependency::Subject(subject) = of {
@@ -129,7 +132,6 @@ impl<'f> DependencyGraph<'f> {
         own
     }
 
-    /// The node and everything below.
     fn transitive_dependencies(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut found = vec![of.clone()];
         let mut open = VecDeque::from([of.clone()]);
@@ -163,7 +165,8 @@ impl<'f> DependencyGraph<'f> {
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
         let mut found: Vec<BootDependency> = match self.facts.subject_in_scope(line, Scope::Mount) {
-            // The source of a bind mount is not below its mount in the stack.
+            // The source of a bind mount (the next arm) is not below the mount in the stack, so
+            // that arm adds the source.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
                 vec![BootDependency::Subject(mounted)]
             }
@@ -197,7 +200,7 @@ impl<'f> DependencyGraph<'f> {
         found
     }
 
-    /// The lines whose mount points contain a path, without the root file system.
+    /// Returns the boot lines whose mount points contain the path, without the root file system.
     fn parent_lines<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s (Subject, String)> {
         self.lines.iter().filter(move |(_, point)| {
             let rest = path.strip_prefix(point.as_str());
@@ -205,8 +208,9 @@ impl<'f> DependencyGraph<'f> {
         })
     }
 
-    /// A device path gives that device; any other path gives the lines whose mount points contain
-    /// the path.
+    /// Returns what the source of a boot line depends on. For a path outside /dev, these are the
+    /// boot lines whose mount points contain the path. For an identifier that is not resolved, such
+    /// as a UUID, the result is `Unresolved`.
     fn source_dependencies(&self, source: &str) -> Vec<BootDependency> {
         if source.starts_with("/dev/zvol/") {
             return vec![BootDependency::Named(ZFS_POOLS.to_owned())];
@@ -320,8 +324,6 @@ mod tests {
         line
     }
 
-    /// md0 is below the volume vg-a/lv, and sda below the encrypted device vault. Boot lines mount
-    /// both.
     fn facts_with_boot_lines() -> FactSet {
         let mut facts = FactSet::default();
         let host = Subject::host();
@@ -372,7 +374,6 @@ mod tests {
         facts
     }
 
-    /// The names of the needs that fail because of this item, in order.
     fn failing_needs(item: UpgradeItem) -> String {
         let facts = facts_with_boot_lines();
         let mut items = vec![item];
@@ -448,7 +449,6 @@ mod tests {
         assert_eq!(failing_needs(loses), "/data");
     }
 
-    /// The boot can continue without the encrypted device, but not without the file system on it.
     #[test]
     fn a_line_matters_as_much_as_the_boot_waits_for_it() {
         let items = [failing_item(&Subject::host(), Some("vault"))];

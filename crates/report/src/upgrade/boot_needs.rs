@@ -1,8 +1,6 @@
-//! Everything that the next boot needs, and whether it will work.
-//!
-//! The answer to a need is the worst answer of its items, so that items, closing sentence, exit
-//! code and this list agree. A need without items *works*, so every check must make an item for
-//! everything unknown.
+//! Lists what the next boot needs, with expected outcomes. A need has the worst outcome of the
+//! items about it. Without items the need counts as working, so unknown properties become undecided
+//! items.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +13,6 @@ use walwise_model::facts::catalog::mount::MountClass;
 use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-/// Ordered by kind.
 pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
     let mut all: Vec<BootNeed> = need_candidates(facts)
@@ -26,8 +23,8 @@ pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> 
     all
 }
 
-/// Extra items for lines that are more severe than the item about their device, for example a
-/// required file system on an optional encrypted device.
+/// Returns extra items for boot lines whose failure is more severe than that of their device, such
+/// as a required file system on an optional encrypted device.
 pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<UpgradeItem> {
     let ground = DependencyGraph::new(facts);
     let mut raised = Vec::new();
@@ -48,7 +45,7 @@ pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<Upg
         if weights.any(|found| found >= level) {
             continue;
         }
-        let what = "the underlying device does not come up, or may not".to_owned();
+        let what = "the underlying device may not come up".to_owned();
         let place = facts.value(line, &boot::WHERE);
         let item = UpgradeItem {
             place,
@@ -180,7 +177,8 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
     all
 }
 
-/// `None` if fstab or the kernel's command line declares the root file system.
+/// Returns the mount of the root file system if no boot line declares it. `None` if a line declares
+/// it, or if the root is not known to be on a device.
 pub(super) fn undeclared_root(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
     if facts.subjects_of_scope(Scope::Boot).any(is_root) {
@@ -211,7 +209,8 @@ pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, BootNeedKi
         .collect()
 }
 
-/// `None` if the kernel need not assemble the device.
+/// Returns the kind of boot need that a device is; `None` for a device that the boot does not
+/// assemble.
 fn need_kind(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
     match kind {
         DeviceKind::Md => Some(BootNeedKind::Array),

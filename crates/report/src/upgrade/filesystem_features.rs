@@ -1,9 +1,9 @@
-//! On-disk features that the next kernel must support to mount a file system, and that the next
-//! e2fsck must support to check it.
+//! On-disk features. The next kernel must support them to mount a file system, and the next e2fsck
+//! must support them to check it.
 //!
 //! A feature is judged by its name in the superblock. Features that were not read matter only on a
 //! downgrade, because later kernels and tools support all earlier features. The exception is XFS,
-//! whose version 4 was removed.
+//! because support for its version 4 was removed.
 
 use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
 use super::layers::{is_other_distribution_release, is_same_kernel};
@@ -14,7 +14,7 @@ use walwise_model::facts::catalog::{boot, host, mount};
 use walwise_model::facts::{FactSet, Key, Scope, Subject};
 use walwise_model::version::Version;
 
-/// File systems with features that walwise does not read.
+/// File systems whose features walwise does not read.
 const UNREADABLE_FEATURES: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
 pub fn feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
@@ -27,7 +27,6 @@ pub fn feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
         items.extend(next.mounted_feature_items(mounted, &fstype));
     }
     for line in supposed.subjects_of_scope(Scope::Boot) {
-        // Mounted file systems were judged above.
         if supposed.subject_in_scope(line, Scope::Mount).is_some() {
             continue;
         }
@@ -44,16 +43,15 @@ enum NextE2fsck {
     Known(Option<Version>),
     /// This version or a later one; `None` if the present version is unknown.
     AtLeast(Option<Version>),
-    /// A system is assumed whose version of e2fsck is unknown.
+    /// The assumed system has an unknown version of e2fsck.
     Unknown,
 }
 
-/// The kernel and the e2fsck that the next boot uses.
 struct BootEnvironment<'f> {
     facts: &'f FactSet,
-    /// `None` if the kernel does not change.
+    /// The next kernel and its vendor; `None` if unknown or unchanged.
     kernel: Option<(Version, String)>,
-    /// True if one custom builder made both kernels and is assumed to keep every feature in use.
+    /// True if one builder made both custom kernels, and is assumed to keep every feature in use.
     same_builder: bool,
     /// True if the next kernel is older than the running one, or the versions cannot be compared.
     may_be_older: bool,
@@ -78,7 +76,6 @@ impl<'f> BootEnvironment<'f> {
         }
     }
 
-    /// Also covers mounted file systems whose features were not read.
     fn mounted_feature_items(&self, mounted: &Subject, fstype: &str) -> Vec<UpgradeItem> {
         let (fs, key) = match fstype {
             "ext2" | "ext3" | "ext4" => ("ext4", &mount::EXT4_FEATURES),
@@ -120,7 +117,8 @@ impl<'f> BootEnvironment<'f> {
         items
     }
 
-    /// The boot checks the root file system, and lines with a pass number (fstab(5)).
+    /// True if the boot checks the file system: the root, and any file system with a boot line
+    /// whose pass number is not 0 (fstab(5)). An unknown pass number counts as a check.
     fn is_checked_at_boot(&self, mounted: &Subject) -> bool {
         let has_pass = |line: &Subject| {
             let fields = self.facts.value(line, &boot::DUMP_AND_PASS);
@@ -142,7 +140,8 @@ impl<'f> BootEnvironment<'f> {
                 .any(has_pass)
     }
 
-    /// If the present version of e2fsck is unknown, the feature counts as supported.
+    /// Returns whether the next e2fsck supports the feature. If the present version is unknown, the
+    /// feature counts as supported.
     fn e2fsck_ruling(&self, feature: &str) -> Support {
         match &self.checker {
             NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => Support::ok(""),
@@ -159,10 +158,9 @@ impl<'f> BootEnvironment<'f> {
         }
     }
 
-    /// An item for a file system whose features were not read.
     fn unread_features_item(&self, subject: &Subject, fstype: &str) -> Option<UpgradeItem> {
         let (version, vendor) = self.kernel.as_ref()?;
-        // Another item reports that the type itself is refused.
+        // Another item reports a refused file system type.
         if compat::file_system_support(fstype, version, vendor)
             .effect
             .is_refused()
@@ -181,7 +179,7 @@ impl<'f> BootEnvironment<'f> {
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
             return Some(open(
                 format!(
-                    "it is unknown whether it is {}",
+                    "it is unknown whether this is {}",
                     DiskFormat::XfsV4.describe()
                 ),
                 v4,
@@ -190,9 +188,9 @@ impl<'f> BootEnvironment<'f> {
         let has_features =
             fstype == "xfs" || fstype.starts_with("ext") || UNREADABLE_FEATURES.contains(&fstype);
         (self.may_be_older && has_features).then(|| {
-            let because = "An older kernel may not support them.";
+            let because = "An older kernel may not support every feature of the file system.";
             open(
-                "its feature flags could not be read".to_owned(),
+                "the feature flags of the file system could not be read".to_owned(),
                 Support::unknown(because),
             )
         })
@@ -229,7 +227,8 @@ fn next_e2fsck(real: &FactSet, supposed: &FactSet) -> NextE2fsck {
     }
 }
 
-/// `None` if the feature is supported.
+/// Reports a feature that the next kernel or e2fsck refuses or may refuse; `None` if the feature is
+/// supported.
 fn unsupported_feature_item(
     mounted: &Subject,
     feature: &str,
@@ -302,7 +301,6 @@ mod tests {
         facts
     }
 
-    /// The worst answer and the texts of all items for an upgrade between two hosts.
     fn item_texts(
         from: HostVersions,
         to: HostVersions,

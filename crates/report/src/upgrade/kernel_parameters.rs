@@ -1,8 +1,7 @@
-//! Unexamined kernel parameters that mount or unlock something, and boot lines whose device is not
-//! a block device or holds another file system.
+//! Reports kernel parameters that mount or unlock something, but whose effect is unknown. Also
+//! reports boot lines whose device is not a block device or is mounted with another type now.
 //!
-//! The list is complete only if the parameter names were read. Parameters of the root do not count
-//! as failing, because this boot has mounted the root with them.
+//! If the names of the parameters are unknown, one undecided item stands for all of them.
 
 use super::severity::boot_line_severity;
 use crate::model::upgrade::UpgradeItem;
@@ -30,7 +29,8 @@ pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
 fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
-        let what = "it is unknown what else the kernel command line mounts or unlocks".to_owned();
+        let what = "it is unknown which other devices the kernel command line mounts or unlocks"
+            .to_owned();
         return vec![UpgradeItem::new_undecided(
             &host,
             Level::Critical,
@@ -45,33 +45,36 @@ fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     names.iter().map(item).collect()
 }
 
-/// The level if the parameter fails, what is unknown about it, and the reason.
+/// Returns the level of the parameter's item, a sentence on what is unknown, and the consequence of
+/// a failure.
 fn parameter_risk(name: &str) -> (Level, String, &'static str) {
     match name {
         "resume" => (
             Level::Warning,
             "it is unknown whether the device of resume= on the kernel command line will exist"
                 .to_owned(),
-            "The boot waits for it, then continues without it.",
+            "The boot waits for the device, then continues without it.",
         ),
         "rd.luks.uuid" | "rd.lvm.lv" | "rd.lvm.vg" | "rd.md.uuid" => (
             Level::Critical,
             format!(
                 "it is unknown whether the device or volume of {name} on the kernel command line will exist"
             ),
-            "It is not active now. A dracut initramfs waits for it, and the boot may stop there.",
+            "The device or volume is not active now. A dracut initramfs waits for it, and the \
+             boot may stop there.",
         ),
         "rootflags" => (
             Level::Critical,
             "it is unknown which of several rootflags= on the kernel command line takes effect"
                 .to_owned(),
-            "The kernel takes the last one and systemd joins them all; an initramfs may do either.",
+            "The kernel uses the last rootflags= and systemd joins them all; an initramfs may do \
+             either.",
         ),
         "rootfstype" => (
             Level::Critical,
-            "it is unknown what rootfstype= on the kernel command line does at the next boot"
+            "the effect of rootfstype= on the kernel command line at the next boot is unknown"
                 .to_owned(),
-            "The root file system is mounted with another type now.",
+            "The root file system is currently mounted with a different type.",
         ),
         "systemd.swap" | "systemd.swap-extra" | "rd.systemd.swap-extra" => {
             (Level::Warning, not_checked_text(name), "")
@@ -84,7 +87,6 @@ fn not_checked_text(name: &str) -> String {
     format!("the effect of {name} on the kernel command line was not checked")
 }
 
-/// An item for a line whose source is not a block device.
 fn non_device_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     match facts.value(line, &boot::DEVICE)? {
         NamedDeviceState::Other => {}
@@ -109,11 +111,11 @@ fn non_device_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     )
 }
 
-/// An item for a line whose type differs from the present mount of its device.
 fn mismatched_type_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     let there = facts.value(line, &boot::TYPE_THERE)?;
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
-    let what = format!("its type is {written}, but its device is mounted as {there} now");
+    let what =
+        format!("the line has the type {written}, but the device is currently mounted as {there}");
     let item = UpgradeItem::new_undecided(
         line,
         boot_line_severity(facts, line),
@@ -135,7 +137,8 @@ fn mismatched_type_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> 
     })
 }
 
-/// Types of one family can mount each other's file systems.
+/// Returns the family of a file system type. Types of one family can mount each other's file
+/// systems.
 fn filesystem_family(fstype: &str) -> &str {
     match fstype {
         "ext2" | "ext3" | "ext4" => "ext",

@@ -1,9 +1,8 @@
-//! The layers between file systems and disks, and whether the next kernel can assemble them:
-//! arrays, volumes, encrypted devices, paths, swap, the ZFS module.
+//! Reports layers between file systems and disks that the next kernel refuses, or may refuse, to
+//! assemble.
 //!
-//! The validity table judges the facts; facts that were not read are undecided. A RAID 0 that has
-//! run on Linux 5.4 or later has a fixed layout. Other RAID 0 arrays may be refused if their disks
-//! differ in size.
+//! A RAID 0 that has run on Linux 5.4 or later has a fixed layout. Other RAID 0 arrays may be
+//! refused if their disks differ in size.
 
 use super::boot_dependencies::ZFS_POOLS;
 use super::boot_needs::{assembled_devices, uses_zfs};
@@ -36,12 +35,12 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
             compat::layer_support_if_rebuilt(layer, name, version, vendor)
         }
         Some((version, vendor)) => compat::layer_support(layer, name, version, vendor),
-        None => Support::unknown("The kernel is unknown."),
+        None => Support::unknown("The version of the new kernel is unknown."),
     };
     for (subject, kind) in &devices {
         match kind {
             BootNeedKind::Swap => {
-                let what = "its setup at the next boot was not checked".to_owned();
+                let what = "the setup of the device at the next boot was not checked".to_owned();
                 items.push(UpgradeItem::new_undecided(
                     subject,
                     Level::Warning,
@@ -56,7 +55,8 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
                         .as_ref()
                         .map(|(version, _)| requires_raid0_layout(version))
                 };
-                // Only a change across Linux 5.4 matters for the layout.
+                // The layout matters only if the upgrade crosses, or may cross, Linux 5.4 in either
+                // direction.
                 let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
                 items.extend(raid0_layout_item(supposed, subject).filter(|_| differs));
                 items.extend(
@@ -70,8 +70,12 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
             BootNeedKind::Mount | BootNeedKind::Pool => {}
         }
     }
-    if uses_zfs(supposed) {
-        let because = "The ZFS module is built separately; make sure that one is built for the new kernel before the next boot.";
+    // Ubuntu builds the module with each of its kernels.
+    let is_built = then
+        .as_ref()
+        .is_some_and(|(_, vendor)| vendor.starts_with("ubuntu"));
+    if uses_zfs(supposed) && !is_built {
+        let because = "The ZFS module is built separately; make sure that it is built for the new kernel before the next boot.";
         let what = "it is unknown whether there is a ZFS module for the new kernel";
         items.push(UpgradeItem {
             name: Some(ZFS_POOLS.to_owned()),
@@ -86,7 +90,6 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     items
 }
 
-/// The boot may fail to assemble an array that is not running now.
 fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
     let open = |what: String| {
         UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(""))
@@ -98,7 +101,7 @@ fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem>
             | ArrayState::Suspended
             | ArrayState::Broken),
         ) => {
-            return Some(open(format!("the array is {} now", state.as_str())));
+            return Some(open(format!("the array is currently {}", state.as_str())));
         }
         Some(
             ArrayState::ReadOnly
@@ -127,7 +130,6 @@ fn stopped_array_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem>
     })
 }
 
-/// An item for a consistency policy that the next kernel may not support.
 fn consistency_policy_item(
     facts: &FactSet,
     subject: &Subject,
@@ -149,7 +151,7 @@ fn consistency_policy_item(
         return None;
     }
     let because = format!(
-        "Linux {}.{} and later assemble an array with {name}.",
+        "Linux {}.{} or later is required to assemble an array with {name}.",
         from[0], from[1]
     );
     let ruling = Support {
@@ -169,11 +171,10 @@ fn consistency_policy_item(
     })
 }
 
-/// Items for device mapper devices that neither LVM nor crypttab sets up.
 fn manual_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let of = |kind: DeviceKind| matches!(kind, DeviceKind::Dm);
     let open = |subject: Subject| {
-        let what = "its setup at the next boot was not checked".to_owned();
+        let what = "the setup of the device at the next boot was not checked".to_owned();
         UpgradeItem::new_undecided(&subject, Level::Critical, what, Support::unknown(""))
     };
     facts
@@ -183,7 +184,8 @@ fn manual_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
         .collect()
 }
 
-/// Linux 5.4 and later start a RAID 0 of different-sized disks only with a fixed layout.
+/// True for Linux 5.4 and later, which start a RAID 0 of different-sized disks only with a fixed
+/// layout.
 fn requires_raid0_layout(kernel: &Version) -> bool {
     (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
@@ -195,7 +197,8 @@ fn array_items(
 ) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     match facts.value(subject, &device::MD_LEVEL) {
-        // Linear arrays are judged as an on-disk format.
+        // A linear array is reported as an on-disk format, so an item about its driver would be a
+        // duplicate.
         Some(level) if level.is_linear() => {}
         Some(level) => items.extend(unsupported_driver_item(
             subject,
@@ -213,8 +216,8 @@ fn array_items(
         }
     }
     match facts.value(subject, &device::MD_METADATA) {
-        // Superblock 0.90 is judged as an on-disk format. `external:/` marks a volume of firmware
-        // RAID, which has the metadata of its container.
+        // Superblock 0.90 is reported as an on-disk format. `external:/` marks a volume of firmware
+        // RAID, whose metadata is in its container.
         Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
         Some(metadata) => {
             let what = format!("metadata {metadata}");
@@ -237,7 +240,6 @@ fn array_items(
     items
 }
 
-/// An item for a RAID 0 whose disks may differ in size.
 fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> {
     match facts.value(subject, &device::MD_LEVEL)? {
         ArrayLevel::Raid0 => {}
@@ -272,7 +274,7 @@ fn raid0_layout_item(facts: &FactSet, subject: &Subject) -> Option<UpgradeItem> 
         UpgradeItem::new_undecided(
             subject,
             Level::Critical,
-            "it is unknown whether its disks have the same size".to_owned(),
+            "it is unknown whether the disks of the array have the same size".to_owned(),
             ruling,
         )
     })
@@ -293,9 +295,9 @@ fn device_mapper_items(
             .map(DeviceKind::as_str)
             .unwrap_or_default();
         let what = if is_mapped {
-            "its device mapper targets are unknown".to_owned()
+            "the device-mapper targets of the device are unknown".to_owned()
         } else {
-            format!("it is unknown whether the new kernel has {kind}")
+            format!("it is unknown whether the new kernel supports {kind}")
         };
         return vec![UpgradeItem::new_undecided(
             subject,
@@ -312,10 +314,9 @@ fn device_mapper_items(
         .collect()
 }
 
-/// `None` if the new kernel has `name`.
 fn unsupported_driver_item(subject: &Subject, name: &str, ruling: Support) -> Option<UpgradeItem> {
     if ruling.effect.is_refused() {
-        let what = format!("the new kernel has no {name}");
+        let what = format!("the new kernel does not support {name}");
         return Some(
             UpgradeItem::new_undecided(subject, Level::Critical, what, ruling).into_blocker(),
         );
@@ -325,17 +326,16 @@ fn unsupported_driver_item(subject: &Subject, name: &str, ruling: Support) -> Op
         UpgradeItem::new_undecided(
             subject,
             Level::Critical,
-            format!("it is unknown whether the new kernel has {name}"),
+            format!("it is unknown whether the new kernel supports {name}"),
             ruling,
         )
     })
 }
 
-/// Items for encrypted devices that will not be unlocked, or may not be.
 fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
-        let what = "it is unknown whether the boot unlocks it";
+        let what = "it is unknown whether the boot unlocks the device";
         let crypts = assembled_devices(supposed)
             .into_iter()
             .filter(|(_, kind)| kind.is_crypt());
@@ -361,7 +361,8 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
         .filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
     let mut items: Vec<UpgradeItem> = crypts.map(|(subject, _)| {
         let because = "The device has no line in crypttab. Other ways to unlock it, such as rd.luks on the kernel command line, are not checked.";
-        UpgradeItem::new_undecided(&subject, Level::Critical, "it is unknown whether the boot unlocks it".to_owned(), Support::unknown(because))
+        let what = "it is unknown whether the boot unlocks the device".to_owned();
+        UpgradeItem::new_undecided(&subject, Level::Critical, what, Support::unknown(because))
     }).collect();
     let (optional, by_defaults) = (
         list(&boot::UNLOCKED_OPTIONAL),
@@ -385,14 +386,14 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
         if missing.contains(&name) {
             items.push(
                 open(
-                    "its block device is missing",
-                    Support::unknown("Its contents cannot be mounted."),
+                    "the block device is missing",
+                    Support::unknown("The contents of the encrypted device cannot be mounted."),
                 )
                 .into_blocker(),
             );
         } else if unseen.contains(&name) {
             items.push(open(
-                "it is unknown whether it is unlocked",
+                "it is unknown whether the device is unlocked",
                 Support::unknown("The crypttab line could not be read completely."),
             ));
         }
@@ -404,7 +405,7 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
                 ..Support::unknown(because)
             };
             items.push(open(
-                "it may be opened with a different cipher or hash",
+                "the device may be opened with a different cipher or hash",
                 ruling,
             ));
         }
@@ -412,8 +413,6 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
     items
 }
 
-/// True if the assumed distribution release differs from the present one, so that its tools differ,
-/// too.
 pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) -> bool {
     let of = |facts: &FactSet| {
         let host = Subject::host();
@@ -423,7 +422,7 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
         )
     };
     let ((now, release), (then, next)) = (of(real), of(supposed));
-    // Version 9 covers 9.1 and every other release of 9.
+    // An assumed version 9 stands for every release of 9, such as 9.1.
     let covers = |short: &Option<String>, long: &Option<String>| match (short, long) {
         (Some(short), Some(long)) => long
             .strip_prefix(short.as_str())
@@ -434,19 +433,22 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
     now != then || !(covers(&release, &next) || covers(&next, &release))
 }
 
-/// True if the kernel release does not change, so that everything in use keeps working.
+/// True if the kernel release is known and unchanged. An unchanged kernel supports everything in
+/// use.
 pub(super) fn is_same_kernel(real: &FactSet, supposed: &FactSet) -> bool {
     let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
     release(real).is_some() && release(real) == release(supposed)
 }
 
-/// Items for swap whose device is missing, unsuitable or unknown. The boot continues without swap.
+/// Reports swap areas that may be missing after the boot. No item is critical, because the boot
+/// continues without swap.
 fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let list = |key| facts.value(&host, key).unwrap_or_default();
     let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
     let gone = missing.into_iter().map(|swap| {
-        let says = Support::unknown("The boot waits for it, then continues without it.");
+        let says =
+            Support::unknown("The boot waits for the swap space, then continues without it.");
         let item = UpgradeItem::new_undecided(
             &host,
             Level::Warning,
@@ -461,10 +463,20 @@ fn swap_problem_items(facts: &FactSet) -> Vec<UpgradeItem> {
     });
     let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
         let says = Support::unknown(
-            "It is a directory, a character device, or a device whose file system is mounted. The boot continues without it.",
+            "The path is a directory, a character device, or a device whose file system is \
+             mounted. The boot continues without this swap space.",
         );
-        let item = UpgradeItem::new_undecided(&host, Level::Warning, format!("{swap} cannot be used as swap"), says);
-        UpgradeItem { name: Some(swap), ..item }.into_blocker()
+        let item = UpgradeItem::new_undecided(
+            &host,
+            Level::Warning,
+            format!("{swap} cannot be used as swap"),
+            says,
+        );
+        UpgradeItem {
+            name: Some(swap),
+            ..item
+        }
+        .into_blocker()
     });
     let open = unseen.into_iter().map(|swap| {
         let what = format!("it is unknown whether {swap} will be available as swap");

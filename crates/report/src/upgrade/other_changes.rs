@@ -1,6 +1,3 @@
-//! Changes outside boot lines: findings, verdicts, on-disk formats, and mkfs features that the
-//! kernel cannot mount.
-
 use super::boot_dependencies::ZFS_POOLS;
 use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
 use super::layers::{is_other_distribution_release, is_same_kernel};
@@ -16,7 +13,7 @@ use walwise_judge::rules::{Finding, Level};
 use walwise_model::facts::catalog::{device, host, kernel, mount};
 use walwise_model::facts::{FactSet, Subject};
 
-pub fn other_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn other_change_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let mut items = changed_finding_items(real, supposed);
     items.extend(changed_verdict_items(real, supposed));
     items.extend(unmountable_mkfs_default_items(&real.facts, &supposed.facts));
@@ -37,14 +34,14 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             continue;
         }
         if same {
-            // A known kernel fault is reported even if the running kernel has it, too.
+            // A critical kernel fault is reported even if the running kernel has it, too.
             items.extend(
                 is_critical_kernel_fault(finding)
                     .then(|| item_from_finding(UpgradeSection::Already, finding, true)),
             );
             continue;
         }
-        // A *keep* finding means that a mistake is gone.
+        // A *keep* finding confirms a setting, so a new *keep* finding means that a fault is gone.
         let part = match (is_undecided(finding), finding.level) {
             (true, _) => UpgradeSection::NotKnown,
             (false, Level::Keep) => UpgradeSection::Better,
@@ -54,7 +51,8 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             (false, _) => UpgradeSection::Changes,
         };
         let of_zfs = finding_tests_fact(finding, kernel::ZFS_SUPPORT.name());
-        // Another release has its own ZFS module, unless the user assumed a module version.
+        // Another distribution release has its own ZFS module. The ZFS rules then count only if the
+        // user assumed a module version.
         let named = supposed
             .facts
             .is_assumed(&Subject::host(), kernel::ZFS_VERSION.id());
@@ -80,32 +78,32 @@ fn changed_finding_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         if now.contains_key(&name) || is_undecided(finding) || is_about_boot(finding) {
             continue;
         }
-        // Advice can disappear because the new kernel lacks a feature; only the end of a fault is
-        // an improvement.
+        // The end of a fault is an improvement. The end of advice may mean that the new kernel
+        // lacks a feature.
         let part = if finding.level >= Level::Warning {
             UpgradeSection::Better
         } else {
             UpgradeSection::Changes
         };
-        let what = format!("no longer: {}", finding.title);
+        let what = format!("no longer applies: {}", finding.title);
         items.push(UpgradeItem {
             what,
             because: String::new(),
+            fix: None,
             ..item_from_finding(part, finding, false)
         });
     }
     items
 }
 
-/// True for a critical fault of the kernel itself.
 fn is_critical_kernel_fault(finding: &Finding) -> bool {
     finding_applies(finding)
         && finding.level == Level::Critical
         && finding_tests_fact(finding, kernel::VERSION.name())
 }
 
-/// The parts of a finding that matter to an admin. An undecided finding has one title on every
-/// kernel, but different missing facts.
+/// Returns the parts of a finding that are compared between two reports, including the outcome: an
+/// undecided finding has one title on every kernel, but different missing facts.
 fn comparable_parts(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> = finding
         .advice
@@ -159,7 +157,6 @@ fn changed_verdict_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     items
 }
 
-/// File systems that mkfs creates with default features which the kernel cannot, or may not, mount.
 fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let of = |facts: &FactSet, fs: &str| {
         let key = match fs {
@@ -199,7 +196,6 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
     items
 }
 
-/// Items for on-disk formats that not every kernel supports.
 fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let mut found: Vec<(Subject, DiskFormat)> = Vec::new();
     for (mounted, features) in supposed.known_values(&mount::XFS_FEATURES) {
@@ -213,7 +209,7 @@ fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     for array in supposed.subjects_where(&device::MD_METADATA, |metadata| metadata == "0.90") {
         found.push((array, DiskFormat::Md090));
     }
-    // The running kernel supports a format in use, whatever the table contains.
+    // An unchanged kernel supports every format in use, whatever the compatibility tables contain.
     let same = is_same_kernel(real, supposed);
     let mut items = Vec::new();
     let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));

@@ -1,8 +1,9 @@
-//! Unknown properties of boot lines: options and file systems missing from the validity table, and
-//! facts that were not read.
+//! Reports properties of boot lines that are unknown. A line without items counts as working, so
+//! unknown properties become undecided items. Properties that could not be read are left out if the
+//! boot continues without the line.
 //!
-//! Each becomes an item, because a line without items counts as working. Options are looked up in
-//! the table and not taken from findings, so that disabling a rule hides nothing.
+//! Options are looked up in the compatibility tables and not taken from findings, so that disabling
+//! a rule hides nothing.
 
 use super::boot_needs::undeclared_root;
 use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
@@ -16,7 +17,7 @@ use walwise_model::facts::catalog::{boot, device, kernel, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::version::Version;
 
-pub fn unknown_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
+pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     let (now, then) = (
         kernel_and_vendor(&real.facts),
@@ -34,9 +35,14 @@ pub fn unknown_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
                 .into_iter()
                 .map(|(what, ruling)| of_line(what, ruling)),
         );
+        // If a line is neither critical nor mounted now, the boot continues even if its device or
+        // type is wrong.
+        let may_fail = boot_line_severity(facts, line) < Level::Critical
+            && facts.subject_in_scope(line, Scope::Mount).is_none();
         items.extend(
             unread_properties(facts, line)
                 .into_iter()
+                .filter(|_| !may_fail)
                 .map(|what| UpgradeItem {
                     certain_level: None,
                     ..of_line(what.to_owned(), Support::unknown(""))
@@ -62,12 +68,12 @@ pub fn unknown_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
         };
         let ruling = judge(&fstype, version, vendor);
         if ruling.effect.is_refused() {
-            let what = format!("the new kernel has no {fstype}");
+            let what = format!("the new kernel does not support {fstype}");
             items.push(
                 UpgradeItem::new_undecided(&root, Level::Critical, what, ruling).into_blocker(),
             );
         } else if ruling.effect.is_unknown() && now != then {
-            let what = format!("it is unknown whether the new kernel has {fstype}");
+            let what = format!("it is unknown whether the new kernel supports {fstype}");
             items.push(UpgradeItem::new_undecided(
                 &root,
                 Level::Critical,
@@ -88,7 +94,6 @@ pub fn unknown_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
     items
 }
 
-/// The level of a finding that already applies to the unknown options of the line.
 fn certain_level(supposed: &Report, line: &Subject) -> Option<Level> {
     let of_line = |finding: &&Finding| finding.subject == *line && finding_applies(finding);
     let about = |finding: &&Finding| finding_tests_fact(finding, boot::UNDECIDED.name());
@@ -100,7 +105,6 @@ fn certain_level(supposed: &Report, line: &Subject) -> Option<Level> {
         .map(|finding| finding.level)
 }
 
-/// Options missing from the validity table, each with the ruling.
 fn unknown_options(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
     let fstype = facts
         .value(line, &boot::FSTYPE)
@@ -121,31 +125,29 @@ fn unknown_options(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
         .collect()
 }
 
-/// Properties that were not, or could not be, read.
 fn unread_properties(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     let mut missing = Vec::new();
     let mounted = facts.subject_in_scope(line, Scope::Mount).is_some();
     let fstype = facts.value(line, &boot::FSTYPE);
     if fstype.as_deref().is_none_or(|fstype| fstype == "auto") {
-        missing.push("its file system type is unknown");
+        missing.push("the file system type is unknown");
     } else if compat::boot_options_support(facts, line).value().is_none() {
-        missing.push("its options or the kernel are unknown");
+        missing.push("the mount options or the kernel version are unknown");
     }
     if facts.value(line, &boot::WHOLE) != Some(true) {
         missing.push("an unrecorded option could break the boot");
     }
     let device = facts.value(line, &boot::DEVICE);
-    // The device of a mounted line exists.
+    // A line that is mounted now has an existing device, even if no fact names the device.
     if device.is_none() && !mounted {
-        missing.push("it is unknown whether its device exists");
+        missing.push("it is unknown whether the device exists");
     }
     if facts.value(line, &boot::AUTO).is_none() {
-        missing.push("it is unknown whether the boot mounts it");
+        missing.push("it is unknown whether the boot mounts this file system");
     }
     missing
 }
 
-/// A file system type that the next kernel may lack, with the ruling.
 fn unknown_filesystem_support(
     real: &Report,
     now: Option<&(Version, String)>,
@@ -166,13 +168,12 @@ fn unknown_filesystem_support(
     let ruling = judge(&fstype, version, vendor);
     ruling.effect.is_unknown().then(|| {
         (
-            format!("it is unknown whether the new kernel has {fstype}"),
+            format!("it is unknown whether the new kernel supports {fstype}"),
             ruling,
         )
     })
 }
 
-/// True if the file system is mounted, or the running kernel lists it.
 fn is_supported_now(facts: &FactSet, fstype: &str) -> bool {
     let built_in = facts
         .value(&Subject::host(), &kernel::FILESYSTEMS)

@@ -1,5 +1,3 @@
-//! Answers and fixes as text, with one wording for all outputs.
-
 use super::section::{Badge, Bullet, Detail, Grid};
 use super::{RichText, wording};
 use crate::fixes::Fix;
@@ -20,7 +18,7 @@ pub struct AnswerRow {
     pub why: String,
 }
 
-/// Topics that do not apply to the target are left out.
+/// Returns one row per topic, without topics that do not apply to the target.
 pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
     let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
     target
@@ -71,7 +69,6 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
     }
 }
 
-/// The text for a value that is not known or does not exist yet.
 fn missing_value_text(target: &TargetSummary, topic: Topic) -> String {
     match topic {
         Topic::CommitLatency if target.kind.is_device() => "not mounted",
@@ -92,7 +89,6 @@ fn missing_value_text(target: &TargetSummary, topic: Topic) -> String {
     .to_owned()
 }
 
-/// The value in the syntax of the server, the mount table or mkfs.
 fn value_text(value: &AnswerValue) -> String {
     match value {
         AnswerValue::Text(text) => text.clone(),
@@ -101,7 +97,6 @@ fn value_text(value: &AnswerValue) -> String {
 }
 
 impl AnswerAction {
-    /// The symbol before the recommended value.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Keep => "=",
@@ -132,7 +127,8 @@ pub fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
     }
 }
 
-/// `None` if the target is not a free disk, or no file system can be created.
+/// Makes a table that compares the file systems for a free disk. `None` for other targets, or if no
+/// file system can be created.
 pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Option<Grid> {
     let plan = report.plan(&target.target)?;
     let is_first = |choice: &FilesystemChoice| {
@@ -145,7 +141,7 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
         .find(|choice| choice.first)
         .and_then(|choice| choice.rank);
     let row = |choice: &FilesystemChoice| {
-        let has = choice.filesystem.traits();
+        let has = choice.filesystem.properties();
         let yes = |one: bool| RichText::plain(if one { "yes" } else { "no" });
         let published = match choice.first {
             true => "first choice",
@@ -186,7 +182,6 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
     })
 }
 
-/// A bullet with the commands or the remedy, the source of the value in force, and the rules.
 pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
     let explain = || {
         let command = ShellCommand::new("walwise explain ").append_value(fix.rules.first()?)?;
@@ -210,7 +205,8 @@ pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>
             .map(|seen| Detail::Verbose("read from", seen.clone().into())),
     );
     let subject = wording::subject_name(fix.subject);
-    // A target has one mount and one server, but can have several disks, so only disks are named.
+    // A target can have several disks, but only one mount and one server, so the title needs to
+    // name only disks.
     let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;
     let title = if is_plain || fix.title.contains(&subject) {
         fix.title.clone()

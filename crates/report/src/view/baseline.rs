@@ -1,8 +1,6 @@
-//! The differences from a saved report: new dangers, fixed findings, changed facts, and shifts of
-//! commit latency.
-//!
-//! Equal changes of many subjects share a line. Drifting and derived facts are only counted, so
-//! that they do not hide real changes; the JSON has all facts.
+//! Sections with the differences from an earlier report. Subjects with an equal change share a
+//! line. Facts that change constantly, and derived facts, are only counted, so that they do not
+//! hide other changes; the JSON has all facts.
 
 mod limited_name_list {
 
@@ -20,9 +18,6 @@ mod limited_name_list {
     }
 }
 mod changed_facts {
-    //! Changed facts: equal changes of many subjects share a line; derived and drifting facts are
-    //! only counted.
-
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::limited_name_list::join_names_with_limit;
@@ -78,7 +73,7 @@ mod changed_facts {
         if drift > 0 {
             let count = wording::count_noun(drift, "fact");
             rest.push_sentence(format!(
-                "{count} that change constantly (free space …) omitted; see JSON"
+                "{count} that change constantly, such as free space: only in the JSON"
             ));
         }
         [changed, rest]
@@ -87,7 +82,8 @@ mod changed_facts {
             .collect()
     }
 
-    /// One group for each fact and change, in order of first occurrence.
+    /// Groups the subjects for which the same fact changed in the same manner. Groups are in order
+    /// of first occurrence. A change with an unknown value is left out.
     pub fn group_equal_changes<'c>(
         changes: &[&'c FactChange],
     ) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
@@ -107,7 +103,6 @@ mod changed_facts {
         groups
     }
 
-    /// The old and the new value; for lists, the added and removed items.
     fn change_text(before: &DisplayedValue, now: &DisplayedValue) -> String {
         let (DisplayedValue::Words(before), DisplayedValue::Words(now)) = (before, now) else {
             return format!("{} → {}", before.text(), now.text());
@@ -117,14 +112,14 @@ mod changed_facts {
             more.cloned().collect::<Vec<_>>().join(", ")
         };
         let (came, went) = (without(now, before), without(before, now));
-        let parts = [("added", came), ("gone", went)]
+        let parts = [("added", came), ("removed", went)]
             .into_iter()
             .filter(|(_, words)| !words.is_empty());
         let parts: Vec<String> = parts
             .map(|(what, words)| format!("{what} {words}"))
             .collect();
         if parts.is_empty() {
-            "same items in a different number".to_owned()
+            "the same items, but in different numbers".to_owned()
         } else {
             parts.join("; ")
         }
@@ -178,6 +173,15 @@ mod latency_shift {
         if probe.is_significant() {
             section.push_sentence(cause_sentence(difference, probe));
         }
+        if probe.main_shift_direction() == Some(ShiftDirection::Slower) {
+            for known in &difference.known_changes {
+                section.push_sentence(
+                    RichText::plain(format!("Known: {}. {} (", known.title, known.because))
+                        .append_code(&known.rule)
+                        .append(")"),
+                );
+            }
+        }
         section
     }
 
@@ -206,7 +210,7 @@ mod latency_shift {
         cells.extend(match moved {
             _ if !is_judged => signed("not compared"),
             ShiftDirection::Not => signed("no significant change"),
-            // The word `slower` or `faster` replaces plus or minus.
+            // The word `slower` or `faster` replaces the sign.
             moved => {
                 let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
                 [
@@ -234,7 +238,7 @@ mod latency_shift {
 
     fn shift_sentence(probe: &ProbeShift) -> String {
         let Some(main) = probe.main_row() else {
-            return "No method has paced commits in both reports: measure again.".to_owned();
+            return "No method has paced commits in both reports; measure again.".to_owned();
         };
         if !probe.doubts.is_empty() {
             return format!(
@@ -303,7 +307,7 @@ use limited_name_list::join_names_with_limit;
 use walwise_judge::rules::Level;
 use walwise_model::facts::{Scope, Subject};
 
-/// Empty without a baseline.
+/// Returns the sections with the differences; empty without a baseline.
 pub fn baseline_sections(report: &Report) -> Vec<Section> {
     let Some(difference) = &report.baseline else {
         return Vec::new();
@@ -345,8 +349,6 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
     sections
 }
 
-/// Worse verdicts and findings at a higher level, the worst first, and then findings that can no
-/// longer be decided.
 fn worse_section(difference: &Difference) -> Option<Section> {
     let verdicts = difference
         .verdicts
@@ -380,7 +382,7 @@ fn worse_section(difference: &Difference) -> Option<Section> {
         let count = wording::count_noun(open.len(), "finding");
         let names = join_names_with_limit(open.iter().map(|finding| finding.rule.clone()));
         section.push_sentence(format!(
-            "{count} at warning level or above no longer decidable: {names}"
+            "{count} at warning level or above can no longer be decided: {names}"
         ));
     }
     section.none_if_empty()
@@ -394,7 +396,6 @@ fn verdict_bullet(change: &VerdictChange) -> Bullet {
     Bullet::with_badge(Badge::Standing(change.now), says)
 }
 
-/// The reason why a finding is worse; empty if it did not apply before.
 fn previous_state_suffix(finding: &FindingChange) -> String {
     match (finding.class, &finding.before) {
         (FindingChangeKind::Level, Some(before)) => format!(", was {}", before.level.as_str()),
@@ -422,7 +423,6 @@ fn better_section(difference: &Difference) -> Option<Section> {
     section.none_if_empty()
 }
 
-/// Critical findings and warnings whose rule or subject is no longer checked.
 fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
     let gone = |f: &&FindingChange| {
         f.class == FindingChangeKind::Gone && f.before.as_ref().is_some_and(|b| b.applies)
@@ -453,7 +453,6 @@ fn finding_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
     })
 }
 
-/// Two lines with the rule ids of new and of fixed findings below the level of a warning.
 fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
     let light = || {
         difference
@@ -482,8 +481,8 @@ fn lower_level_changes_section(difference: &Difference) -> Option<Section> {
     section.none_if_empty()
 }
 
-/// Targets are named one by one, for the admin who is responsible for them; other subjects share a
-/// line.
+/// Lists subjects that no longer exist or are new. Each target gets its own line, for the admin who
+/// is responsible for it.
 fn subject_changes_section(difference: &Difference) -> Option<Section> {
     let is_target = |subject: &&Subject| subject.scope() == Scope::Target;
     let mut section = Section::new_part("");
@@ -522,7 +521,6 @@ fn subject_changes_section(difference: &Difference) -> Option<Section> {
     section.none_if_empty()
 }
 
-/// Unchanged findings, counted by level, and the limits of the comparison.
 fn unchanged_section(difference: &Difference) -> Option<Section> {
     let applies = |f: &&FindingChange| f.now.as_ref().is_some_and(|now| now.applies);
     let still: Vec<Level> = difference
@@ -561,8 +559,6 @@ mod tests {
     use walwise_model::facts::Subject;
     use walwise_model::facts::catalog::{device, kernel};
 
-    /// The report of [`sample_reports::at_risk`] with this scheduler and kernel release, and enough
-    /// rounds to compare. `factor` multiplies all latencies.
     fn report_with(scheduler: &str, release: &str, factor: f64) -> Report {
         let mut report = sample_reports::at_risk();
         for name in ["sda", "sdb"] {
@@ -595,7 +591,6 @@ mod tests {
         report
     }
 
-    /// The text between the heading of the differences and the first target.
     fn baseline_text(report: &Report) -> String {
         let text = text::render(report);
         let section = text.split_once("Since the baseline").unwrap().1;

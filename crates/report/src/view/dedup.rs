@@ -1,7 +1,7 @@
-//! Assigns findings and steps to the first target that shows them, so that nothing appears twice.
+//! Assigns each finding and step to the first target that shows it, so that nothing appears twice.
 //!
-//! All assignments are made before the first section, so that sections can be made in parallel with
-//! a fixed result.
+//! All assignments precede the first section, so that parallel threads make the sections with a
+//! reproducible result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use walwise_judge::rules::Finding;
 use walwise_model::facts::Subject;
 use walwise_model::parallel;
 
-/// A finding with its position in the report, which identifies the finding.
+/// A finding and its index in the report, which identifies the finding.
 pub type IndexedFinding<'a> = (usize, &'a Finding);
 
 pub struct FindingsByTarget<'a> {
@@ -34,7 +34,6 @@ impl<'a> FindingsByTarget<'a> {
         Self { report, about }
     }
 
-    /// The findings about one target and the host, for a view of this target alone.
     pub fn from_single_target(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
         let about = FindingsBySubject::new(&report.findings).findings_about(&subjects);
@@ -48,7 +47,8 @@ impl<'a> FindingsByTarget<'a> {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
-    /// `order` is the display order of targets.
+    /// Determines for each finding and step the first target that shows it. `order` is the display
+    /// order of targets.
     pub fn assign_first_mentions<'t>(
         &'t self,
         order: &[&'a TargetSummary],
@@ -90,8 +90,8 @@ impl<'a> FindingsByTarget<'a> {
         places
     }
 
-    /// The content shown about a free disk, without the name. Identical disks have equal content.
-    /// `None` for other targets.
+    /// Lists contents, steps and findings of a disk. Disks with equal signatures share one
+    /// description. `None` for directories.
     fn disk_signature(&self, target: &TargetSummary) -> Option<Vec<String>> {
         if !target.kind.is_device() {
             return None;
@@ -110,17 +110,16 @@ impl<'a> FindingsByTarget<'a> {
     }
 }
 
-/// Setting, subject and rules identify a step.
+/// The setting, subject and rules of a step, which identify it.
 type StepKey<'a> = (&'a str, &'a Subject, &'a [String]);
 
 fn step_key(step: &Step) -> StepKey<'_> {
     (step.advice.setting.name, &step.subject, &step.rules)
 }
 
-/// The first target that shows each finding and step.
 pub struct FirstMentions<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
-    /// For each target in display order, the title of an earlier, identical free disk.
+    /// For each target in display order, the title of an earlier, identical disk.
     same_as: Vec<Option<&'a str>>,
     /// For each finding of the report, the position of the first target that shows the finding.
     findings: Vec<Option<usize>>,
@@ -132,7 +131,7 @@ impl<'t, 'a> FirstMentions<'t, 'a> {
         self.target_tracker(self.same_as.len())
     }
 
-    /// `place` is the position of the target in display order.
+    /// Makes the tracker of one target; `place` is the position of the target in display order.
     pub fn target_tracker(&'t self, place: usize) -> ShownItemsTracker<'t, 'a> {
         ShownItemsTracker {
             report: self.by_target.report,
@@ -146,10 +145,8 @@ impl<'t, 'a> FirstMentions<'t, 'a> {
     }
 }
 
-/// Records what the sections of one target have shown.
 pub struct ShownItemsTracker<'t, 'a> {
     pub report: &'a Report,
-    /// The title of an earlier, identical free disk.
     pub same_as: Option<&'a str>,
     first_mentions: &'t FirstMentions<'t, 'a>,
     position: usize,
@@ -163,18 +160,21 @@ impl<'t, 'a> ShownItemsTracker<'t, 'a> {
         self.first_mentions.by_target.findings_about(target)
     }
 
-    /// False if the step was shown before.
+    /// Records that the step is shown. Returns false if the step was shown before, or if an earlier
+    /// target shows it.
     pub fn mark_step_shown(&mut self, step: &'a Step) -> bool {
         let first = self.first_mentions.steps.get(&step_key(step));
         first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
     }
 
-    /// False if the same rules gave the same reason for another step of the target.
+    /// Records that the reason of the step is shown. Returns false if the same rules gave the same
+    /// reason for another step of the target.
     pub fn mark_reason_shown(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }
 
-    /// False if the finding was shown before.
+    /// Records that the finding is shown. Returns false if the finding was shown before, or if an
+    /// earlier target shows it.
     pub fn mark_finding_shown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
         let first = self.first_mentions.findings.get(at).copied().flatten();
         first.is_none_or(|first| first == self.position) && self.findings.insert(at)

@@ -1,5 +1,3 @@
-//! Findings outside plans: what to fix first, findings without advice, and undecided ones.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::dedup::{IndexedFinding, ShownItemsTracker};
@@ -10,7 +8,6 @@ use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{MissingFact, Scope, Subject};
 
-/// All critical findings and warnings, one line each.
 pub fn fix_first_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
@@ -54,7 +51,7 @@ pub(crate) fn target_undecided_section(
     undecided_section(chapter, Section::new_part("Undecided"), about)
 }
 
-/// Findings about subjects of no target: first those about the host, then all others.
+/// Returns findings about the host, and findings about other subjects that belong to no target.
 pub fn untargeted_findings(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
     let known: BTreeSet<&Subject> = report
         .targets
@@ -69,8 +66,8 @@ pub fn untargeted_findings(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<Ind
     outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host)
 }
 
-/// The number of findings on other targets, and the command that shows them. `None` without such
-/// findings, or without TARGET.
+/// Counts the findings that apply to targets other than the one that the user named. `None` if
+/// there are none, or if the user named no target.
 pub fn other_targets_note(report: &Report, others: &[IndexedFinding<'_>]) -> Option<RichText> {
     let matters = |(_, finding): &&IndexedFinding<'_>| {
         finding.outcome == Outcome::Applies && finding.level > Level::Keep
@@ -91,8 +88,8 @@ pub fn other_targets_note(report: &Report, others: &[IndexedFinding<'_>]) -> Opt
     Some(RichText::plain(says).append_command(check.as_str()))
 }
 
-/// Findings outside all targets, whose advice is in no plan. With TARGET, findings about other
-/// subjects than the host are only counted.
+/// Shows the findings that belong to no target, and whose advice is in no plan. If the user named a
+/// target, findings about subjects other than the host are only counted.
 pub fn untargeted_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
     let (host, beside_it) = untargeted_findings(report);
@@ -174,11 +171,10 @@ fn needs_only_measurement(needs: &[Vec<MissingFact>]) -> bool {
     needs.first().is_some_and(|set| set.iter().all(measured))
 }
 
-/// An undecided finding, the facts that would decide it, and the number of further subjects.
+/// An undecided finding, the facts that would decide it, and the number of further subjects for
+/// which its rule is undecided.
 type UndecidedEntry<'a> = (&'a Finding, &'a [MissingFact], usize);
 
-/// Undecided critical findings and warnings with their missing facts, each rule once; other
-/// undecided rules share a line. The level has a question mark, because the finding may not apply.
 fn undecided_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     mut section: Section,
@@ -208,7 +204,7 @@ fn undecided_section<'a>(
             *more += 1;
         } else {
             at.insert(&finding.rule, serious.len());
-            // Each set of facts would decide the rule; the first set is the best one.
+            // Any one set in `needs` would decide the rule; the best set comes first.
             serious.push((finding, needs.first().map_or(&[], Vec::as_slice), 0));
         }
     }
@@ -247,7 +243,6 @@ fn undecided_section<'a>(
     section.none_if_empty()
 }
 
-/// Findings with equal missing facts are listed together, and the facts once below.
 fn bullets_with_needs(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
     let mut bullets = Vec::new();
     for (at, (.., best, _)) in serious.iter().enumerate() {

@@ -1,5 +1,3 @@
-//! The host: header, a line for each target, and everything outside targets.
-
 use std::collections::BTreeMap;
 
 use super::dedup::{FindingsByTarget, ShownItemsTracker};
@@ -13,10 +11,12 @@ use walwise_model::facts::{Choice, Subject};
 use walwise_model::text::text_builder::WIDTH;
 use walwise_model::text::wrap::display_width;
 
-pub const NO_TARGETS: &str =
+pub const NO_TARGETS_SENTENCE: &str =
     "No database, data mount or free disk was found. Name a directory: walwise check DIR";
 
-/// The number of rules and the distribution are left out if the line gets too long.
+/// Formats a line with the versions of walwise and the kernel, the host, the distribution and the
+/// number of rules. If the line is too long, the number of rules is left out, and then the
+/// distribution.
 pub fn header_line(report: &Report) -> String {
     let host = &report.host;
     // Shortens `Debian GNU/Linux 12 (bookworm)` to `Debian 12`.
@@ -49,7 +49,6 @@ pub fn header_line(report: &Report) -> String {
     fits.unwrap_or_else(|| joined(None, None))
 }
 
-/// Tool, host, privileges, time and rules.
 pub fn header_sections(report: &Report) -> Vec<Section> {
     let host = &report.host;
     let eyes = match host.privileged {
@@ -80,13 +79,12 @@ pub fn header_sections(report: &Report) -> Vec<Section> {
     );
     let mut sections = vec![section];
     if report.targets.is_empty() {
-        sections.push(Section::new_top("").with_sentence(NO_TARGETS));
+        sections.push(Section::new_top("").with_sentence(NO_TARGETS_SENTENCE));
     }
     sections
 }
 
-/// A line for each target: verdict, number of critical findings, name. `None` with fewer than two
-/// targets.
+/// Lists the targets with their verdicts; `None` with fewer than two targets.
 pub fn targets_summary(
     findings: &FindingsByTarget<'_>,
     targets: &[&TargetSummary],
@@ -119,7 +117,6 @@ pub fn targets_summary(
     Some(section)
 }
 
-/// Other findings, conflicts, withheld advice, unknown facts, notes and sources.
 pub fn host_sections<'a>(
     report: &'a Report,
     chapter: &mut ShownItemsTracker<'_, 'a>,
@@ -134,7 +131,7 @@ pub fn host_sections<'a>(
     sections
 }
 
-/// `of` selects the subjects whose conflicts are shown.
+/// Lists the conflicts between rules; `of` selects the subjects whose conflicts are shown.
 pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
@@ -157,7 +154,7 @@ pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Opti
     section.none_if_empty()
 }
 
-/// `of` selects the subjects whose withheld advice is shown.
+/// Lists withheld advice with the reasons; `of` selects the subjects whose advice is shown.
 pub fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Withheld: not valid on this host");
     let one = |withheld: &crate::Withheld| Bullet {
@@ -192,7 +189,7 @@ pub fn notes_section(report: &Report) -> Option<Section> {
     section.none_if_empty()
 }
 
-/// The public sources of every rule that applies; only in documents, not on the terminal.
+/// Lists the sources of the rules that apply. Documents show this section, the terminal does not.
 fn sources_section(report: &Report) -> Option<Section> {
     let applies = report
         .findings

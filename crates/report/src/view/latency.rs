@@ -1,5 +1,3 @@
-//! The measurement of a target as a table, with remarks and caveats.
-
 use super::section::{Badge, Bullet, Grid};
 use super::{RichText, Section, wording};
 use crate::latency::{has_no_flushes, measurement_row_in_force, sync_method_in_force};
@@ -12,7 +10,6 @@ use walwise_model::text::{
     format_bytes, format_latency, format_micros, format_micros_interval, format_micros_or_dash,
 };
 
-/// The columns of [`method_rows`].
 pub const COLUMNS: [&str; 10] = [
     "method",
     "pages",
@@ -26,11 +23,10 @@ pub const COLUMNS: [&str; 10] = [
     "",
 ];
 
-/// In the order of [`COLUMNS`].
 pub(crate) const RIGHT_ALIGNED: [bool; 10] =
     [false, true, true, true, true, true, true, true, true, false];
 
-/// The columns of two tables, for narrow pages: latency first, then its spread.
+/// The columns of two narrow tables into which narrow pages split the table.
 const NARROW_SPLITS: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
 
 pub fn latency_section(
@@ -43,7 +39,6 @@ pub fn latency_section(
         ..Section::new_part(HEADING)
     };
     let cells = |row: Vec<String>| {
-        // Only the method is a name; the other columns are figures.
         let cell = |(at, cell): (usize, String)| {
             if at == 0 {
                 RichText::code(cell)
@@ -74,7 +69,6 @@ pub fn latency_section(
 
 pub const HEADING: &str = "Commit latency";
 
-/// How, where and how long the latency was measured; follows the heading.
 pub fn measurement_lead(measurement: &Measurement) -> String {
     format!(
         "{}; measured in {}: {:.1} s, {} rounds, {} written",
@@ -86,7 +80,7 @@ pub fn measurement_lead(measurement: &Measurement) -> String {
     )
 }
 
-/// Methods that failed are left out.
+/// Makes one row per method and write size, without methods that failed.
 pub fn method_rows(
     report: &Report,
     target: &TargetSummary,
@@ -102,10 +96,10 @@ pub fn method_rows(
         .collect()
 }
 
-pub const WITHOUT_FLUSHES: &str =
+pub const WITHOUT_FLUSHES_WARNING: &str =
     "No flush was sent, so this is not the latency of durable commits.";
 
-const CANCELLED: &str = "cancelled; partial results kept";
+const CANCELLED_REMARK: &str = "cancelled; partial results kept";
 
 pub fn latency_remarks(
     report: &Report,
@@ -124,11 +118,12 @@ pub fn latency_remarks(
         }
     }
     if measurement.methods.iter().any(|method| !method.as_server) {
-        let says = "Flushes: per commit, – if the disks do not count them. No server uses the methods marked “compare”; they are for comparison.";
+        let says = "Flushes are per commit; – means that the disks do not count them. No server \
+                    uses the methods marked “compare”.";
         all.push(says.to_owned());
     }
     if has_no_flushes(report, &target.target) {
-        all.push(WITHOUT_FLUSHES.to_owned());
+        all.push(WITHOUT_FLUSHES_WARNING.to_owned());
     }
     all.push(measurement_sentence(
         measurement,
@@ -138,7 +133,7 @@ pub fn latency_remarks(
 }
 
 pub fn caveat_texts(measurement: &Measurement) -> Vec<String> {
-    let cancelled = measurement.cancelled.then(|| CANCELLED.to_owned());
+    let cancelled = measurement.cancelled.then(|| CANCELLED_REMARK.to_owned());
     cancelled
         .into_iter()
         .chain(
@@ -150,7 +145,7 @@ pub fn caveat_texts(measurement: &Measurement) -> Vec<String> {
         .collect()
 }
 
-/// `None` if no durable commit was measured.
+/// Formats the median latency of durable commits; `None` if no durable commit was measured.
 pub fn durable_median_text(report: &Report, target: &TargetSummary) -> Option<String> {
     let (_, row) = measurement_row_in_force(report, target)?;
     row.paced_median_us()
@@ -158,7 +153,6 @@ pub fn durable_median_text(report: &Report, target: &TargetSummary) -> Option<St
         .map(format_micros)
 }
 
-/// The commit latency with the method in force, in one line.
 pub fn latency_text(report: &Report, target: &TargetSummary) -> Option<String> {
     let (measurement, row) = measurement_row_in_force(report, target)?;
     let paced = row.paced.as_ref()?;
@@ -177,7 +171,7 @@ pub fn latency_text(report: &Report, target: &TargetSummary) -> Option<String> {
     ))
 }
 
-/// In the order of [`COLUMNS`].
+/// The cells of one method, in the order of [`COLUMNS`].
 pub fn method_row(
     measurement: &Measurement,
     result: &MethodResult,

@@ -1,5 +1,3 @@
-//! Plans: changes in order, settings without change, optional changes, and the details of a step.
-
 use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail, Element, Instruction, ItemRef};
 use super::{RichText, Section, wording};
@@ -7,7 +5,7 @@ use crate::{Report, Step, TargetSummary, setting_source};
 use walwise_judge::rules::{Advice, Change, Finding, Level, Outcome};
 use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{Reading, Scope, Value};
-use walwise_model::settings::MountTime;
+use walwise_model::settings::PresentOrBootMount;
 
 pub fn plan_sections<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
@@ -47,7 +45,6 @@ pub fn changes_section<'a>(
     (!change.is_empty()).then_some(section)
 }
 
-/// Optional changes with trade-offs.
 pub fn optional_changes_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
@@ -62,7 +59,6 @@ pub fn optional_changes_section<'a>(
     (!options.is_empty()).then_some(section)
 }
 
-/// Settings to keep, and *keep* findings without advice.
 pub fn no_change_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
@@ -147,8 +143,8 @@ fn step_instruction<'a>(
     }
 }
 
-/// The title of the step. Warnings, critical steps, options and choices of a file system also get
-/// the reasons of their rules.
+/// Returns the title of the step as its reason. Warnings, critical steps, options and choices of a
+/// file system also get the reasons of their rules.
 fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     let title = RichText::plain(&*step.title).append(format!(" ({})", step.confidence.as_str()));
     let mut details = vec![Detail::Field("why", title)];
@@ -167,8 +163,8 @@ fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     details
 }
 
-/// The new value, what it affects, commands to apply, verify and undo, and how long the change
-/// lasts. `about` are the findings about the target.
+/// Describes a step: values before and after, effects, alternatives and commands. `about` are the
+/// findings about the target.
 pub fn step_details(
     report: &Report,
     target: &TargetSummary,
@@ -208,7 +204,8 @@ pub fn step_details(
     details
 }
 
-/// Commands to apply, verify and undo, then commands of the user's own rules.
+/// Lists the commands that apply, verify and undo the advice, then commands of the user's own
+/// rules.
 pub fn command_details(advice: &Advice) -> Vec<Detail> {
     let commands = advice
         .commands()
@@ -221,8 +218,6 @@ pub fn command_details(advice: &Advice) -> Vec<Detail> {
         .collect()
 }
 
-/// The value in force and its source; for a server setting also what overrides its configuration
-/// file.
 fn current_value_details(advice: &Advice) -> Vec<Detail> {
     let now = RichText::plain(setting_source::current_value_with_source(advice));
     let Some(area) = advice.setting.kind.area() else {
@@ -237,7 +232,8 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
         .collect()
 }
 
-/// `None` if the resulting value is unknown or unchanged.
+/// Shows the value before and after the step; `None` for *keep*, and if the resulting list is
+/// unknown.
 fn result_detail(step: &Step) -> Option<Detail> {
     let after = match (&step.result, &step.advice.change) {
         (Some(result), _) => result.split(',').map(str::to_owned).collect(),
@@ -263,19 +259,20 @@ fn result_detail(step: &Step) -> Option<Detail> {
     })
 }
 
-/// How long a remount lasts, and the place to make it permanent.
 fn persistence_text(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
-    match step.advice.setting.kind.mount_time()? {
-        MountTime::Now if step.subject.scope() == Scope::Mount => {}
-        MountTime::Now | MountTime::AtBoot => return None,
+    match step.advice.setting.kind.present_or_boot_mount()? {
+        PresentOrBootMount::Now if step.subject.scope() == Scope::Mount => {}
+        PresentOrBootMount::Now | PresentOrBootMount::AtBoot => return None,
     }
     let boot = target
         .subjects
         .iter()
         .find(|subject| subject.scope() == Scope::Boot);
     let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));
-    let place = line.map_or_else(|| "its boot configuration".to_owned(), ToString::to_string);
-    Some(format!("until the next mount; to keep it, edit {place}"))
+    let place = line.map_or_else(|| "the boot configuration".to_owned(), ToString::to_string);
+    Some(format!(
+        "until the next mount; to keep the change, edit {place}"
+    ))
 }
 
 #[cfg(test)]

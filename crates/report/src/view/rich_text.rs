@@ -3,21 +3,19 @@
 
 use std::fmt;
 
-/// A sentence, or a part of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RichText(Vec<TextSpan>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextSpan {
     Plain(String),
-    /// A name, a value or a command.
     Code(String),
     /// A walwise command for the reader to run; plain text puts it in backticks.
     Command(String),
     Strong(String),
     /// A verdict in a heading; plain text writes it in capitals.
     Verdict(String),
-    /// A heading of the full report. The short text shows the option `-v` instead.
+    /// A reference to a heading of the full report. Plain text shows the option `-v` instead.
     SeeSection(&'static str),
 }
 
@@ -67,7 +65,6 @@ impl RichText {
         self
     }
 
-    /// Appends a reference to a section of the full report, in parentheses.
     #[must_use]
     pub fn append_reference(mut self, heading: &'static str) -> Self {
         self.0.push(TextSpan::Plain(" (".to_owned()));
@@ -92,7 +89,6 @@ impl RichText {
 }
 
 impl TextSpan {
-    /// The text without markup.
     fn as_str(&self) -> &str {
         match self {
             Self::Plain(words)
@@ -111,7 +107,6 @@ impl<S: Into<String>> From<S> for RichText {
     }
 }
 
-/// Plain text; a verdict is in capitals.
 impl fmt::Display for RichText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|fragment| match fragment {

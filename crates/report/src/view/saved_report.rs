@@ -1,7 +1,5 @@
-//! A saved report as sections: host, targets, findings and latencies, without checking anything
-//! again.
-//!
-//! The file may be forged, so its content is shown as text and without commands.
+//! The sections of a saved report. The file may be forged, so its content is shown as text and
+//! without commands.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +11,7 @@ use crate::model::difference::{FactState, FindingState};
 use walwise_model::facts::Subject;
 use walwise_model::text::{format_micros, format_micros_interval};
 
-/// Targets are in the order of their names.
+/// Shows the targets in the order of their names, then other findings and the facts.
 pub fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
     let mut sections = vec![header_section(kept)];
     let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
@@ -95,7 +93,6 @@ fn target_heading(kept: &ReportSnapshot, target: &Subject, about: &TargetSnapsho
 
 type FindingEntry<'k> = (&'k (String, Subject), &'k FindingState);
 
-/// Applying findings precede undecided ones, and the worst come first.
 fn findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -> Option<Section> {
     let mut findings = findings.to_vec();
     findings.sort_by_key(|(_, finding)| (!finding.applies, std::cmp::Reverse(finding.level)));

@@ -1,5 +1,4 @@
-//! The content of a report for people, as data: sections with a heading, and in them sentences,
-//! bullets, grids and instructions. Nothing here depends on an output format.
+//! Sections, bullets and grids of a report, independent of the output format.
 
 use super::Tone;
 use super::rich_text::RichText;
@@ -14,7 +13,7 @@ pub struct Section {
     pub heading_level: HeadingLevel,
     /// An empty heading continues the previous section.
     pub heading: RichText,
-    /// A sentence after the heading, shown only if there is room.
+    /// A sentence that continues the heading.
     pub lead: RichText,
     pub elements: Vec<Element>,
     /// True if documents such as HTML have the section, but not the terminal.
@@ -23,9 +22,8 @@ pub struct Section {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadingLevel {
-    /// For a section about the host or a whole target.
     Top,
-    /// For a part of the previous top section.
+    /// A subsection of the previous `Top` section.
     Part,
 }
 
@@ -34,9 +32,7 @@ pub enum Element {
     Sentence(RichText),
     Bullets(Bullets),
     Grid(Grid),
-    /// Top layer first.
     Stack(Vec<LayerRow>),
-    /// In order of application.
     Instructions(Vec<Instruction>),
 }
 
@@ -50,42 +46,39 @@ pub struct Bullets {
 #[derive(Clone, Debug, Default)]
 pub struct Bullet {
     pub badges: Vec<Badge>,
-    /// Empty if the text names the subject.
+    /// Name of the subject; empty if the text names the subject.
     pub subject: String,
     pub text: RichText,
     /// A remark shown in parentheses after the text.
     pub note: RichText,
-    /// Rule ids, shown if there is room.
+    /// Ids of rules, separated by commas; can be empty.
     pub rule: String,
     pub details: Vec<Detail>,
     pub item: ItemRef,
 }
 
-/// What a bullet or an instruction is about, for the TUI, where both can be selected.
+/// Links a bullet or an instruction to its rules, subject and fact, so that the TUI can select it.
 #[derive(Clone, Debug, Default)]
 pub struct ItemRef {
-    /// The key that identifies a selected item; empty if the text serves as the key.
+    /// The key that identifies the item when it is selected; empty if the text serves as the key.
     pub key: String,
-    /// Rule ids behind the bullet or instruction.
     pub rules: Vec<String>,
     pub subject: Option<Subject>,
-    /// The fact that a bullet is about or lacks.
+    /// The fact that the bullet is about, or that its finding lacks.
     pub fact: Option<(Subject, String)>,
 }
 
-/// A label before a bullet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Badge {
     /// The level of a finding, and whether the finding is undecided.
     Level(Level, bool),
     Standing(VerdictKind),
-    /// The heading of a target: its verdict, or for a device the contents.
+    /// The heading of a target: its verdict, or the contents of a disk, which has no verdict.
     Verdict(RichText, Option<VerdictKind>),
     Layer(Layer),
     Change(String),
     /// The kind of a remark, for example `note` or `caveat`.
     Remark(&'static str),
-    /// A setting with its change.
     Setting(RichText),
 }
 
@@ -111,7 +104,7 @@ impl Badge {
 #[derive(Clone, Debug)]
 pub struct Grid {
     pub head: Vec<&'static str>,
-    /// True for each right-aligned column.
+    /// One entry per column of the grid.
     pub right_aligned: Vec<bool>,
     /// For narrow pages, the grid is split into several grids with these columns.
     pub narrow_splits: &'static [&'static [usize]],
@@ -126,7 +119,6 @@ pub struct Instruction {
     pub setting: &'static str,
     pub subject: String,
     pub change: String,
-    /// What the change affects and needs.
     pub affects: String,
     /// The kind of interruption, in one or two words.
     pub interrupts: &'static str,
@@ -135,26 +127,22 @@ pub struct Instruction {
     pub details: Option<Vec<Detail>>,
 }
 
-/// A line below a bullet or an instruction.
 #[derive(Clone, Debug)]
 pub enum Detail {
     Sentence(RichText),
-    /// A label and its text.
     Field(&'static str, RichText),
-    /// More text for the field above.
+    /// Further text of the preceding field.
     Continuation(RichText),
-    /// A label and its text, shown only if there is room.
+    /// A label and its text, which text reports may omit.
     Verbose(&'static str, RichText),
-    /// The present and the resulting value of a setting.
     Diff {
         before: Vec<String>,
         after: Vec<String>,
-        /// The complete resulting value, as written in a file.
+        /// The complete new value, as written in a file.
         result: Option<String>,
     },
-    /// The label is the purpose of the commands.
+    /// The purpose of the commands, as a label, and the commands.
     Commands(&'static str, Vec<ShellCommand>),
-    /// A command of the user's own rule.
     UserCommand(UserCommand),
 }
 
@@ -183,7 +171,6 @@ impl ItemRef {
 }
 
 impl Section {
-    /// A section about the host or a whole target.
     pub fn new_top(heading: impl Into<RichText>) -> Self {
         Self {
             heading_level: HeadingLevel::Top,
@@ -194,7 +181,6 @@ impl Section {
         }
     }
 
-    /// A part of the previous top section.
     pub fn new_part(heading: impl Into<RichText>) -> Self {
         Self {
             heading_level: HeadingLevel::Part,
@@ -208,7 +194,7 @@ impl Section {
         self
     }
 
-    /// An empty sentence is left out.
+    /// Appends a sentence to the section; an empty sentence is left out.
     pub fn push_sentence(&mut self, sentence: impl Into<RichText>) {
         let sentence = sentence.into();
         if !sentence.is_empty() {
@@ -235,24 +221,22 @@ impl Section {
         }
     }
 
-    /// `None` if the section has no elements.
     pub fn none_if_empty(self) -> Option<Self> {
         (!self.elements.is_empty()).then_some(self)
     }
 }
 
-/// How an output format renders table cells.
 pub struct CellRenderer<C> {
     pub text: fn(&str) -> C,
     pub code: fn(&str) -> C,
     pub rich_text: fn(&RichText) -> C,
     pub badge: fn(&Badge) -> C,
-    /// The text of a bullet with its details.
     pub bullet: fn(&Bullet) -> C,
 }
 
 impl Bullets {
-    /// The column names, and a row for each bullet. Columns that no bullet fills are left out.
+    /// Arranges the bullets as a table of heads and rows. Columns that no bullet fills are left
+    /// out.
     pub fn table<C: Clone + Default>(
         &self,
         form: &CellRenderer<C>,
@@ -293,10 +277,9 @@ impl Bullets {
 }
 
 impl Instruction {
-    /// The columns of [`Self::table`].
     pub const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
 
-    /// Steps without a number are left out.
+    /// Arranges steps as rows of a table, without steps that have no number.
     pub fn table<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
         let row = |step: &Self| {
             let number = (form.text)(&step.number?.to_string());
@@ -329,6 +312,22 @@ impl Bullet {
             badges: vec![mark],
             text: says.into(),
             ..Self::default()
+        }
+    }
+
+    /// The subject to print before the text in a line; empty if the text begins with it.
+    pub fn leading_subject(&self) -> &str {
+        let text = self.text.to_string();
+        let begins_with_subject = text
+            .strip_prefix("/dev/")
+            .into_iter()
+            .chain([text.as_str()])
+            .filter_map(|text| text.strip_prefix(self.subject.as_str()))
+            .any(|rest| rest.starts_with(' '));
+        if begins_with_subject {
+            ""
+        } else {
+            &self.subject
         }
     }
 }

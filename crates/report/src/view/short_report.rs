@@ -1,8 +1,5 @@
-//! The short report, about 25 lines for one target: host, verdict with its limits, flush path,
-//! answers, fixes, unknown facts. Several targets get a line each, then the worst target follows.
-//!
-//! Less important parts are cut and counted. Never cut are critical findings, limits of a verdict,
-//! withheld advice, notes, and the number of undecided critical rules.
+//! The short report. Less important parts are cut and counted. Never cut are critical findings,
+//! limits of a verdict, withheld advice, notes, and the number of undecided critical rules.
 
 use std::collections::BTreeSet;
 
@@ -23,21 +20,16 @@ use walwise_model::settings::SettingKind;
 
 #[derive(Clone, Debug)]
 pub enum ShortPart {
-    /// A line with optional badges, and commands below.
     Line(Bullet),
     Grid(Grid),
-    /// A row for each setting: the value in force and the recommended one.
     Answers(Vec<AnswerRow>),
     Fixes(FixList),
-    /// A section as in the full report.
     Section(Section),
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct FixList {
     entries: Vec<FixEntry>,
-    /// The number of entries that are never cut.
-    uncut: usize,
     /// The command that prints the fstab lines for changed mount options.
     persist: Option<ShellCommand>,
 }
@@ -50,9 +42,11 @@ struct FixEntry {
     level: Level,
     rules: Vec<String>,
     is_mount: bool,
+    /// Shown at every level of detail.
+    is_kept: bool,
 }
 
-/// The part of a [`FixList`] that fits.
+/// The entries of a [`FixList`] at one level of detail.
 pub struct VisibleFixes {
     pub entries: Vec<(Option<usize>, Bullet)>,
     /// A line with the number of cut entries and their rules.
@@ -61,22 +55,22 @@ pub struct VisibleFixes {
 }
 
 impl FixList {
-    /// True if any fix is a warning or critical.
     pub fn is_urgent(&self) -> bool {
         self.entries
             .iter()
             .any(|entry| entry.level >= Level::Warning)
     }
 
-    /// Keeps the entries that are never cut, and others up to the limit of `detail`.
     pub fn cut_to(&self, detail: FixDetail) -> VisibleFixes {
-        let (shown, cut) = self
+        let (shown, cut): (Vec<_>, Vec<_>) = self
             .entries
-            .split_at(self.uncut.max(detail.entries).min(self.entries.len()));
+            .iter()
+            .enumerate()
+            .partition(|(at, entry)| entry.is_kept || *at < detail.entries);
         let more = (!cut.is_empty()).then(|| {
             let rules = wording::distinct(
                 cut.iter()
-                    .flat_map(|entry| entry.rules.iter().map(String::as_str)),
+                    .flat_map(|(_, entry)| entry.rules.iter().map(String::as_str)),
             );
             match rules.as_slice() {
                 [one, two, three, _, ..] => {
@@ -97,22 +91,20 @@ impl FixList {
             }
             (entry.number, fix)
         };
-        let persists = detail.sources && shown.iter().any(|entry| entry.is_mount);
+        let persists = detail.sources && shown.iter().any(|(_, entry)| entry.is_mount);
         VisibleFixes {
-            entries: shown.iter().map(entry).collect(),
+            entries: shown.iter().map(|(_, fix)| entry(fix)).collect(),
             more,
             persist: self.persist.clone().filter(|_| persists),
         }
     }
 
-    /// The critical fixes, without numbers.
     fn from_critical_fixes(report: &Report, fixes: &[Fix<'_>]) -> Self {
         let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
         let entries: Vec<FixEntry> = critical
             .map(|fix| FixEntry::new(report, None, None, fix))
             .collect();
         Self {
-            uncut: entries.len(),
             entries,
             persist: None,
         }
@@ -134,26 +126,29 @@ impl FixEntry {
             is_mount: fix
                 .setting
                 .is_some_and(|setting| setting.kind == SettingKind::MountOptions),
+            is_kept: fix.level == Level::Critical
+                || fix.level == Level::Warning && !fix.commands.is_empty()
+                || of.is_some_and(|of| of.kind.is_device()) && fix.setting.is_some(),
         }
     }
 }
 
-/// Further targets are listed only if they have critical findings.
+/// Targets beyond this number are listed only if they have critical findings.
 const MAX_TARGETS: usize = 12;
 
-/// How many fixes are shown, and with which details. Critical fixes, warnings with a command, and
-/// steps for a free disk are always shown.
+/// Limits the number of fixes and their details. Critical fixes, warnings with a command, and steps
+/// for a free disk are always shown.
 #[derive(Clone, Copy, Debug)]
 pub struct FixDetail {
-    /// The most entries, apart from those that are never cut.
+    /// The number of first entries that are shown. Later entries are shown only if never cut.
     pub entries: usize,
-    /// True if entries show rules and the source of the value in force, and the command for fstab
-    /// is shown.
+    /// True if rules, the source of the present value, and the command for fstab are shown.
+    /// Critical entries always show rules and source.
     pub sources: bool,
 }
 
 impl FixDetail {
-    /// In the order from most to least detail.
+    /// All levels of detail, from most to least.
     pub const ALL: [Self; 7] = [
         Self {
             entries: 3,
@@ -186,7 +181,6 @@ impl FixDetail {
     ];
 }
 
-/// In display order.
 pub fn short_parts(report: &Report) -> Vec<ShortPart> {
     let by_target = FindingsByTarget::new(report);
     let targets = target_order::sort_targets_worst_first(&by_target);
@@ -195,7 +189,9 @@ pub fn short_parts(report: &Report) -> Vec<ShortPart> {
         report,
     )))];
     if targets.is_empty() {
-        lines.push(ShortPart::Line(Bullet::from_sentence(host::NO_TARGETS)));
+        lines.push(ShortPart::Line(Bullet::from_sentence(
+            host::NO_TARGETS_SENTENCE,
+        )));
     }
     lines.extend(targets_table(&by_target, &targets));
     let mut said_limits: Vec<&str> = Vec::new();
@@ -243,7 +239,7 @@ pub fn short_parts(report: &Report) -> Vec<ShortPart> {
     deduplicate(lines)
 }
 
-/// Keeps content that several targets share under the first of them only.
+/// Removes lines and fixes that an earlier target already shows.
 fn deduplicate(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
     let mut told = BTreeSet::new();
     let mut is_new = |line: &Bullet| {
@@ -265,8 +261,7 @@ fn labelled_bullet(label: &'static str, says: impl Into<RichText>) -> Bullet {
     Bullet::with_badge(Badge::Remark(label), says)
 }
 
-/// A row for each target, the worst first: verdict, critical findings, name, file system, latency.
-/// Empty with fewer than two targets.
+/// Lists all targets with verdict and latency; empty with fewer than two targets.
 fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<ShortPart> {
     if targets.len() < 2 {
         return Vec::new();
@@ -302,7 +297,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     [ShortPart::Grid(grid)].into_iter().chain(more).collect()
 }
 
-/// Empty if the target is not mounted.
+/// Returns the type of the target's file system; empty if the target is not mounted.
 pub fn filesystem_type(report: &Report, target: &TargetSummary) -> String {
     let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
     mounted
@@ -344,14 +339,8 @@ fn target_findings<'a>(
 fn fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
     let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
-    let stays = |fix: &Fix<'_>| {
-        fix.level == Level::Critical
-            || fix.level == Level::Warning && !fix.commands.is_empty()
-            || of.kind.is_device() && fix.setting.is_some()
-    };
     let persist = fixes::walwise_fstab_command(report, of);
     FixList {
-        uncut: fixes.iter().filter(|fix| stays(fix)).count(),
         entries: (1..)
             .zip(&fixes)
             .map(|(number, fix)| FixEntry::new(report, Some(of), Some(number), fix))
@@ -360,7 +349,6 @@ fn fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList 
     }
 }
 
-/// The parts that are never cut, for a target that is not shown in full.
 fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> Vec<ShortPart> {
     let report = chapter.report;
     let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
@@ -372,14 +360,13 @@ fn never_cut_parts(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> V
     pieces
 }
 
-/// The number of omitted items, and the heading of the full report that has them. `what` names the
-/// items and begins with a blank.
+/// States how many entries are omitted here but listed in the section `heading`. `what` follows the
+/// number and begins with a blank. `None` if nothing is omitted.
 fn omitted_count_line(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
     let says = || RichText::plain(format!("+ {count} more{what}")).append_reference(heading);
     (count > 0).then(|| Bullet::from_sentence(says()))
 }
 
-/// The heading, then one sentence each: verdict, missing redundancy, loss of the host, limits.
 fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
     let standing = report.verdict(&of.target).map(|verdict| verdict.standing);
     let heading = target::verdict_heading(report, of);
@@ -408,7 +395,8 @@ fn verdict_parts(report: &Report, of: &TargetSummary) -> Vec<ShortPart> {
         .collect()
 }
 
-/// The number of undecided critical rules, with their ids. `what` begins with a blank.
+/// States how many critical rules are undecided; `None` without such rules. `what` follows the word
+/// `critical` and begins with a blank.
 fn undecided_critical_line(findings: &[IndexedFinding<'_>], what: &str) -> Option<Bullet> {
     let open = findings.iter().map(|(_, finding)| *finding);
     let open = open.filter(|finding| finding.level == Level::Critical);
@@ -435,7 +423,6 @@ fn withheld_line(one: &crate::Withheld) -> Bullet {
     }
 }
 
-/// Critical findings outside all targets, and the number of others.
 fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
     let (host, beside) = findings::untargeted_findings(report);
     let beside_asked = findings::other_targets_note(report, &beside);

@@ -1,5 +1,3 @@
-//! One target: verdict, evidence, stack, measurement, then the plan.
-
 use std::collections::BTreeSet;
 
 use super::dedup::ShownItemsTracker;
@@ -11,7 +9,6 @@ use crate::{DirectoryRow, Report, TargetSummary};
 use walwise_judge::durability::{Path, Verdict};
 use walwise_model::facts::Subject;
 
-/// The verdict with its reservations, or the contents of a device.
 pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
     if let Some(verdict) = report.verdict(&target.target) {
         return heading_with_reservations(verdict);
@@ -24,17 +21,17 @@ pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
     RichText::verdict(word).append(rest)
 }
 
-/// The reservations are missing redundancy, and sessions with a different verdict.
+/// Formats the verdict with its reservations: missing redundancy, and sessions whose verdict
+/// differs.
 pub fn heading_with_reservations(verdict: &Verdict) -> RichText {
     RichText::verdict(verdict.standing.as_str()).append(verdict.heading_suffix())
 }
 
-/// The contents of a device, and its rank among free disks.
 pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
     let Some(content) = &target.content else {
         return Vec::new();
     };
-    let undecided = "Durability can't be checked until it is formatted and mounted.";
+    let undecided = "Durability cannot be checked until the device is formatted and mounted.";
     let choice = |rank| {
         format!(
             "Choice {rank} among the free disks: {}.",
@@ -49,7 +46,6 @@ pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
         .collect()
 }
 
-/// A section without elements.
 pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section {
     Section::new_top(
         verdict_heading(report, target)
@@ -90,8 +86,7 @@ pub fn report_part_sections<'a>(
     }
 }
 
-/// The number of known faults that were checked, and of those that apply. `None` if none was
-/// checked.
+/// Counts the known faults that were checked and that apply; `None` if no known fault was checked.
 fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
     let applies = verdict
         .paths
@@ -159,7 +154,8 @@ pub fn target_sections<'a>(
     sections
         .extend(probes.map(|probe| latency::latency_section(report, target, &probe.measurement)));
     if let Some(other) = chapter.same_as {
-        let says = RichText::plain("Everything else as for ").append_code(other);
+        let says =
+            RichText::plain("The rest of this report is the same as for ").append_code(other);
         sections.push(Section::new_part("").with_sentence(says));
         return sections;
     }
@@ -170,7 +166,7 @@ pub fn target_sections<'a>(
     sections
 }
 
-/// `None` if the only server directory is the target itself.
+/// Lists the server directories on a target; `None` if the target itself is the only one.
 pub fn directories_section(target: &TargetSummary) -> Option<Section> {
     if target
         .directories
@@ -200,7 +196,6 @@ pub fn directories_section(target: &TargetSummary) -> Option<Section> {
     section.none_if_empty()
 }
 
-/// The evidence of the worst path, a line for each other path, and missing facts.
 pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
     let Some((worst, others)) = verdict.paths.split_first() else {
         return Vec::new();

@@ -1,8 +1,4 @@
-//! Unknown facts: those that a target needs, grouped by how to read them. Unknown facts of the host
-//! are only counted.
-
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail};
@@ -18,7 +14,6 @@ const MAX_NAMED: usize = 8;
 
 const HEADING: &str = "Unknown";
 
-/// The unknown facts that a target needs, and how to read them.
 pub fn target_unknowns_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
@@ -34,7 +29,12 @@ pub fn target_unknowns_section(
         let names = RichText::comma_separated_codes(group.names.iter().take(MAX_NAMED).copied())
             .append(more);
         Bullet {
-            text: format!("{}: {help}", wording::count_noun(group.count, "fact")).into(),
+            text: format!(
+                "{}: {}",
+                wording::count_noun(group.count, "fact"),
+                help.text(group.count)
+            )
+            .into(),
             details: vec![Detail::Sentence(names)],
             ..Bullet::default()
         }
@@ -54,11 +54,10 @@ pub fn target_unknowns_section(
     section.none_if_empty()
 }
 
-/// The number of unknown facts that a target needs, and how to read most of them, in one line.
 pub fn unknown_facts_line(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSummary) -> Bullet {
     let needs = missing_needs(chapter, target);
     let says = match needs.len() {
-        0 => NONE_MISSING.into(),
+        0 => NONE_MISSING_TEXT.into(),
         count => match missing_facts_summary(chapter.report, &needs) {
             Some(says) => says.into(),
             None => RichText::plain(wording::count_noun(count, "fact")).append_reference(HEADING),
@@ -67,9 +66,10 @@ pub fn unknown_facts_line(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSu
     Bullet::with_badge(Badge::Remark("Unknown"), says)
 }
 
-pub const NONE_MISSING: &str = "nothing relevant";
+pub const NONE_MISSING_TEXT: &str = "nothing relevant";
 
-/// The number of missing facts, and how to read most of them; `None` if there is no known way.
+/// Formats the number of missing facts, and the instruction that makes the most of them readable.
+/// `None` without such an instruction.
 pub fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<String> {
     let groups = group_by_remedy(report, needs)
         .into_iter()
@@ -81,17 +81,17 @@ pub fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<S
         format!(", {count} of them")
     };
     Some(format!(
-        "{}{most}: {help}",
-        wording::count_noun(needs.len(), "fact")
+        "{}{most}: {}",
+        wording::count_noun(needs.len(), "fact"),
+        help.text(count)
     ))
 }
 
-/// Counts all unknown facts, also those that no target needs.
+/// States how many readable facts of the host are unknown, including facts that no target needs.
 pub fn host_unknowns_section(report: &Report) -> Option<Section> {
     unknown_fact_count_sentence(report).map(|says| Section::new_top("").with_sentence(says))
 }
 
-/// `None` if all facts are known.
 fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
     let subjects: Vec<_> = report.facts.all_subjects().collect();
     let parts = parallel::map_chunks(&subjects, |subjects| {
@@ -143,23 +143,21 @@ impl HowToRead {
             ) => Self::NoKnownWay,
         }
     }
-}
 
-impl fmt::Display for HowToRead {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The instruction that makes `count` facts readable.
+    fn text(&self, count: usize) -> String {
         match self {
-            Self::NoKnownWay => f.write_str("no known way to read it"),
-            Self::AnotherCapture => f.write_str("not in this capture; capture the host again"),
-            Self::Remedy(remedy) => remedy.fmt(f),
+            Self::NoKnownWay if count == 1 => "no known way to read it".to_owned(),
+            Self::NoKnownWay => "no known way to read them".to_owned(),
+            Self::AnotherCapture => "not in this capture; capture the host again".to_owned(),
+            Self::Remedy(remedy) => remedy.to_string(),
         }
     }
 }
 
-/// Unknown facts with the same remedy.
 #[derive(Default)]
 struct RemedyGroup<'n> {
     count: usize,
-    /// Fact names, each once.
     names: Vec<&'n str>,
 }
 

@@ -1,5 +1,3 @@
-//! What the next kernel changes, in sections: blockers first, each item once, with its level.
-
 use super::section::{Badge, Bullet, Detail};
 use super::{RichText, Section, host, what_if, wording};
 use crate::model::upgrade::{Upgrade, UpgradeItem, UpgradeSection};
@@ -39,8 +37,8 @@ pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> V
     sections
 }
 
-/// A note if the assumed kernel is older than the running one. A shorter version such as 6.12 is
-/// not older than a release of its series.
+/// Returns a note if the assumed kernel is older than the running one. The short version 6.12 is
+/// not older than 6.12.5, a release of its series.
 fn downgrade_note(one: &Assumed) -> Option<String> {
     if one.fact != kernel::RELEASE.name() {
         return None;
@@ -58,10 +56,14 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
     let mut section = Section::new_top(part.heading());
     let is_minor = |item: &&&UpgradeItem| item.undecided && item.level < Level::Warning;
     let bullet = |item: &&UpgradeItem| {
-        let because = (!item.because.is_empty()).then(|| Detail::Sentence((&*item.because).into()));
-        let beneath = because.into_iter().collect();
+        let sentences = [Some(&*item.because), item.fix.as_deref()]
+            .into_iter()
+            .flatten();
+        let sentences = sentences.filter(|text| !text.is_empty());
         Bullet {
-            details: beneath,
+            details: sentences
+                .map(|text| Detail::Sentence(text.into()))
+                .collect(),
             ..Bullet::with_badge(Badge::Level(item.level, item.undecided), item_line(item))
         }
     };
@@ -87,8 +89,6 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
     section
 }
 
-/// The change in one line. The place or the subject comes first, unless the text already begins
-/// with the place.
 fn item_line(item: &UpgradeItem) -> String {
     let what = &item.what;
     let already = if item.already
@@ -108,10 +108,9 @@ fn item_line(item: &UpgradeItem) -> String {
     }
 }
 
-/// Further names of unaffected needs are only in the JSON.
+/// Limit on the names of unaffected needs; the JSON has all.
 const MAX_NAMES: usize = 6;
 
-/// The needs of the next boot that work unchanged; `None` without any.
 fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
     let all = upgrade.needs.len();
     let names: Vec<&str> = upgrade
@@ -136,7 +135,7 @@ fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "{count} of {} that the next boot needs {does}: {first}{more}.",
-            wording::count_noun(all, "thing")
+            wording::count_noun(all, "item")
         )
     })
 }
@@ -165,7 +164,7 @@ fn closing_sentence(upgrade: &Upgrade, told: bool) -> String {
     ];
     let says = says.into_iter().filter(|(count, _)| *count > 0);
     let says: Vec<String> = says
-        .map(|(count, what)| format!("{} {what}", wording::count_noun(count, "thing")))
+        .map(|(count, what)| format!("{} {what}", wording::count_noun(count, "item")))
         .collect();
     if says.is_empty() {
         return "No known obstacles to the upgrade.".to_owned();

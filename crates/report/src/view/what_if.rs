@@ -1,5 +1,3 @@
-//! The differences under assumed facts, at the end of the report of the real host.
-
 use super::section::{Badge, Bullet, ItemRef};
 use super::{Section, wording};
 use crate::model::difference::{
@@ -12,8 +10,8 @@ use walwise_model::facts::{Reading, Subject, Value, catalog};
 const NO_EFFECT_NOTE: &str = "Assumptions do not affect plans, exports or the exit code.";
 const NO_DIFFERENCES: &str = "Nothing else would change.";
 
-/// An assumed fact with its real value. A fact unknown on the real host gets a note that it never
-/// allows changes that can lose data.
+/// Describes an assumption. If the fact is unknown on the real host, a note states that the
+/// assumption never allows changes that can lose data.
 pub fn assumption_bullet(one: &Assumed) -> Bullet {
     let about = ItemRef {
         fact: Some((one.subject.clone(), one.fact.clone())),
@@ -38,7 +36,7 @@ pub fn assumption_bullet(one: &Assumed) -> Bullet {
     let never = if one.really.is_known() {
         ""
     } else {
-        ", never enough for changes that can lose data"
+        ", never unlocks changes that can lose data"
     };
     let says = format!(
         "{says} ({}{never}; actual: {really})",
@@ -50,7 +48,7 @@ pub fn assumption_bullet(one: &Assumed) -> Bullet {
     }
 }
 
-/// A short form, and a shorter one without the subject.
+/// Formats an assumption in two short forms; the second one omits the subject.
 pub fn assumption_short_forms(one: &Assumed) -> [String; 2] {
     [&*subject_suffix(one), ""].map(|of| {
         format!(
@@ -78,8 +76,6 @@ pub fn assumption_bullets(assumed: &[Assumed]) -> Vec<Bullet> {
     assumed.iter().map(assumption_bullet).collect()
 }
 
-/// Sections about changed verdicts, decided rules, findings, steps, withheld offers and derived
-/// facts.
 pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
     let top = Section::new_top("What if").with_sentence(NO_EFFECT_NOTE);
     let part = |title: &str, bullets| {
@@ -112,7 +108,6 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
     [top, first].into_iter().chain(parts).collect()
 }
 
-/// An empty label is left out.
 fn labelled_bullet(label: impl Into<String>, says: String) -> Bullet {
     let label = label.into();
     let marks = if label.is_empty() {
@@ -139,8 +134,6 @@ fn verdict_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     })
 }
 
-/// Rules that become decided, each with its result, and rules that become undecided; the most
-/// severe first.
 fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     let rules = |class: FindingChangeKind| {
         let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
@@ -168,7 +161,8 @@ fn rule_decision_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     rows.into_iter().filter(|row| !row.text.is_empty())
 }
 
-/// Findings that merely become decided or undecided are listed only at warning level or above.
+/// Groups the changed findings under titles. Findings that only become decided or undecided are
+/// listed from the level warning on.
 fn finding_groups(what_if: &WhatIf) -> impl Iterator<Item = (&'static str, Vec<Bullet>)> {
     const PARTS: [(&str, &[FindingChangeKind]); 4] = [
         (

@@ -1,5 +1,3 @@
-//! The wording of advice: what changes, what is affected, what can go wrong.
-
 use std::collections::BTreeSet;
 
 use crate::{Alternative, Plan, Report, Step, Withheld, mount_and_mkfs_options};
@@ -7,7 +5,8 @@ use walwise_judge::rules::{Change, EffectScope, Risk};
 use walwise_model::facts::catalog::target;
 use walwise_model::facts::{Key, MissingFact, Reading, Scope, Subject, Value};
 
-/// For example `remove nobarrier; relatime → noatime`, `off → on` or `keep fdatasync`.
+/// Describes a step's change, such as `remove nobarrier; relatime → noatime`, `off → on` or `keep
+/// fdatasync`.
 pub fn change_text(step: &Step) -> String {
     let advice = &step.advice;
     let now = match &advice.current {
@@ -36,7 +35,7 @@ fn list_change_text(step: &Step) -> String {
         } => words,
         _ => &[],
     };
-    let mounts = advice.setting.kind.mount_time().is_some();
+    let mounts = advice.setting.kind.present_or_boot_mount().is_some();
     let replaced = |word: &String| {
         now.iter().find(|old| {
             mounts
@@ -64,19 +63,19 @@ fn list_change_text(step: &Step) -> String {
     } else {
         present.join(", ")
     };
-    // Removed options are the dangerous ones and come first, because narrow screens cut the end.
+    // Removed options come first, because they are dangerous and narrow screens cut the end.
     let gone = (!named.is_empty()).then(|| format!("remove {named}"));
-    gone.into_iter().chain(added).collect::<Vec<_>>().join("; ")
+    gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
 }
 
-/// The original level of a rule whose level the user changed: ` (critical as written)`.
+/// Returns the level of a rule before the user changed it, such as ` (critical as written)`; empty
+/// for rules that the user did not change.
 pub fn original_level_suffix(report: &Report, rule: &str) -> String {
     let was = report.pack.original_level(rule);
     was.map(|was| format!(" ({} as written)", was.as_str()))
         .unwrap_or_default()
 }
 
-/// The name of a subject as part of a sentence.
 pub fn subject_name(subject: &Subject) -> String {
     match subject.scope() {
         Scope::Host => "this host".to_owned(),
@@ -86,12 +85,12 @@ pub fn subject_name(subject: &Subject) -> String {
     }
 }
 
-/// One sentence each about shared disks, file systems and thin pools.
 pub fn sharing_sentences(report: &Report, of: &Subject) -> Vec<String> {
     let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.value(of, fact.name()) {
-        Some(Value::List(others)) if !others.is_empty() => {
-            Some(format!("Shares {what} with {}.", others.join(", ")))
-        }
+        Some(Value::List(others)) if !others.is_empty() => Some(format!(
+            "This target shares {what} with {}.",
+            others.join(", ")
+        )),
         _ => None,
     };
     let all = [
@@ -102,13 +101,11 @@ pub fn sharing_sentences(report: &Report, of: &Subject) -> Vec<String> {
     all.into_iter().filter_map(shares).collect()
 }
 
-/// Keeps the first occurrence of each word.
 pub fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     words.filter(|word| seen.insert(*word)).collect()
 }
 
-/// For example `1 fact` or `3 facts`.
 pub fn count_noun(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
@@ -120,12 +117,11 @@ pub fn effect_scope_text(reach: EffectScope) -> &'static str {
         EffectScope::WholeFilesystem => "the whole file system",
         EffectScope::NewFiles => "new files in this directory",
         EffectScope::Server => "the server",
-        EffectScope::Device => "the device and all above it",
+        EffectScope::Device => "the device and all layers above it",
         EffectScope::NextBoot => "the next boot",
     }
 }
 
-/// What the change needs, or what can go wrong.
 pub fn risk_text(risk: Risk) -> &'static str {
     match risk {
         Risk::None => "effective immediately",
@@ -138,7 +134,6 @@ pub fn risk_text(risk: Risk) -> &'static str {
     }
 }
 
-/// The kind of interruption, in one or two words.
 pub fn interruption_text(risk: Risk) -> &'static str {
     match risk {
         Risk::DataLossIfWrong => "none; data may be lost",
@@ -151,7 +146,8 @@ pub fn interruption_text(risk: Risk) -> &'static str {
     }
 }
 
-/// The greatest interruption first: `downtime of /srv`, `restart of the server on /srv/pg`.
+/// Lists what a plan interrupts, the most severe first: `downtime of /srv`,
+/// `restart of the server on /srv/pg`.
 pub fn plan_interruption_texts(plan: &Plan) -> Vec<String> {
     let one = |(risk, on): (Risk, Vec<&Subject>)| {
         let what = interruption_text(risk);
@@ -173,7 +169,6 @@ pub fn plan_interruption_texts(plan: &Plan) -> Vec<String> {
     }
 }
 
-/// A choice that ranks after the recommended one, or equal to it.
 pub fn alternative_text(step: &Step, other: &Alternative) -> String {
     let alike = other.rank == step.advice.rank.unwrap_or(1);
     let place = if alike {
@@ -189,7 +184,6 @@ pub fn alternative_text(step: &Step, other: &Alternative) -> String {
     format!("{}{place}: {}.{price}", other.value, other.title)
 }
 
-/// What is affected, and what the change needs.
 pub fn affects_text(affected: EffectScope, danger: Risk) -> String {
     match (affected, danger) {
         (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
@@ -206,7 +200,6 @@ pub fn affects_text(affected: EffectScope, danger: Risk) -> String {
     }
 }
 
-/// Withheld advice with the reason.
 pub fn withheld_text(one: &Withheld) -> String {
     format!(
         "{} for {}: {}",
@@ -216,7 +209,6 @@ pub fn withheld_text(one: &Withheld) -> String {
     )
 }
 
-/// A missing fact with the reason and its remedy.
 pub fn missing_fact_text(need: &MissingFact) -> String {
     let remedy = need
         .remedy
@@ -243,7 +235,6 @@ pub fn missing_fact_reason(need: &MissingFact) -> String {
 mod tests {
     use super::*;
 
-    /// A change for the next boot changes nothing now, and every danger is mentioned.
     #[test]
     fn who_is_affected_and_when_do_not_contradict() {
         for affected in EffectScope::ALL {

@@ -12,9 +12,9 @@
 //! !denied Permission denied
 //! ```
 //!
-//! `|` precedes a line of an answer or a name in a directory; `:` precedes a last line that no
-//! newline ends; `!` precedes an error. Bytes are escaped by [`crate::text`], except that tabs
-//! stay. A line that cannot be parsed invalidates only its own entry.
+//! `|` precedes a line of an answer or a name in a directory; `:` precedes a last line without a
+//! newline at its end; `!` precedes an error. Bytes are escaped by [`crate::text`], except that
+//! tabs stay. A line that cannot be parsed invalidates only its own entry.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -33,22 +33,19 @@ pub type Answers = BTreeMap<Question, HostAnswer>;
 
 const HEADER: &str = "walwise host 1";
 
-/// Number of problems that are described; further ones are only counted.
 const MAX_PROBLEMS: usize = 20;
 
-/// Reason why a text is not a readable capture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveError {
     #[error("not a capture: its first line is not `{HEADER}`; make one with `walwise capture`")]
     Header,
     #[error("the capture has format {0:?}; this version of walwise reads format 1")]
     Version(String),
-    /// The text exceeds [`CAPTURE`].
+    /// The text is larger than [`CAPTURE`].
     #[error("the capture is larger than 64 MiB")]
     TooLarge,
 }
 
-/// Formats answers as a capture, with the lines of `comment` at the top.
 pub fn render(answers: &Answers, comment: &str) -> String {
     let mut out = format!("{HEADER}\n");
     for line in comment.lines() {
@@ -98,7 +95,6 @@ fn format_line(mark: &str, bytes: &[u8]) -> String {
     format!("{mark}{}\n", pieces.join("\t"))
 }
 
-/// Escapes an error's detail, which may be unsafe for display if somebody edited the capture.
 fn display_safe_detail(detail: &str) -> String {
     if detail.chars().any(text::is_display_unsafe) {
         text::display_safe(detail.as_bytes())
@@ -107,7 +103,8 @@ fn display_safe_detail(detail: &str) -> String {
     }
 }
 
-/// Parses a capture. The second value describes the entries that could not be read.
+/// Parses all questions and answers of a capture. The second value describes the entries that could
+/// not be read.
 pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
     let mut answers = Answers::new();
     let problems = read_entries(bytes, |_, question, answer| {
@@ -121,7 +118,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
 }
 
 /// Calls `put` with the byte range, question and answer of each entry that can be parsed. `put`
-/// returns false for a repeated question. Returns descriptions of the unreadable and repeated
+/// returns false for a repeated question. The result describes the unreadable and the repeated
 /// entries.
 fn read_entries(
     bytes: &[u8],
@@ -161,12 +158,13 @@ fn read_entries(
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
     text: Vec<u8>,
-    /// Byte ranges of the entries, each with the hash of its question.
+    /// Hash of each entry's question, and the entry's byte range in the text; sorted by hash.
     places: Vec<(u64, Range<u32>)>,
 }
 
 impl Archive {
-    /// Checks a capture; the second value describes the entries that could not be read.
+    /// Indexes the entries of a capture by question. The second value describes the entries that
+    /// could not be read.
     pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), ArchiveError> {
         let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
         let mut alike = Vec::new();
@@ -181,7 +179,7 @@ impl Archive {
                     true
                 }
                 Entry::Occupied(taken) if is_same(taken.get()) => false,
-                // Two different questions have the same hash.
+                // Two different questions can have the same hash.
                 Entry::Occupied(_) => {
                     let is_new = !alike
                         .iter()
@@ -228,7 +226,7 @@ fn question_hash(question: &Question) -> u64 {
     FixedState::default().hash_one(question)
 }
 
-/// Byte offsets fit in `u32`, because a capture has at most [`CAPTURE`] bytes.
+/// Stores byte offsets in `u32`, which suffices because a capture has at most [`CAPTURE`] bytes.
 fn to_u32_range(place: Range<usize>) -> Range<u32> {
     let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     narrow(place.start)..narrow(place.end)
@@ -304,8 +302,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
         match line.split_first() {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {
-                // No current entry means that the line belongs to an entry that was already
-                // rejected.
+                // Without a current entry, the line belongs to an entry that was rejected.
                 let Some(entry) = self.entry.take() else {
                     return;
                 };
@@ -346,7 +343,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
             return;
         };
         let answer = match body {
-            AnswerBody::Empty => return self.problems.add(line, "a question without an answer"),
+            AnswerBody::Empty => return self.problems.add(line, "the question has no answer"),
             AnswerBody::Lines(bytes) | AnswerBody::Unterminated(bytes) => Ok(bytes),
             AnswerBody::Error(miss) => Err(miss),
         };
@@ -379,7 +376,7 @@ impl CaptureEntry {
                 let kind = question_text::error_kind(kind).ok_or("unknown kind of error")?;
                 AnswerBody::Error(HostError::new(kind, display_safe_detail(detail.trim_end())))
             }
-            _ => return Err("unexpected line after the previous one"),
+            _ => return Err("the line does not continue the previous line"),
         };
         Ok(Self { body, ..self })
     }

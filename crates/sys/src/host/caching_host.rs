@@ -1,7 +1,8 @@
-//! Asks another host each question once, so that collectors can run again over the same answers.
+//! Asks another host each question only once, so that collectors can run again over the same
+//! answers.
 //!
-//! A new question is passed on to the other host, because an assumed fact can lead to facts that no
-//! collector has read yet.
+//! A new question is passed on to the other host, because an assumed fact can lead a collector to
+//! questions that were not asked before.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -48,8 +49,7 @@ impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {
                 None => Arc::clone(answers.entry(question.clone()).or_default()),
             }
         };
-        // A caller with the same question waits for this answer; other questions are answered
-        // meanwhile.
+        // Only callers with the same question wait for this answer.
         answer.get_or_init(|| self.host.ask(question)).clone()
     }
 
@@ -77,10 +77,10 @@ mod tests {
     use super::*;
     use crate::deadline::{ThreadInTime, wait_for};
 
-    /// A host that counts its answers, so that no two are equal.
+    /// A host whose answers are numbered, so that no two are equal.
     struct Counter(AtomicU32);
 
-    /// A host that answers [`Question::Resources`] only once two callers are waiting.
+    /// A host that answers [`Question::Resources`] only when two callers wait for the answer.
     struct Slow(Counter, AtomicU32);
 
     impl Slow {
@@ -127,7 +127,6 @@ mod tests {
             let asking: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| host.ask(&Question::Resources)))
                 .collect();
-            // While one question waits in the host, another is answered.
             host.ask(&Question::Uname).unwrap();
             slow.wait_for_both();
             asking

@@ -1,10 +1,10 @@
-//! The expendable child: a copy of walwise that makes the system calls which may never return. The
+//! The expendable child: a copy of walwise that makes system calls which may never return. The
 //! child runs the code in [`super::reader`].
 //!
-//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted. A thread
-//! blocked in one keeps its process from exiting. A child that misses its deadline is therefore
-//! killed and abandoned, and the next question starts a new child. A child exits when its channel
-//! closes, so it outlives walwise by one question at most.
+//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted, and a
+//! thread in such a call keeps its process from exiting. A child that misses its deadline is
+//! therefore killed and abandoned, and the next question starts a new child. A child exits when its
+//! channel closes, so it outlives walwise by one question at most.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,7 +22,6 @@ use crate::text;
 /// not block.
 const LONGEST_QUESTION: usize = 32 << 10;
 
-/// Sends questions to a child process, and replaces a child that is stuck.
 pub(super) struct ChildHost {
     program: PathBuf,
     owner: Option<Owner>,
@@ -37,8 +36,8 @@ struct ChildSupervisor {
 }
 
 impl ChildHost {
-    /// Starts no child yet. `program` is what every child runs; a child with an `owner` first
-    /// becomes that user.
+    /// Creates a host that runs `program` as its child; with an `owner`, the child first becomes
+    /// that user. No child starts before [`Self::prestart`] or the first question.
     pub fn new(program: PathBuf, owner: Option<Owner>) -> Self {
         Self {
             program,
@@ -64,14 +63,15 @@ impl ChildHost {
         }
     }
 
-    /// Stops the child unless it is busy; the next question starts another.
+    /// Stops an idle child; a child that is answering a question continues. The next question
+    /// starts another child.
     pub fn stop_if_idle(&self) {
         if let Ok(mut state) = self.state.try_lock() {
             state.retire_child();
         }
     }
 
-    /// Stops the child without waiting for its exit, so that several children exit at the same
+    /// Stops the child without waiting for its exit, so that several children can exit at the same
     /// time.
     pub fn stop(&self) {
         self.lock_state().retire_child();
@@ -114,9 +114,9 @@ impl ChildHost {
             RecvError::Closed => failed("the reading process ended without an answer".to_owned()),
             RecvError::Timeout => {
                 let seconds = deadline.as_secs_f32();
-                state.notes.push(format!(
-                    "gave up after {seconds} s without an answer: {words}"
-                ));
+                state
+                    .notes
+                    .push(format!("no answer within {seconds} s: {words}"));
                 Err(HostError::new(
                     HostErrorKind::TimedOut,
                     format!("no answer within {seconds} s"),
@@ -127,8 +127,8 @@ impl ChildHost {
 }
 
 impl ChildSupervisor {
-    /// Takes the child, which may still be starting in the background. The caller puts the child
-    /// back once it has answered.
+    /// Takes the child, after waiting for a start in the background. The caller puts the child back
+    /// after its answer.
     fn take_child(&mut self) -> Option<Subprocess> {
         let started = self
             .starting

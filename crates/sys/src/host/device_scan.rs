@@ -17,12 +17,11 @@ impl ScanDepth {
     pub const ALL: [Self; 2] = [Self::Brief, Self::Thorough];
 }
 
-/// The result of reading the ends, the known places and samples of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DeviceScan {
     /// Known signatures by name, such as `ext4`, `LVM2`, `GPT` or `LUKS`.
     pub signatures: Vec<String>,
-    /// Whether bytes were found that are neither all zeros nor all ones.
+    /// Whether the scan found a block that is neither all zeros nor all ones.
     pub has_data: bool,
     /// Whether a process holds the device exclusively (`O_EXCL`, open(2)); checked only by a
     /// thorough scan.
@@ -30,7 +29,7 @@ pub struct DeviceScan {
     pub bytes_read: u64,
     /// The longest run of unread bytes; 0 if the whole device was read.
     pub unread_run: u64,
-    /// Number of places of known metadata, including both ends, that were not read in time.
+    /// Number of known metadata places, including both ends, that the scan had no time to read.
     pub unread_places: u64,
 }
 
@@ -59,8 +58,8 @@ impl DeviceScan {
             .into_bytes()
     }
 
-    /// A missing number is an error: as 0, it would mean that nothing was unread, and the device
-    /// would count as free.
+    /// Decodes an answer. A missing number is an error: as 0 it would mean that nothing is unread,
+    /// and the device would count as free.
     pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
         let text = String::from_utf8_lossy(answer);
         let number = |name: &str| {

@@ -1,4 +1,4 @@
-//! A host with edited answers, from which the collectors read again for a what-if.
+//! A host with edited answers. The collectors run on it again to evaluate an assumption.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ impl AnswerEdit {
     }
 }
 
-/// Edited answers, each with the numbers of the lines that changed. The set of numbers is empty if
-/// the answer was removed.
+/// Edited answers, each with the numbers of the changed lines. The set of numbers is empty if the
+/// answer was removed.
 pub type EditedAnswers = BTreeMap<Question, BTreeSet<u32>>;
 
 pub struct EditedHost<'a> {
@@ -62,8 +62,8 @@ impl<'a> EditedHost<'a> {
     }
 }
 
-/// The numbers of the lines that differ. Configuration answers state the line number of the file at
-/// the start of each line; other answers are counted.
+/// Returns the numbers of the lines of `now` that differ from `before`. For a configuration answer,
+/// the numbers are the file's line numbers, with which its lines start.
 fn changed_lines(question: &Question, before: &str, now: &str) -> BTreeSet<u32> {
     let kept: BTreeSet<(u32, &str)> = (1..).zip(before.lines()).collect();
     let other = (1..).zip(now.lines()).filter(|line| !kept.contains(line));

@@ -1,8 +1,8 @@
 //! The machine that walwise runs on.
 //!
 //! [`answer`] answers every question: in this process, or in the expendable child if the answer may
-//! never arrive. Reads are bounded, and nothing is opened for writing. Each scan creates a new
-//! `LiveHost`, because a `LiveHost` reads the mount table only once.
+//! never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads the mount
+//! table only once, so each scan creates a new `LiveHost`.
 
 mod client_protocol;
 mod device;
@@ -24,8 +24,9 @@ mod trust {
 
     use crate::text;
 
-    /// Reason not to trust a path that contains no links, such as `/x is not owned by root`. `None`
-    /// if the file and every directory above it are owned by root and writable by root alone.
+    /// Returns why a path without symbolic links cannot be trusted, such as
+    /// `/x is not owned by root`. `None` if root owns the file and every directory above it, and
+    /// nobody else can write them.
     pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
         for path in path.ancestors() {
             let metadata = fs::symlink_metadata(path)?;
@@ -59,7 +60,6 @@ use hang_risk::MountHangRisks;
 use owners::OwnerChildren;
 pub use trust::untrusted_reason;
 
-/// Deadline of a read that may hang.
 const READ_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Deadline for scanning a device: a sleeping disk takes seconds to spin up.
@@ -71,19 +71,19 @@ const READ_GRACE: Duration = Duration::from_millis(500);
 /// Total time for scanning devices that the user did not name.
 const BRIEF_SCANS_TOTAL: Duration = Duration::from_secs(5);
 
-/// Deadline for a child that queries a server; longer than the child's own deadline.
+/// Deadline for a child that queries a server; longer than the child's own deadline, so that the
+/// child can still report an error.
 const SERVER_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Deadline for a child that runs a program; longer than the child's own deadline.
+/// Deadline for a child that runs a program; longer than the child's own deadline, so that the
+/// child can still report an error.
 const PROGRAM_DEADLINE: Duration = Duration::from_secs(6);
 
 pub struct LiveHost {
     child: ChildHost,
     owners: OwnerChildren,
     mounts: OnceLock<MountHangRisks>,
-    /// Time spent so far on devices that the user did not name.
     brief_scan_time: Mutex<Duration>,
-    /// Number of questions that failed because the process was out of file descriptors.
     descriptor_failures: AtomicUsize,
 }
 
@@ -99,8 +99,8 @@ impl LiveHost {
         device_scan::magic::signature_names()
     }
 
-    /// Names of the signatures in parts of a device of `size` bytes. Each part is its offset and
-    /// its bytes.
+    /// Returns the names of the signatures in parts of a device. Each part is an offset and the
+    /// bytes at that offset; `size` is the size of the device in bytes.
     pub fn identify_signatures(
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
@@ -112,14 +112,14 @@ impl LiveHost {
         regions.found_signatures()
     }
 
-    /// Sends questions that may hang to a child: this program again, whose `main` must call
-    /// [`super::reader::serve`].
+    /// Creates a host whose questions that may hang are sent to a child: this program again, whose
+    /// `main` must call [`super::reader::serve`].
     pub fn new() -> Self {
         Self::with_program(PathBuf::from(OWN_PROGRAM))
     }
 
     /// Like [`LiveHost::new`], but the child runs `program`, which must call
-    /// [`super::reader::serve`]. Tests need this, because a test program does not.
+    /// [`super::reader::serve`]. Test programs do not call it, so tests name another program.
     pub fn with_program(program: PathBuf) -> Self {
         let owners = OwnerChildren::new(program.clone());
         let brief_scan_time = Mutex::new(Duration::ZERO);
@@ -132,18 +132,20 @@ impl LiveHost {
         }
     }
 
-    /// Like [`LiveHost::new`], but starts the child in the background at once, because a full scan
-    /// needs it.
+    /// Like [`LiveHost::new`], but starts the child in the background at once. A full scan always
+    /// needs the child.
     pub fn with_started_child() -> Self {
         let host = Self::new();
         host.child.prestart();
         host
     }
 
-    /// How long to wait for a child's answer; `None` if the question cannot hang.
+    /// Returns the deadline for a question that may hang and is therefore sent to a child. `None`
+    /// if the question cannot hang.
     fn child_deadline(&self, question: &Question) -> Option<Duration> {
         match question.inner() {
-            // Connecting blocks indefinitely while a stopped server's queue is full.
+            // Connecting blocks indefinitely while the connection queue of a stopped server is
+            // full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
             // The key files that crypttab names may be on any file system.
@@ -164,8 +166,8 @@ impl LiveHost {
         }
     }
 
-    /// Asks with the rights of a user. Only root can become another user; other callers ask as
-    /// themselves.
+    /// Answers a question on behalf of a user, through a child that becomes that user. Only root
+    /// can start such a child; any other user gets the answer with their own rights.
     fn ask_as_user(
         &self,
         uid: u32,
@@ -189,7 +191,7 @@ impl LiveHost {
         }
     }
 
-    /// Scans a device that the user did not name. Scans run one at a time, within
+    /// Answers a scan of a device that the user did not name. Such scans run one at a time, within
     /// [`BRIEF_SCANS_TOTAL`] in total.
     fn ask_brief_scan(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let mut spent = self
@@ -199,7 +201,7 @@ impl LiveHost {
         if *spent + device_scan::BRIEF_TIME > BRIEF_SCANS_TOTAL {
             return Err(HostError::new(
                 HostErrorKind::TimedOut,
-                "the time for disks not named on the command line is used up",
+                "the time limit for disks not named on the command line is used up",
             ));
         }
         let begun = Instant::now();
@@ -208,7 +210,6 @@ impl LiveHost {
         answer
     }
 
-    /// Asks about a process; time and bytes count against the budget of the process's user.
     fn ask_about_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, HostError> {
         let Some(uid) = self.owners.server_process_user(pid) else {
             return self.ask_directly_or_child(question);
@@ -276,8 +277,8 @@ impl Host for LiveHost {
     }
 }
 
-/// The process whose memory or open files a question reads. Such answers may be large, so the
-/// budget of the process's user is charged.
+/// Returns the process whose user's budget is charged. The answer may be large, because it comes
+/// from the process's memory or open files.
 fn process_to_charge(question: &Question) -> Option<u32> {
     match question {
         Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
@@ -288,7 +289,6 @@ fn process_to_charge(question: &Question) -> Option<u32> {
     }
 }
 
-/// Answers in this process, without a deadline.
 pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
     match question {
         Question::Read(path) => PlainFileKind::from_path(path)?.redact(files::read_file(path)?),

@@ -23,7 +23,6 @@ use super::archive::Answers;
 use super::{HostError, Question, path_bytes};
 pub use unmask::masked_candidates;
 
-/// Kinds of identities; masks of a kind share a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum IdentityKind {
     /// 32 hexadecimal digits in any grouping: UUIDs, machine ids, long world-wide names.
@@ -48,7 +47,7 @@ enum IdentityKind {
 struct IdentityMatch {
     range: Range<usize>,
     kind: IdentityKind,
-    /// The form that all spellings of the identity share.
+    /// A normal form that is equal for all spellings of the identity.
     canonical: Vec<u8>,
 }
 
@@ -78,7 +77,6 @@ impl IdentityMatch {
     }
 }
 
-/// The letters and digits, without separators and without systemd's escape for a dash.
 fn alphanumerics(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -98,18 +96,15 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Positions in a text where identities or names are expected.
 #[derive(Default)]
 struct MaskRanges {
     identities: Vec<(Range<usize>, IdentityKind)>,
-    /// Words in labels that look like serials, and are therefore replaced everywhere.
+    /// Words in labels that look like serials, and are masked as such.
     labels: Vec<Range<usize>>,
-    /// Places where people choose names.
     names: Vec<Range<usize>>,
-    /// Mount sources that are arbitrary text.
     sources: Vec<Range<usize>>,
-    /// Whether the text is a question's path, whose last part may be the name of a file that
-    /// walwise looks for.
+    /// Whether the text is a question's path. Such a path may end with a file name that walwise
+    /// appended, as in `/home/PG_VERSION`, and that name is not a user.
     is_question_path: bool,
 }
 
@@ -163,16 +158,16 @@ pub fn mask_answers(answers: &Answers) -> Answers {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplacementScope {
-    /// Replaced at every occurrence of its characters.
+    /// Every occurrence of the spelling is replaced, even inside a longer word.
     Anywhere,
-    /// Replaced as a whole word; in places where people choose names, at every occurrence.
+    /// Whole words are replaced. In places where people choose names, occurrences inside a word are
+    /// replaced too.
     Words,
     WordsOnly,
-    /// Replaced as a whole word, and only in places where people choose names.
+    /// Whole words are replaced, and only in places where people choose names.
     Names,
 }
 
-/// A spelling of an identity that cannot be recognised by its shape.
 struct IdentitySpelling {
     written: Vec<u8>,
     kind: IdentityKind,
@@ -181,15 +176,14 @@ struct IdentitySpelling {
 }
 
 struct Masks {
-    /// Mask of each identity: only letters and digits, but for addresses and hosts the complete
-    /// text.
+    /// The mask of each identity, by the kind and normal form of the identity.
     masks: BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>>,
-    /// Spellings grouped by their first bytes; in each group, the longest spelling comes first.
+    /// Spellings grouped by their first bytes. The longest spelling of a group comes first.
     tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>>,
 }
 
-/// Number of bytes by which spellings are looked up. Shorter spellings are replaced only where they
-/// are expected.
+/// Number of bytes by which spellings are looked up. A shorter spelling is replaced only where it
+/// was found.
 const TOKEN_KEY: usize = 3;
 
 #[derive(Default)]
@@ -226,7 +220,7 @@ impl IdentitySet {
                 span.kind,
                 span.canonical.clone(),
             ));
-            for form in spellings(span.kind, &span.canonical) {
+            for form in further_spellings(span.kind, &span.canonical) {
                 self.spellings
                     .insert((form, span.kind, span.canonical.clone()));
             }
@@ -385,14 +379,13 @@ impl Masks {
             here.is_some_and(|here| spaces_as_underscores(here) == token.written)
         };
         let found = list.iter().find(fits)?;
-        // Among spellings that differ only in case, the exact one wins.
+        // If several spellings differ only in case, the one with exactly this case is used.
         let alike = list
             .iter()
             .filter(|token| token.written.len() == found.written.len());
         Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
-    /// Spells the mask like the original: same case, grouping and separators.
     fn spell_mask(&self, kind: IdentityKind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
         let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else {
             return written.to_vec();
@@ -443,7 +436,8 @@ impl Masks {
     }
 }
 
-/// Identities by shape and by position, sorted and without overlap; a shape takes precedence.
+/// Finds the identities in a text, sorted and without overlaps. If two overlap, the one found by
+/// its shape is kept, not the one found by its position.
 fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     let mut spans = identity_shapes::find_by_shape(text);
     spans.retain(|span| {
@@ -462,10 +456,10 @@ fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     spans
 }
 
-/// Further spellings of a name: device-mapper doubles a dash, and systemd unit names escape it
-/// (systemd.unit(5)), twice in a display-safe answer. An Ethernet address may have other
-/// separators, or none.
-fn spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
+/// Lists further spellings of a name. Device-mapper doubles a dash. systemd unit names escape a
+/// dash (systemd.unit(5)), and a display-safe answer escapes the backslash again. An Ethernet
+/// address may have other separators, or none.
+fn further_spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| {
         canonical
             .split(|b| *b == b'-')
@@ -506,7 +500,8 @@ fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     Some(key)
 }
 
-/// The words of a mount source that do not describe its purpose.
+/// Splits the source of a mount into words, without escapes and without words that describe the
+/// purpose of the mount.
 fn source_name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = source.start;
     std::iter::from_fn(move || {
@@ -525,7 +520,7 @@ fn source_name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = 
     })
 }
 
-/// The lookup moves only forwards, so positions must ascend.
+/// Looks up positions in sorted ranges. The cursor moves only forwards, so positions must ascend.
 struct RangeCursor<'r> {
     ranges: &'r [Range<usize>],
 }
@@ -546,7 +541,7 @@ impl<'r> RangeCursor<'r> {
     }
 }
 
-/// Whether an escape ends here, such as that of a blank: `\040` in a mount table, `\x20` elsewhere.
+/// Whether the text before `at` ends with an escape: `\040` in a mount table, `\x20` elsewhere.
 fn follows_escape(text: &[u8], at: usize) -> bool {
     match text.get(..at) {
         Some([.., b'\\', a, b, c])
@@ -559,8 +554,8 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Where an identity without a recognisable shape is replaced. `None` if it is replaced only in the
-/// place where it was found.
+/// Returns where a spelling of an identity is replaced. `None` if it is replaced only where it was
+/// found.
 fn replacement_scope(
     kind: IdentityKind,
     written: &[u8],
@@ -569,8 +564,7 @@ fn replacement_scope(
     let has = |test: fn(&u8) -> bool| written.iter().any(test);
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
-        // Both kinds are recognised by shape, but a long identity may also occur where its shape is
-        // not visible.
+        // A long identity may also occur inside a longer word, where its shape is not recognised.
         IdentityKind::Hex32 | IdentityKind::Wwn if alphanumerics(written).len() >= 16 => {
             Some(ReplacementScope::Anywhere)
         }
@@ -599,7 +593,7 @@ fn replacement_scope(
     }
 }
 
-/// A mask for each identity; no mask equals an identity in the capture.
+/// Assigns a mask to each identity. No mask equals an identity in the capture.
 fn assign_masks(
     identities: &BTreeSet<(IdentityKind, Vec<u8>)>,
 ) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {

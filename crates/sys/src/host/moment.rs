@@ -13,12 +13,11 @@ const SECOND: u32 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     second: u64,
-    /// `None` if only the second is known.
+    /// Nanoseconds within the second; `None` if the moment is known only to the second.
     nanos: Option<u32>,
 }
 
 impl Moment {
-    /// A moment of which only the second is known.
     pub fn from_second(second: u64) -> Self {
         Self {
             second,
@@ -34,7 +33,8 @@ impl Moment {
         }
     }
 
-    /// `None` if the moment is before 1970 or the nanoseconds are out of range.
+    /// Creates a moment that is known to the nanosecond. `None` if the moment is before 1970 or the
+    /// nanoseconds are out of range.
     pub fn new(second: i64, nanos: i64) -> Option<Self> {
         let nanos = u32::try_from(nanos).ok().filter(|nanos| *nanos < SECOND)?;
         Some(Self {
@@ -51,7 +51,7 @@ impl Moment {
         self.nanos.is_some()
     }
 
-    /// The earliest possible time, in nanoseconds since 1970.
+    /// Returns the earliest time that the moment can stand for, in nanoseconds since 1970.
     pub fn earliest_nanos(self) -> u128 {
         u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
     }

@@ -8,18 +8,18 @@ pub const LOADED: &str = "(loaded)";
 /// PostgreSQL 15.
 pub const COMPRESSIONS: &str = "(wal_compression)";
 
-/// Database, role, name and value of a setting that new sessions of the role in the database start
-/// with. An empty database or role stands for all.
+/// Database, role, name and value of a setting for new sessions of the role in the database. An
+/// empty database or role stands for all.
 pub const OVERRIDE: &str = "(override)";
 
-/// `all` or `more`: whether the [`OVERRIDE`] lines are complete. Without this line, overrides were
-/// not read.
+/// `all` or `more`: whether the answer has all [`OVERRIDE`] lines. If this line is missing,
+/// overrides were not read.
 pub const OVERRIDES: &str = "(overrides)";
 
 pub const MAX_OVERRIDES: usize = 100;
 
-/// Names of lines with a counter of the server and its number. If the server has no such counter in
-/// this release or state, the line is missing or empty.
+/// Names of lines that hold a counter of the server. A line is missing, or has no number, if the
+/// server lacks the counter in this release or state.
 pub mod counters {
     /// The server's clock, in microseconds since 1970.
     pub const NOW: &str = "(now)";
@@ -33,13 +33,11 @@ pub mod counters {
     /// later.
     pub const WAL_BYTES: &str = "(wal_bytes)";
     pub const WAL_RECORDS: &str = "(wal_records)";
-    /// Full-page images in the WAL.
     pub const WAL_IMAGES: &str = "(wal_fpi)";
-    /// Number of times that WAL was written because its buffers were full.
     pub const BUFFERS_FULL: &str = "(wal_buffers_full)";
     /// Time of the last reset of the WAL counters, in microseconds since 1970.
     pub const WAL_SINCE: &str = "(wal_stats_reset)";
-    /// Checkpoints due by `checkpoint_timeout` since [`CHECKPOINTS_SINCE`].
+    /// Number of checkpoints due by `checkpoint_timeout` since [`CHECKPOINTS_SINCE`].
     pub const TIMED: &str = "(checkpoints_timed)";
     pub const REQUESTED: &str = "(checkpoints_req)";
     /// Time of the last reset of the checkpoint counters, in microseconds since 1970.

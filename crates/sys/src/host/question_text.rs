@@ -37,7 +37,7 @@ const ERROR_KINDS: [(HostErrorKind, &str); 5] = [
     (HostErrorKind::Failed, "failed"),
 ];
 
-/// The text never contains a newline.
+/// Encodes the question as one line without a newline.
 pub fn encode(question: &Question) -> String {
     match question {
         Question::Read(path) => format_with_path("read", path),
@@ -81,7 +81,6 @@ fn format_with_path(verb: &str, path: &Path) -> String {
     format!("{verb} {}", text::display_safe(path_bytes(path)))
 }
 
-/// Joins the verb, the name of the kind, and the escaped path with blanks.
 fn format_with_kind<K: Copy + PartialEq>(
     verb: &str,
     kinds: &[(K, &str)],
@@ -95,7 +94,6 @@ fn format_with_kind<K: Copy + PartialEq>(
     format_with_path(&format!("{verb} {name}"), path)
 }
 
-/// The inverse of [`format_with_kind`] for the text after the verb.
 fn parse_kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
     let (name, path) = words.split_once(' ')?;
     let (kind, _) = kinds.iter().find(|(_, known)| *known == name)?;
@@ -105,7 +103,6 @@ fn parse_kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(Pat
     ))
 }
 
-/// `None` if the text is malformed.
 pub fn decode(words: &str) -> Option<Question> {
     let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
     let path = || PathBuf::from(OsString::from_vec(text::decode_display_safe(rest)));

@@ -1,13 +1,14 @@
 //! The expendable child's own code: answers questions one after another, as the current user or as
-//! the owner of a server. Deadlines are left to the parent, [`super::child`].
+//! the owner of a server. The parent, [`super::child`], enforces deadlines.
 
 mod privileges {
     //! The step by which the reading child becomes the owner of a server.
     //!
     //! Root starts the child, which gives up root before it reads anything. User and root directory
-    //! arrive in the first message, so the arguments reveal nothing. MySQL and MariaDB accept root
-    //! but not the owner of their files. The child therefore connects to the socket as root, with
-    //! the owner's rights on the path. Then it gives up root, before it reads a byte.
+    //! arrive in the first message, so that other users cannot read them among the arguments. MySQL
+    //! and MariaDB accept root as a client, but not the owner of their files. The child therefore
+    //! connects to the socket as root, with the owner's rights on the path, and gives up root
+    //! before it reads a byte.
 
     use std::fs;
     use std::os::unix::fs::MetadataExt;
@@ -20,14 +21,14 @@ mod privileges {
     use crate::subprocess::credentials::Credentials;
 
     impl Owner {
-        /// Gives up root for good; returns the connected socket, if one was requested. After an
+        /// Gives up root for good. Returns the connected socket, if one was requested. After an
         /// error the child must not read anything.
         pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
-            // Every failure counts as denied, because *absent* would mean that the file does not
+            // Every failure counts as *denied*, because *absent* would mean that the file does not
             // exist.
             let denied = |says: String| HostError::new(HostErrorKind::Denied, says);
             files::proc_descriptor().map_err(|miss| denied(miss.detail))?;
-            // Paths must resolve as they do for the process.
+            // Below the root directory of the process, paths resolve as they do for the process.
             let root = self
                 .process
                 .filter(|_| self.inside)
@@ -38,9 +39,10 @@ mod privileges {
                 .map_err(denied)
         }
 
-        /// The user id and groups to take on. The groups of `process` count only if its user may
-        /// inspect it: /proc/PID of a process with another group belongs to root (PR_SET_DUMPABLE
-        /// in prctl(2)). A process that has exited does not report groups.
+        /// Returns the user id and groups to take on. The groups of `process` count only if
+        /// /proc/PID belongs to its user and group. If the user may not inspect the process,
+        /// /proc/PID belongs to root (PR_SET_DUMPABLE in prctl(2)). A process that has exited
+        /// reports no groups.
         fn credentials(&self) -> Credentials {
             let of_process = self
                 .process
@@ -62,11 +64,12 @@ mod privileges {
     }
 }
 mod owner_reader {
-    //! Questions that a child answers once it has changed its user: about the user's files, server
+    //! Questions that a child answers after it has changed its user: about the user's files, server
     //! socket and control file. Every other question is refused.
     //!
     //! A configuration file is read once, identified by device and inode, and the answer is reused
-    //! where the file is included again. Otherwise 255 links to one file would count as 255 files.
+    //! where another include leads to the file. Otherwise 255 links to one file would count as 255
+    //! files.
 
     use std::collections::BTreeMap;
     use std::os::unix::net::UnixStream;
@@ -77,7 +80,7 @@ mod owner_reader {
     use crate::host::owner::Owner;
     use crate::host::{ConfigDialect, HostError, HostErrorKind, Question, Tool, redact};
 
-    /// Limit on cached configuration files; a server's configuration has fewer.
+    /// Limit on cached configuration files, more than the configuration of a server has.
     const MAX_FILES: usize = 512;
 
     pub struct OwnerReader {
@@ -86,11 +89,11 @@ mod owner_reader {
         configurations: BTreeMap<FileKey, Result<Vec<u8>, HostError>>,
     }
 
-    /// A file by device and inode, and its syntax.
+    /// Device and inode of a file, and its syntax.
     type FileKey = ((u64, u64), ConfigDialect);
 
     impl OwnerReader {
-        /// Must be called in a child that already runs as `owner`. `stream` is the connected server
+        /// To be called only after the child has become `owner`. `stream` is the connected server
         /// socket, if one was requested.
         pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
             Self {
@@ -104,7 +107,7 @@ mod owner_reader {
             let refuse = || {
                 Err(HostError::new(
                     HostErrorKind::Failed,
-                    "this is not read on behalf of another user",
+                    "walwise does not read this on behalf of another user",
                 ))
             };
             let inner = match question {
@@ -169,7 +172,7 @@ mod owner_reader {
                 let within = within.map_err(|_| {
                     HostError::new(
                         HostErrorKind::Failed,
-                        "the path leads to another root directory",
+                        "the path is outside the root directory of the server process",
                     )
                 })?;
                 *path = PathBuf::from("/").join(within);
@@ -289,8 +292,8 @@ pub fn serve(channel: Channel) -> io::Result<()> {
     answer_all(channel, live::answer)
 }
 
-/// Becomes the owner named in the first message, then answers questions. If the change of user
-/// fails, every answer is that error.
+/// Becomes the owner in the first message, then answers questions. If that change of user fails,
+/// every answer is its error.
 pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
     let owner: Owner = channel.recv(None)?;
     match owner.drop_root() {
@@ -302,7 +305,6 @@ pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
     }
 }
 
-/// Answers until the channel closes, which ends the child.
 fn answer_all(
     mut channel: Channel,
     mut ask: impl FnMut(&Question) -> Result<Vec<u8>, HostError>,

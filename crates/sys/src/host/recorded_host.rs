@@ -16,7 +16,7 @@ pub struct RecordedHost {
 }
 
 impl RecordedHost {
-    /// Parses a capture; [`Host::fact_notes`] then describes entries that could not be read.
+    /// Parses a capture. [`Host::fact_notes`] describes the entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
         Self::new(bytes.to_owned())
     }
@@ -35,8 +35,8 @@ impl Host for RecordedHost {
                 "not in the capture",
             ))
         };
-        // If the capture was made without root, questions on behalf of another user were asked as
-        // the user who made the capture.
+        // In a capture made without root, the questions on behalf of other users were answered with
+        // the rights of the user who made the capture.
         let answer = self
             .archive
             .get(question)

@@ -20,7 +20,7 @@ impl<'a> RecordingHost<'a> {
         }
     }
 
-    /// Formats the recorded answers as a capture, with `comment` at the top. `masked` replaces
+    /// Renders all answers so far as a capture that begins with `comment`. `masked` replaces
     /// serials, world-wide names, UUIDs, addresses, and names of hosts and users one-to-one.
     pub fn render_capture(&self, comment: &str, masked: bool) -> String {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);

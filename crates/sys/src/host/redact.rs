@@ -20,16 +20,14 @@ mod last_values {
     /// Limit on the settings kept per file; no real configuration has that many.
     const MAX_SETTINGS: usize = 2048;
 
-    /// Keeps each key once between two includes, with its last value, in line order; `is_include`
-    /// distinguishes includes from settings.
     pub fn keep_last_values(
         settings: Vec<ConfigDirective>,
         is_include: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<ConfigDirective>, HostError> {
         let mut kept: Vec<ConfigDirective> = Vec::new();
         let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        // From the end, so that each key stays at its last line: two keys can be one setting
-        // (`loose_` of MySQL).
+        // The settings are visited from the end, because each key stays at its last line. The order
+        // matters, because two keys can name one setting (`loose_` of MySQL).
         for setting in settings.into_iter().rev() {
             if is_include(&setting.key) {
                 after.clear();
@@ -41,7 +39,7 @@ mod last_values {
             }
             if kept.len() >= MAX_SETTINGS {
                 let says =
-                    format!("has more than {MAX_SETTINGS} settings and includes, walwise's limit");
+                    format!("has more than {MAX_SETTINGS} settings and includes (walwise's limit)");
                 return Err(HostError::new(HostErrorKind::Failed, says));
             }
             kept.push(setting);
@@ -92,7 +90,6 @@ mod last_values {
         }
 
         proptest! {
-            /// Reading the kept lines in order gives the same values at every include.
             #[test]
             fn nothing_that_counts_is_lost(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
                 let all: Vec<ConfigDirective> = (1..).zip(&keys).map(|(line, key)| ConfigDirective::new(line, *key, line.to_string())).collect();
@@ -133,14 +130,14 @@ pub use plain_files::{AZURE_CHASSIS, PlainFileKind};
 pub use postgres::redact_value as postgres_value;
 pub use process::{redact_command_line, redact_environment};
 
-/// The allow-listed settings of a configuration file, encoded. Fails if the file has more settings
-/// than a capture may hold.
+/// Reduces a configuration file to allow-listed settings. Fails if more settings remain than an
+/// answer may hold.
 pub fn redact_config(text: &[u8], dialect: ConfigDialect) -> Result<Vec<u8>, HostError> {
     config_with_key_check(text, dialect, &|_| false)
 }
 
-/// Like [`redact_config`], with a check whether a key file exists. Only the result is passed on,
-/// never the path.
+/// Like [`redact_config`], with `is_there` to check whether a key file exists. The answer has the
+/// result of the check, never the path.
 pub(crate) fn config_with_key_check(
     text: &[u8],
     dialect: ConfigDialect,
@@ -163,9 +160,10 @@ pub(crate) fn config_with_key_check(
     Ok(settings.iter().flat_map(ConfigDirective::encode).collect())
 }
 
-/// The part of a program's output that is kept. Device-mapper tables, which hold keys, are reduced
-/// to kinds and counts; ZFS to pools, devices and the requested properties; DRBD's configuration to
-/// a few options; PostgreSQL's control file to one line. Other output is unchanged.
+/// Returns the part of a program's output that is kept. Tables of device-mapper, which hold keys,
+/// are reduced to kinds and counts; output of ZFS to pools, devices and the requested properties;
+/// the configuration of DRBD to a few options; the control file of PostgreSQL to one line. Other
+/// output is unchanged.
 pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
         (Tool::Dmsetup, Some("table")) => device_mapper::reduce_table(&text),
@@ -194,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    /// A secret that no allow-listed name contains.
+    /// A secret that is no part of any allow-listed name.
     const SECRET: &str = "Zk7hunter2";
 
     fn holds_secret(answer: &[u8]) -> bool {
@@ -203,7 +201,6 @@ mod tests {
             .any(|window| window == SECRET.as_bytes())
     }
 
-    /// A key that is not on any list, because no listed name begins like this.
     fn unlisted_key() -> impl Strategy<Value = String> {
         prop_oneof![
             Just("primary_conninfo".to_owned()),
@@ -232,7 +229,7 @@ mod tests {
         ]);
         let sep = prop::sample::select(vec!["=", " = ", " ", "='", "=\""]);
         let other = (known, sep, "[ -\\[\\]-~]{0,12}").prop_map(|(k, s, v)| format!("{k}{s}{v}"));
-        // The secret must not get out through a quote that the previous line does not close.
+        // The answer must not contain the secret, even if the previous line leaves a quote open.
         let secret = (
             unlisted_key(),
             prop::sample::select(vec!["=", " = ", " "]),
@@ -318,12 +315,11 @@ mod tests {
             prop_assert!(!no(Tool::Zfs, "get -Hp", &get));
         }
 
-        /// A bad line must not change how the lines around it are read.
         #[test]
         fn a_bad_line_costs_itself(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| !matches!(b, b'\n' | b'\\')), 0..40)
         ) {
-            // A heading would put the next line into another section.
+            // A heading would move the next line into another section.
             prop_assume!(!bad.trim_ascii().starts_with(b"["));
             for (dialect, head, good) in [
                 (ConfigDialect::Postgres, "", ["fsync = off", "commit_delay = 10"]),
@@ -336,7 +332,7 @@ mod tests {
                 let settings = |lines: &[&[u8]]| {
                     let answer = redact_config(&[head.as_bytes(), &lines.join(&b'\n')].concat(), dialect).unwrap();
                     let line = |line: &[u8]| line.splitn(2, |b| *b == b'\t').nth(1).map(<[u8]>::to_vec);
-                    // A bad line in a mount unit may be a second value; the unit then counts as
+                    // A bad line in a mount unit may be a second value, and the unit then counts as
                     // incomplete.
                     let one = |setting: &Vec<u8>| !setting.starts_with(b"kept\t");
                     answer.split(|b| *b == b'\n').filter_map(line).filter(one).collect::<Vec<_>>()

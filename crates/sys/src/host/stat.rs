@@ -17,24 +17,21 @@ fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Type and permission bits.
+    /// File type and permission bits.
     pub mode: u64,
     pub uid: u64,
     pub gid: u64,
-    /// Major number of the device that holds the file.
     pub major: u64,
-    /// Minor number of the device that holds the file.
     pub minor: u64,
     /// For a device node: the major number of its device.
     pub node_major: u64,
     /// For a device node: the minor number of its device.
     pub node_minor: u64,
     pub inode: u64,
-    /// Size of the file in bytes.
     pub size: u64,
     /// Time of the last status change (st_ctime). Unlike st_mtime, nobody can set this time back,
-    /// and renaming a file onto this name updates it (inode(7)). Old captures have only the second,
-    /// or nothing (`None`).
+    /// and renaming a file onto this name updates the time (inode(7)). Old captures have only the
+    /// second, or nothing (`None`).
     pub ctime: Option<Moment>,
 }
 
@@ -96,9 +93,8 @@ pub struct StatFs {
     /// File system type, as in linux/magic.h.
     pub magic: u64,
     pub size: u64,
-    /// Space available to an ordinary user, in bytes.
     pub available: u64,
-    /// Number of inodes; 0 if the number is not fixed.
+    /// Number of inodes; 0 if the file system creates inodes as needed.
     pub inodes: u64,
     pub inodes_free: u64,
     /// Block size in bytes (`f_bsize`); `None` in old captures.

@@ -1,6 +1,6 @@
 //! Properties of the programs that may be run, such as name, package and allowed arguments;
-//! [`table`] has one row for each. The live host finds and runs the programs. Those of PostgreSQL
-//! are installed once per major release.
+//! [`table`] has one row for each program. The live host finds and runs the programs. The programs
+//! of PostgreSQL are installed once per major release.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub struct ToolSpec {
     pub home: InstallLocation,
     pub answer: OutputPolicy,
     pub identities: IdentityKeys,
-    /// Whether a run with these arguments only reads.
+    /// True if the program only reads when run with these arguments.
     reads: fn(&[&str]) -> bool,
 }
 
@@ -28,21 +28,21 @@ pub enum InstallLocation {
     Major,
 }
 
-/// When the output of a program counts as an answer, and how long the program may run.
+/// Whether the output of a failed program counts as an answer, and how long the program may run.
 #[derive(Clone, Copy, Debug)]
 pub enum OutputPolicy {
     Success,
-    /// Output counts with any exit status, because the status reports the state of the disk.
+    /// Output counts with any exit status, because the exit status reports the state of the disk.
     Printed,
-    /// Output counts with any exit status, and the program gets more time: such tools first query a
-    /// controller's firmware and every disk behind the controller.
+    /// Output counts with any exit status, and the program gets more time, because it first queries
+    /// a controller's firmware and every disk behind the controller.
     Firmware,
 }
 
-/// Keys that precede identifiers in a program's output, in lower case with single blanks.
+/// Keys that precede identifiers in a program's output. They are in lower case, with single blanks.
 #[derive(Clone, Copy, Debug)]
 pub struct IdentityKeys {
-    /// Keys of serial numbers and of names made from one.
+    /// Keys of serial numbers, and of names that contain a serial number.
     pub serials: &'static [&'static str],
     /// Keys of addresses and world-wide names.
     pub names: &'static [&'static str],
@@ -50,7 +50,8 @@ pub struct IdentityKeys {
     pub members: &'static [&'static str],
 }
 
-/// Generates the enum and all lists of programs from the rows, so that none can miss a program.
+/// Generates the enum of programs and all lists of them from the rows, so that no list can lack a
+/// program.
 macro_rules! tools {
     (
         $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident, $identities:expr
@@ -67,10 +68,8 @@ macro_rules! tools {
         }
 
         impl Tool {
-            /// Programs that are not installed once per major release.
             pub const FIXED: &'static [Self] = &[$(Self::$tool),+];
 
-            /// Programs that are installed once per major release.
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
             pub fn row(self) -> &'static ToolSpec {
@@ -101,7 +100,7 @@ macro_rules! tools {
                 }
             }
 
-            /// The major release; `None` for a program that is not installed once per major
+            /// Returns the major release; `None` for a program that is not installed once per
             /// release.
             pub fn major(self) -> Option<u32> {
                 match self {
@@ -115,12 +114,11 @@ macro_rules! tools {
 
 mod tool_table {
     //! The programs that may be run, one row each: name, package, location, output policy,
-    //! identifiers that the output holds, and allowed arguments. A program that is not listed is
-    //! never run.
+    //! identifiers in the output, and allowed arguments. A program that is not listed is never run.
     //!
-    //! To add a program, add a row; the compiler and the tests next to this file report what else
-    //! is missing. Beware of arguments: one digit makes `hdparm -W0` write, and tools of RAID
-    //! controllers leave log files unless an option disables them.
+    //! To add a program, add a row; the compiler and the tests then report what is missing. Beware
+    //! of arguments: one digit makes `hdparm -W0` write, and tools of RAID controllers leave log
+    //! files unless an option disables them.
 
     use super::{IdentityKeys, InstallLocation, OutputPolicy, ToolSpec};
 
@@ -131,8 +129,8 @@ mod tool_table {
         Mdadm = "mdadm" of "mdadm", System, Success, NO_KEYS => { ["--version"] };
         Mount = "mount" of "util-linux", System, Success, NO_KEYS => { ["--version"] };
 
-        /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and its relatives
-        /// write a log in the working directory.
+        /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and the programs
+        /// derived from it write a log in the working directory.
         Storcli = "storcli" of "storcli",
             Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
             ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
@@ -178,30 +176,29 @@ mod tool_table {
             ["getconfig", number, "nologs"] if is_short_number(number)
         };
 
-        /// Used for the properties that a controller reports about itself.
+        /// Reads the properties that an NVMe controller reports.
         Nvme = "nvme" of "nvme-cli", System, Printed, IdentityKeys { serials: &["sn"], ..NO_KEYS } => {
             ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device_path(disk),
             ["get-feature", "-f", "6", "-H", disk] if is_device_path(disk),
             ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device_path(disk)
         };
-        /// A sleeping disk is not woken (`-n standby`), and serial numbers are not requested.
+        /// `-n standby` does not wake a sleeping disk. Serial numbers are not requested.
         Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {
             ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device_path(disk),
             ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device_path(disk),
             ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device_path(disk)
         };
-        /// Used for the write cache flag of a SATA disk. With a value after `-W`, hdparm would
-        /// write.
+        /// Reads the write cache flag of a SATA disk. With a value after `-W`, hdparm would write.
         Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device_path(disk) };
-        /// Used for the write cache flag of a SCSI disk.
+        /// Reads the write cache flag of a SCSI disk.
         Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device_path(disk) };
 
         /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
         Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
-        /// Used for DRBD's configuration in force. [`crate::host::redact`] reduces the output,
-        /// which holds shared secrets, addresses and names.
+        /// Reads DRBD's configuration in force. [`crate::host::redact`] reduces the output, which
+        /// holds shared secrets, addresses and names.
         Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
-        /// Used for a few properties of all OpenZFS datasets and volumes.
+        /// Reads a few properties of all OpenZFS datasets and volumes.
         Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
             ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
         };
@@ -215,11 +212,12 @@ mod tool_table {
     // One program for each major release of PostgreSQL.
     @major:
         Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
-        /// pg_ctl prints its version in a tenth of the server's time. Its version is the server's:
-        /// pg_ctl refuses to start a server of another release (pg_ctl.c, `find_other_exec`).
+        /// pg_ctl prints its version in a tenth of the server's time. Both have the same version,
+        /// because pg_ctl refuses to start a server of another release (pg_ctl.c,
+        /// `find_other_exec`).
         PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
         /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
-        /// file in this directory only for reading.
+        /// file of the data directory only for reading.
         PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_absolute_path(directory) };
     }
 
@@ -273,7 +271,7 @@ mod tool_table {
             "volume unique identifier",
         ],
         names: &["controller world wide name", "world-wide name"],
-        // The lines of disks hold the serial number after the position, without a key.
+        // A disk's line has the serial number after the disk's position, without a key.
         members: &["segment ", "device ", "group "],
     };
 
@@ -283,7 +281,6 @@ mod tool_table {
         members: &[],
     };
 
-    /// The module that keeps a cache, such as `/c0/cv` or `/c12/bbu`.
     fn is_cache_module(unit: &str) -> bool {
         let number = |part| {
             unit.strip_prefix("/c")
@@ -299,7 +296,6 @@ mod tool_table {
         word.strip_prefix("slot=").is_some_and(is_short_number)
     }
 
-    /// Whether the word is a number of up to three digits, as for a controller or a slot.
     fn is_short_number(word: &str) -> bool {
         (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
     }
@@ -320,7 +316,7 @@ mod tool_table {
 pub use tool_table::Tool;
 
 impl Tool {
-    /// The program's name, with the number of the major release appended if there is one.
+    /// Returns the program's name, followed by the major release if the program has one.
     pub fn name(self) -> Cow<'static, str> {
         let name = self.row().name;
         match self.major() {
@@ -329,7 +325,6 @@ impl Tool {
         }
     }
 
-    /// The inverse of [`Tool::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         let of_major = |tool: &fn(u32) -> Self| {
             let number = name.strip_prefix(tool(0).row().name)?.strip_prefix('-')?;
@@ -356,7 +351,7 @@ impl Tool {
 
 #[cfg(test)]
 mod tests {
-    //! Arguments that the rows must accept, and arguments that they must refuse.
+    //! These tests check the arguments that the rows accept and those that the rows refuse.
 
     use super::*;
 

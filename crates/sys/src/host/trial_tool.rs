@@ -1,10 +1,10 @@
-//! Programs with which a trial creates file systems, on its own loop files or on a given disk. Only
-//! these programs on the allow-list write, and only a trial runs them.
+//! Programs with which a trial creates file systems, on its own loop files or on a given disk.
+//! These programs are the only ones that write, and only a trial runs them.
 //!
-//! Programs are found and run by the same rules as programs that only read. Arguments are checked
-//! here for every caller: mkfs may write only to a loop device, or to a file that the calling
-//! process has open. On a disk, mkfs gets the end of its area. It must not discard, because that
-//! would discard the whole disk.
+//! They are found and run by the same rules as programs that only read. This module checks the
+//! arguments of every caller: mkfs may write only to a loop device, or to an open file under
+//! /proc/PID/fd. On a disk, mkfs gets the size of the area that the trial may use, and must not
+//! discard, because that would discard the entire disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::{HostError, HostErrorKind};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Options of the small file system that exists only so that mount(8) attaches a loop device.
+/// Options of the small ext2 file system that exists only so that mount(8) attaches a loop device.
 const SMALL_FS_OPTIONS: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl TrialTool {
         }
     }
 
-    /// Package that provides the program in most distributions.
+    /// Returns the package that provides the program in most distributions.
     pub fn package(self) -> &'static str {
         match self {
             Self::Mke2fs => "e2fsprogs",
@@ -47,13 +47,13 @@ impl TrialTool {
         }
     }
 
-    /// Path of the program; fails if the program must not be run.
+    /// Returns the trusted path of the program. Fails if the program is missing or must not be run.
     pub fn location(self) -> Result<PathBuf, HostError> {
         programs::find_program(self.name())
     }
 
     pub fn run(self, words: &[String]) -> Result<String, HostError> {
-        if !self.is_allowed(words) {
+        if !self.allows_arguments(words) {
             return Err(HostError::new(
                 HostErrorKind::Failed,
                 "walwise does not run this program with these arguments",
@@ -63,7 +63,7 @@ impl TrialTool {
         Ok(String::from_utf8_lossy(&printed).into_owned())
     }
 
-    pub fn is_allowed(self, words: &[String]) -> bool {
+    pub fn allows_arguments(self, words: &[String]) -> bool {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match (self, words.as_slice()) {
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
@@ -107,7 +107,6 @@ pub fn is_loop_device(path: &str) -> bool {
     path.strip_prefix("/dev/loop").is_some_and(is_number)
 }
 
-/// Whether the path is an open file of a process, such as `/proc/12/fd/3`.
 fn is_process_descriptor(path: &str) -> bool {
     let parts = path
         .strip_prefix("/proc/")
@@ -115,7 +114,7 @@ fn is_process_descriptor(path: &str) -> bool {
     parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
-/// Whether no option contains a path, which could be another device or a file.
+/// Whether no option contains a path, because a path could name another device or a file.
 fn has_no_path(options: &[&str]) -> bool {
     options.iter().all(|word| !word.contains('/'))
 }
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn nothing_but_loop_devices_is_written_to() {
         let may = |maker: TrialTool, line: &str| {
-            maker.is_allowed(
+            maker.allows_arguments(
                 &line
                     .split_whitespace()
                     .map(str::to_owned)

@@ -1,7 +1,7 @@
 //! Writes a document in an open directory: checks for obstacles, creates a draft, and renames it.
 //!
-//! The draft is a new file with an unguessable name. An access control list inherited from the
-//! directory is removed from the draft, because setting a requested mode would activate that list.
+//! The draft is a new file with an unguessable name. A requested mode would activate an access
+//! control list inherited from the directory, so that list is removed first.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::existing_file::ExistingFile;
+use super::existing_file_policy::ExistingFilePolicy;
 use super::series;
 use crate::safe_path::{FileTarget, MissingDirectoryPolicy, PathError, Walker, random_u64};
 use crate::text;
@@ -43,7 +43,7 @@ impl From<Errno> for WriteError {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct WriteOptions {
-    pub existing: ExistingFile,
+    pub existing: ExistingFilePolicy,
     /// Mode of the document; `None` leaves the mode to the umask.
     pub mode: Option<u32>,
     pub runs: bool,
@@ -51,8 +51,8 @@ pub(super) struct WriteOptions {
     pub missing: MissingDirectoryPolicy,
 }
 
-/// Distinguishes a file from its replacement. The time of the last change is included because
-/// inodes are reused.
+/// Distinguishes a file from another one that replaced it. The time of the last status change is
+/// included, because inodes are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileIdentity {
     inode: (u64, u64),
@@ -71,7 +71,8 @@ impl From<&Stat> for FileIdentity {
 pub(super) struct OutputLocation {
     walker: Walker,
     options: WriteOptions,
-    /// Open for reading, because fsync(2) fails on a descriptor opened with `O_PATH`.
+    /// The directory of the document. It is open for reading, because fsync(2) fails on a
+    /// descriptor opened with `O_PATH`.
     directory: OwnedFd,
     name: OsString,
     existing_identity: Option<FileIdentity>,
@@ -79,7 +80,6 @@ pub(super) struct OutputLocation {
 }
 
 impl OutputLocation {
-    /// Finds the place, and checks that a file can be created there.
     pub fn find(
         walker: Walker,
         path: &std::path::Path,
@@ -98,12 +98,14 @@ impl OutputLocation {
             )
         });
         let relied_on = match options.existing {
-            ExistingFile::Continued => true,
-            ExistingFile::Kept | ExistingFile::Replaced => options.runs || options.series,
+            ExistingFilePolicy::Continued => true,
+            ExistingFilePolicy::Kept | ExistingFilePolicy::Replaced => {
+                options.runs || options.series
+            }
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
             return Err(WriteError::For(format!(
-                "{notice}; for a file that will be run or read later, name a directory of your own or root's"
+                "{notice}; for a file that will be run or read later, name a directory that you or root own"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -134,10 +136,10 @@ impl OutputLocation {
         let what = match FileType::from_raw_mode(there.st_mode) {
             FileType::RegularFile => {
                 return match self.options.existing {
-                    ExistingFile::Kept => Err(WriteError::Exists),
-                    ExistingFile::Replaced => self.check_sticky_owner(there),
-                    ExistingFile::Continued if there.st_uid == self.walker.uid => Ok(()),
-                    ExistingFile::Continued => Err(WriteError::For(format!(
+                    ExistingFilePolicy::Kept => Err(WriteError::Exists),
+                    ExistingFilePolicy::Replaced => self.check_sticky_owner(there),
+                    ExistingFilePolicy::Continued if there.st_uid == self.walker.uid => Ok(()),
+                    ExistingFilePolicy::Continued => Err(WriteError::For(format!(
                         "it belongs to uid {}, and walwise continues only your own files; name another file",
                         there.st_uid
                     ))),
@@ -152,8 +154,8 @@ impl OutputLocation {
         )))
     }
 
-    /// In a sticky directory, only root and the owner of the file or the directory may replace a
-    /// file.
+    /// Refuses to replace another user's file in a sticky directory. Only root, the owner of the
+    /// file and the owner of the directory may do so.
     fn check_sticky_owner(&self, there: &Stat) -> Result<(), WriteError> {
         let around = rustix::fs::fstat(&self.directory)?;
         let ours = [0, there.st_uid, around.st_uid].contains(&self.walker.uid);
@@ -211,7 +213,8 @@ impl<'a> Draft<'a> {
         } = self.location;
         if options.series {
             let name = self.publish_numbered()?;
-            // The document is complete; the next document of the series tries the removal again.
+            // The document is complete, so a failed removal is only a warning. The next document of
+            // the series tries the removal again.
             let warning = series::remove_excess_documents(directory)
                 .err()
                 .map(|errno| {
@@ -231,17 +234,17 @@ impl<'a> Draft<'a> {
         };
         self.location.check_replaceable(there.as_ref())?;
         match options.existing {
-            ExistingFile::Continued
+            ExistingFilePolicy::Continued
                 if there.as_ref().map(FileIdentity::from) != self.location.existing_identity =>
             {
                 return Err(WriteError::For(
                     "another process has changed the file meanwhile; try again".to_owned(),
                 ));
             }
-            ExistingFile::Replaced | ExistingFile::Continued => {
+            ExistingFilePolicy::Replaced | ExistingFilePolicy::Continued => {
                 rustix::fs::renameat(directory, &self.name, directory, name)?;
             }
-            ExistingFile::Kept => match rename_exclusively(directory, &self.name, name) {
+            ExistingFilePolicy::Kept => match rename_exclusively(directory, &self.name, name) {
                 Err(Errno::EXIST) => return Err(WriteError::Exists),
                 done => done?,
             },
@@ -255,9 +258,9 @@ impl<'a> Draft<'a> {
 
     /// Renames the draft to the next number of its series; returns the new name.
     ///
-    /// A writer claims a number by renaming its draft to a name that can exist only once. Then it
-    /// looks for documents with that number or a later one. While the draft has that name, no other
-    /// writer creates such a document, so no number is used twice.
+    /// A writer claims a number by renaming its draft to a name with that number, which can exist
+    /// only once. Then the writer looks for documents with that number or a later one. While the
+    /// draft has that name, no other writer creates such a document, so no number is used twice.
     fn publish_numbered(&mut self) -> Result<String, WriteError> {
         let OutputLocation {
             directory, name, ..
@@ -283,8 +286,8 @@ impl<'a> Draft<'a> {
                     if newest < number {
                         let name = series::document_name(number, &date);
                         rename_exclusively(directory, &self.name, name.as_ref())?;
-                        // Another process's draft may get the old name from now on, so it must not
-                        // be removed.
+                        // Another process's draft may get the old name from now on, so `drop` must
+                        // not remove a file of that name.
                         self.name.clear();
                         return Ok(name);
                     }
@@ -300,16 +303,15 @@ impl<'a> Draft<'a> {
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PublishedDocument {
-    /// The name assigned by the series; `None` if the requested name was used.
+    /// The name that the series assigned; `None` if the document has the requested name.
     pub series_name: Option<String>,
     /// A warning that older documents could not be removed; display-safe.
     pub warning: Option<String>,
 }
 
-/// Attempts to claim a number for one document before giving up.
 const MAX_TRIES: usize = 10_000;
 
-/// Renames within a directory; fails with `EXIST` if the new name exists, however many processes
+/// Renames within a directory. Fails with `EXIST` if the new name exists, even if several processes
 /// try at once.
 fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
@@ -324,7 +326,7 @@ fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(),
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // After a successful rename, the draft's random name no longer exists.
+        // After a successful rename, the draft's old name no longer exists.
         if !self.name.is_empty() {
             let _ = rustix::fs::unlinkat(&self.location.directory, &self.name, AtFlags::empty());
         }

@@ -12,11 +12,12 @@ use rustix::io::Errno;
 
 const MAX_DOCUMENTS: usize = 60;
 
-/// Limit on the sum of all sizes; the newest document stays even if it alone exceeds the limit.
+/// Limit on the total size of a series, in bytes. The newest document stays even if it alone
+/// exceeds the limit.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The date part of a document name, such as `20261125T074131Z.json`, from the letters and digits
-/// of `when` (RFC 3339).
+/// Builds the date part of a document name, such as `20261125T074131Z.json`, from the letters and
+/// digits of `when` (RFC 3339).
 pub fn date_name(when: &str) -> String {
     let when: String = when
         .chars()
@@ -26,17 +27,17 @@ pub fn date_name(when: &str) -> String {
     format!("{when}.json")
 }
 
-/// The full name of a document, such as `000012-20261125T074131Z.json`.
 pub(super) fn document_name(number: u32, date_name: &str) -> String {
     format!("{number:06}-{date_name}")
 }
 
-/// The temporary name that claims a number. It does not count as a document of the series.
+/// Name with which a draft claims its number. A file of this name does not count as a document of
+/// the series.
 pub(super) fn draft_name(number: u32) -> String {
     format!(".walwise-{number:06}.tmp")
 }
 
-/// The newest document of a series among `names`; other names are ignored.
+/// Returns the name with the largest number. Names that do not belong to a series are ignored.
 pub fn newest_document<S: AsRef<str>>(names: &[S]) -> Option<&str> {
     let ours = names
         .iter()
@@ -45,7 +46,7 @@ pub fn newest_document<S: AsRef<str>>(names: &[S]) -> Option<&str> {
     ours.max_by_key(|name| (document_number(name), *name))
 }
 
-/// `None` if the name does not belong to a series.
+/// Returns the number in a document's name. `None` for a name that does not belong to a series.
 fn document_number(name: &str) -> Option<u32> {
     let (number, when) = name.strip_suffix(".json")?.split_once('-')?;
     let plain = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -57,7 +58,7 @@ fn document_number(name: &str) -> Option<u32> {
     }
 }
 
-/// 0 if the directory has no document.
+/// Returns the largest number of a document in the directory; 0 without documents.
 pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
     Ok(document_names(directory)?
         .iter()
@@ -82,8 +83,8 @@ fn document_names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
     Ok(names)
 }
 
-/// Removes the oldest documents beyond the limits. Only regular files with names of the series are
-/// removed. A document that another process has removed meanwhile is not an error.
+/// Removes the oldest documents beyond the limits, but only regular files with names of the series.
+/// If another process has already removed a document, this is not an error.
 pub(super) fn remove_excess_documents(directory: impl AsFd) -> Result<(), Errno> {
     let mut documents = Vec::new();
     for name in document_names(directory.as_fd())? {
@@ -106,7 +107,6 @@ pub(super) fn remove_excess_documents(directory: impl AsFd) -> Result<(), Errno>
     Ok(())
 }
 
-/// Returns the documents to remove: all but the newest that are within both limits.
 fn documents_to_remove(mut documents: Vec<(String, u64)>) -> Vec<String> {
     documents.sort_by(|(a, _), (b, _)| (document_number(b), b).cmp(&(document_number(a), a)));
     let mut bytes = 0_u64;
@@ -151,8 +151,8 @@ mod tests {
     }
 
     proptest! {
-        /// The newest document always stays, the rest is within both limits, and no document older
-        /// than a removed one stays.
+        /// The newest document always stays. Others stay only within both limits, and none that
+        /// stays is older than a removed one.
         #[test]
         fn what_stays_is_the_newest_within_bounds(sizes in prop::collection::vec(0_u64..(MAX_BYTES + 2), 0..130)) {
             let document = |(at, size): (usize, &u64)| (format!("{at:06}-a.json"), *size);

@@ -1,5 +1,3 @@
-//! Fixes, answers, and optional, undecided and withheld advice, each as a line or as a list.
-
 use ratatui::text::{Line, Span};
 
 use super::{Dashboard, form_priority};
@@ -18,9 +16,7 @@ use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 
-/// Lengths of a list, by the number of rows left.
 pub const LIST_SIZES: [usize; 3] = [2, 4, MAX_ITEMS];
-/// In columns.
 const INDENT: usize = 10;
 /// Rows from the empty line above the heading to the end of the first fix.
 pub const MIN_ROWS: usize = 4;
@@ -32,7 +28,6 @@ impl Dashboard<'_> {
             .unwrap_or_default()
     }
 
-    /// Lists steps and findings, most urgent first, with commands if rows are left.
     pub fn fix_first_part(&self) -> DashboardPart {
         let advised = &self.data.focus.advised;
         let mut todo = self.section_items(advised.change.as_ref());
@@ -69,7 +64,6 @@ impl Dashboard<'_> {
             .with_longer_form(form_priority::COMMANDS, form(MAX_ITEMS))
     }
 
-    /// Links at most `most` items to Advice and counts the others.
     fn push_linked_items(&self, page: &mut Page, items: &[SectionItem<'_>], most: usize) {
         for mut block in self
             .section_view()
@@ -84,8 +78,8 @@ impl Dashboard<'_> {
         push_left_out_count(page, self.theme, items.len(), most);
     }
 
-    /// Shows command and rules of an item. A command that does not fit is never cut: the line then
-    /// counts the commands that Enter shows.
+    /// Returns the line with an item's command. Several commands, or one that does not fit, are
+    /// replaced by the number of commands that Enter shows.
     fn item_commands_line(&self, item: &SectionItem<'_>) -> Option<Line<'static>> {
         let dim = self.theme.role_style(TextRole::Dim);
         let room = self.room.saturating_sub(INDENT);
@@ -115,9 +109,8 @@ impl Dashboard<'_> {
         ]))
     }
 
-    /// A table of all settings with current and recommended values.
     pub fn setting_answers_part(&self) -> DashboardPart {
-        const SHAPE: [Column; 3] = [
+        const TABLE_COLUMNS: [Column; 3] = [
             Column::new_cuttable(15),
             Column::new_wrapping(14),
             Column::new_wrapping(24),
@@ -138,7 +131,7 @@ impl Dashboard<'_> {
                 AnswerAction::Undecided => self.theme.tone_style(Tone::Doubt),
                 AnswerAction::NoAdvice | AnswerAction::NotApplicable => dim,
             };
-            // The screens offer the key `p` where the report prints a command.
+            // The report recommends a command to measure; the screens offer the key `p` instead.
             let says = match (
                 row.topic,
                 commit_latency::live_or_last_measurement(self.data),
@@ -162,7 +155,7 @@ impl Dashboard<'_> {
             .collect();
         let mut page = self.new_section_page("Answers", "");
         page.push_text(
-            columns::wrapped_rows(&rows, &SHAPE, self.room)
+            columns::wrapped_rows(&rows, &TABLE_COLUMNS, self.room)
                 .into_iter()
                 .flatten()
                 .collect(),
@@ -181,7 +174,6 @@ impl Dashboard<'_> {
         )
     }
 
-    /// Counts the rules that need a fact; the number of critical rules is always shown.
     pub fn undecided_rules_part(&self) -> DashboardPart {
         let findings = self
             .data
@@ -209,7 +201,6 @@ impl Dashboard<'_> {
         )
     }
 
-    /// Withheld advice is always shown in full, with the reason.
     pub fn withheld_advice_part(&self) -> DashboardPart {
         let here = self
             .report
@@ -222,7 +213,6 @@ impl Dashboard<'_> {
         DashboardPart::new(vec![Block::new_text(lines)])
     }
 
-    /// Shows items as a line, or as a list if rows are left.
     fn line_or_list_part(
         &self,
         label: &str,
@@ -233,7 +223,7 @@ impl Dashboard<'_> {
         if short.is_empty() {
             return DashboardPart::default();
         }
-        let says = join_to_fit(short, self.room.saturating_sub(super::LABEL + 1));
+        let says = join_to_fit(short, self.room.saturating_sub(super::LABEL_WIDTH + 1));
         let line = self.labelled_lines(label, &says);
         let Some(first) = items.first() else {
             return super::part_with_spacing(Block::new_text(line));
@@ -252,7 +242,6 @@ impl Dashboard<'_> {
     }
 }
 
-/// Joins as many strings as fit into the line and counts the others.
 fn join_to_fit(all: &[String], room: usize) -> String {
     let line = |count: usize| {
         let more = all.len().saturating_sub(count);

@@ -1,5 +1,3 @@
-//! Facts of the disks, the host and the stack, in rows that nothing more urgent needs.
-
 use ratatui::text::Line;
 
 use super::{Dashboard, form_priority};
@@ -13,15 +11,13 @@ use crate::tui::viewport::PageLayout;
 use crate::tui::widgets::columns::{self, Column};
 use crate::tui::widgets::text;
 
-/// In columns.
-const LABEL: usize = 19;
+const LABEL_WIDTH: usize = 19;
 const MAX_DISKS: usize = 4;
-/// Per subject.
 const MAX_FACTS: usize = 6;
 
 impl Dashboard<'_> {
-    /// Without spare rows, the part is empty. In the three-column layout the sidebar shows the
-    /// disks.
+    /// Builds the section about disks. Empty without spare rows, and in layouts that show the disks
+    /// in the sidebar or next to the flush path.
     pub fn disks_part(&self) -> DashboardPart {
         let form = |rows: usize| {
             let mut page = self.new_section_page("Disks", "");
@@ -45,7 +41,6 @@ impl Dashboard<'_> {
         )
     }
 
-    /// True if neither the column beside the path nor the sidebar shows the disks.
     fn needs_disks_part(&self) -> bool {
         let has_path = self
             .data
@@ -70,11 +65,11 @@ pub fn disk_fact_lines(
         .into_iter()
         .flat_map(|disk| subject_known_fact_lines(report, &disk, theme, room, MAX_FACTS));
     let lines: Vec<Line<'static>> = of_each.take(rows).collect();
-    // A heading without a fact below would be useless.
     if lines.len() < 2 { Vec::new() } else { lines }
 }
 
-/// Disks at the end of the flush path; without a path, the lowest layers of the stack.
+/// Returns at most [`MAX_DISKS`] disks of the flush path or, if the path has no disk, the lowest
+/// layers of the stack.
 pub fn target_disks(data: &Data, report: &Report) -> Vec<Subject> {
     let path = data
         .verdict()
@@ -100,7 +95,6 @@ pub fn target_disks(data: &Data, report: &Report) -> Vec<Subject> {
     disks
 }
 
-/// Lists known facts, most informative first, below the subject's name.
 pub fn subject_known_fact_lines(
     report: &Report,
     subject: &Subject,
@@ -116,7 +110,8 @@ pub fn subject_known_fact_lines(
     let known = report.facts.rows_of(subject).filter_map(|row| {
         let info = catalog::find_by_name(row.fact)?;
         let value = row.reading.value()?;
-        // Boot settings are a subject of their own, and the header names the operating system.
+        // Host facts about boot, system and kernel are left out: boot settings have their own
+        // subject, and the header shows system and kernel.
         let is_told = !is_host
             || !AREAS_SHOWN_ELSEWHERE
                 .iter()
@@ -144,14 +139,20 @@ pub fn subject_known_fact_lines(
     let head = Line::styled(name, theme.role_style(TextRole::Heading));
     let cells = |(_, label, value): ((bool, u8), String, String)| {
         vec![
-            (format!("  {}", text::pad_or_truncate(&label, LABEL)), dim),
+            (
+                format!("  {}", text::pad_or_truncate(&label, LABEL_WIDTH)),
+                dim,
+            ),
             (value, plain),
         ]
     };
     let rows: Vec<_> = known.into_iter().take(most).map(cells).collect();
     let rows = columns::align_rows(
         &rows,
-        &[Column::new_cuttable(LABEL + 2), Column::new_cuttable(0)],
+        &[
+            Column::new_cuttable(LABEL_WIDTH + 2),
+            Column::new_cuttable(0),
+        ],
         room,
     );
     if rows.is_empty() {
@@ -164,7 +165,7 @@ pub fn subject_known_fact_lines(
 /// Prefixes of host facts that other parts of the screen show.
 const AREAS_SHOWN_ELSEWHERE: [&str; 3] = ["boot.", "os.", "kernel.release"];
 
-/// True for values such as `no`, 0 and an empty list, which are less informative.
+/// Whether the value is `no`, zero, negative or empty. Such values are listed last.
 fn is_uninformative_value(value: &Value) -> bool {
     match value {
         Value::Bool(is) => !is,
@@ -176,7 +177,6 @@ fn is_uninformative_value(value: &Value) -> bool {
     }
 }
 
-/// The lowest rank comes first.
 fn fact_group_rank(group: FactGroup) -> u8 {
     match group {
         FactGroup::Health => 0,

@@ -1,5 +1,3 @@
-//! Flush path and commit latency, one below the other or side by side.
-
 use ratatui::text::Line;
 
 use super::{Dashboard, advice_parts, facts, form_priority};
@@ -17,12 +15,13 @@ use crate::tui::theme::{TextRole, Theme};
 use crate::tui::viewport::PageLayout;
 use crate::tui::widgets::{columns, flush_path as path_widget, text};
 
-/// Columns of the path in the side-by-side layout.
+/// Columns of the flush path in [`PageLayout::Pairs`].
 const PATH_WIDTH: usize = 58;
 const GAP: usize = 2;
-const CURVES: usize = 8;
+const CURVE_ROWS: usize = 8;
 
-/// Every hop links to its layer on Storage. Only hops with a problem can be selected.
+/// Draws each layer of the flush path as a block that links to the layer on the Storage screen.
+/// Only a layer with a remark can be selected.
 fn hop_blocks(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
     let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| {
         let Some(subject) = hop.subjects.first() else {
@@ -45,7 +44,6 @@ fn hop_blocks(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
         .collect()
 }
 
-/// Puts lines to the right of blocks; lines left over go below.
 fn append_right_column(mut rows: Vec<Block>, right: Vec<Line<'static>>) -> Vec<Block> {
     let mut right = right.into_iter();
     for block in &mut rows {
@@ -62,8 +60,8 @@ fn append_right_column(mut rows: Vec<Block>, right: Vec<Line<'static>>) -> Vec<B
 }
 
 impl Dashboard<'_> {
-    /// Puts commit latency beside the path in the two-column layout; `above` counts the rows
-    /// already used.
+    /// Returns the flush path, in [`PageLayout::Pairs`] with commit latency at its right. `above`
+    /// is the number of rows already used.
     pub fn flush_path_parts(&self, above: usize) -> Vec<DashboardPart> {
         let path = self
             .data
@@ -141,8 +139,8 @@ impl Dashboard<'_> {
         lines
     }
 
-    /// Forms at full width: a line, a chart, a chart with curves. Empty if the latency is beside
-    /// the path.
+    /// Returns the latency at full width, as a line, a chart, or a chart with curves. Empty if
+    /// there is no measurement, or if the latency is shown at the right of the flush path.
     pub fn latency_parts(&self) -> Vec<DashboardPart> {
         let is_beside = match self.layout {
             PageLayout::Pairs => self
@@ -176,7 +174,7 @@ impl Dashboard<'_> {
         commit_latency::push_caveats(&mut details, measurement);
         page.push_text(details.lines);
         let curves =
-            curves::latency_curve_lines(measurement, in_force, self.theme, self.room, CURVES);
+            curves::latency_curve_lines(measurement, in_force, self.theme, self.room, CURVE_ROWS);
         let mut with_curves = page.blocks.clone();
         if !curves.is_empty() {
             with_curves.push(Block::new_text(

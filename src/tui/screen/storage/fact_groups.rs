@@ -1,8 +1,3 @@
-//! Groups the facts of a layer. Facts that decide come first, then speed and health; identity and
-//! the rest are folded.
-//!
-//! A row shows label and value; the details show name and source.
-
 use std::collections::BTreeSet;
 
 use super::fact_line::{FactLine, FactState};
@@ -18,7 +13,7 @@ use crate::tui::widgets::text;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum FactDisplayGroup {
-    /// Flush handling, facts behind findings, and facts that a rule needs.
+    /// Facts about flushes, facts on which findings depend, and missing facts that a rule needs.
     Decides,
     Speed,
     Health,
@@ -27,7 +22,6 @@ pub enum FactDisplayGroup {
 }
 
 impl FactDisplayGroup {
-    /// In the order of the screen.
     pub const ALL: [Self; 5] = [
         Self::Decides,
         Self::Speed,
@@ -46,13 +40,12 @@ impl FactDisplayGroup {
         }
     }
 
-    /// True if the group is folded until the user unfolds it.
     pub fn is_folded_by_default(self) -> bool {
         matches!(self, Self::Identity | Self::Other)
     }
 
-    /// Facts in `decides` belong to the group Decides, even if the catalogue has another group for
-    /// them.
+    /// Returns the group of a fact. Facts in `decides` belong to the group Decides, even if the
+    /// catalogue has another group for them.
     pub fn for_fact(fact: &str, decides: &BTreeSet<&str>) -> Self {
         let group = catalog::find_by_name(fact).map_or(FactGroup::Other, |info| info.group);
         match group {
@@ -66,7 +59,8 @@ impl FactDisplayGroup {
     }
 }
 
-/// Facts of a subject behind applying findings, and missing facts that would decide a rule.
+/// Returns the facts of a subject on which applying findings above [`Level::Keep`] depend, and
+/// missing facts that would decide a rule.
 pub fn deciding_facts<'a>(
     data: &'a Data,
     report: &'a Report,
@@ -106,12 +100,12 @@ fn collect_seen_facts<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTree
     }
 }
 
-/// In columns; the details show the whole value.
+/// Width in columns at which a value is cut; the details show it in full.
 const MAX_VALUE_WIDTH: usize = 160;
 
 const MAX_SOURCE_WIDTH: usize = 30;
 
-/// Mark, name, value, source.
+/// Mark, name, value and source of a fact.
 pub const COLUMNS: [Column; 4] = [
     Column::new_cuttable(1),
     Column::new_wrapping(36),
@@ -151,7 +145,6 @@ pub fn full_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
     ]
 }
 
-/// A path keeps its end, other text its beginning.
 fn shorten_source(source: &str) -> String {
     if source.starts_with('/') {
         text::truncate_start(source, MAX_SOURCE_WIDTH)

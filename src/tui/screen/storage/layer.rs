@@ -1,8 +1,3 @@
-//! Rows of the storage tree: name, description, cache, a mark on the weakest layer, and the number
-//! of unknown facts.
-//!
-//! If the layers do not fit on one line each, the descriptions wrap; they are never cut.
-
 use std::collections::BTreeSet;
 
 use ratatui::style::Style;
@@ -39,8 +34,8 @@ pub fn stack_nodes(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
         .collect()
 }
 
-/// Names of layers below this one that the tree shows elsewhere. The tree draws each layer once,
-/// below the first layer that uses it.
+/// Returns the names of layers below this one that the tree shows elsewhere. The tree draws each
+/// layer once, below the first layer that uses it.
 fn lower_layers_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
     let Some(row) = rows.get(at) else {
         return Vec::new();
@@ -71,7 +66,6 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    /// Builds a node for a subject outside the stack.
     pub fn for_related_subject(subject: &'a Subject) -> Self {
         let says = match subject.scope() {
             Scope::Boot => "/etc/fstab and mount units",
@@ -105,7 +99,6 @@ impl<'a> StackNode<'a> {
         )
     }
 
-    /// Heading above the layer's facts.
     pub fn title(&self) -> String {
         let name = wording::subject_name(self.subject);
         if self.weakest {
@@ -115,7 +108,8 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    /// Description and cache; the description of the host, boot settings or a server is left empty.
+    /// Returns the description and the text about the cache. The description is empty for the host,
+    /// boot settings and servers.
     pub fn description_lines(&self) -> [&str; 2] {
         let is_layer = !matches!(
             self.subject.scope(),
@@ -124,7 +118,6 @@ impl<'a> StackNode<'a> {
         [if is_layer { &self.description } else { "" }, self.cache]
     }
 
-    /// Drops the branch characters, for a list of matches.
     pub fn without_branch(self) -> Self {
         Self {
             branch: BranchPrefix {
@@ -148,7 +141,7 @@ impl<'a> StackNode<'a> {
     }
 }
 
-/// `gaps` contains the number of unknown facts of each layer.
+/// Lists the layers, one entry each. `gaps` contains the number of unknown facts of each layer.
 pub fn layer_lines(
     layers: &[&StackNode<'_>],
     gaps: &[usize],
@@ -206,7 +199,6 @@ fn layer_cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledTex
     ]
 }
 
-/// Puts description and cache beside the name, and appends the marks where they fit.
 fn wrapped_layer_lines(
     layer: &StackNode<'_>,
     gaps: &str,

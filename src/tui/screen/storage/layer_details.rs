@@ -1,6 +1,3 @@
-//! Facts of one layer, and the verdict's evidence about the layer. The facts are grouped, or flat
-//! while a filter is active.
-
 use ratatui::text::{Line, Span};
 
 use super::fact_groups::{self, FactDisplayGroup};
@@ -20,7 +17,6 @@ use crate::tui::widgets::columns::{self, StyledText};
 
 pub struct LayerDetails<'a> {
     subject: &'a Subject,
-    /// All facts of the layer, including unknown ones.
     known: Vec<FactLine<'a>>,
     evidence: Vec<&'a Evidence>,
     /// `None` for layers below the target.
@@ -30,8 +26,8 @@ pub struct LayerDetails<'a> {
 }
 
 impl<'a> LayerDetails<'a> {
-    /// `is_top` marks the target, whose details also contain the verdict, and evidence about
-    /// subjects that the screen does not show.
+    /// Collects the details of a layer. `is_top` marks the target, whose details also contain the
+    /// verdict, and evidence about subjects that the screen does not show.
     pub fn new(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
         let mut known: Vec<FactLine<'a>> = report
             .facts
@@ -87,7 +83,6 @@ impl<'a> LayerDetails<'a> {
         }
     }
 
-    /// Number of facts that are unknown but could be read.
     pub fn count_readable_unknowns(&self) -> usize {
         self.known
             .iter()
@@ -95,7 +90,8 @@ impl<'a> LayerDetails<'a> {
             .count()
     }
 
-    /// A fact matches a filter by its own text or by the layer's text.
+    /// Returns the facts that pass the filter. The filter searches a fact's text together with that
+    /// of its layer.
     fn matching_facts<'s>(
         &'s self,
         state: &'s PageState,
@@ -137,7 +133,8 @@ impl<'a> LayerDetails<'a> {
         self.evidence.iter().copied().filter(wanted)
     }
 
-    /// `state` contains the filter, and `place` the unfolded blocks.
+    /// Builds the blocks of a layer's details. `state` contains the filter, and `place` the
+    /// unfolded blocks.
     pub fn detail_blocks(
         &self,
         layer: &StackNode<'_>,
@@ -177,7 +174,6 @@ impl<'a> LayerDetails<'a> {
         blocks
     }
 
-    /// Deciding facts first.
     fn group_blocks(&self, facts: &[&FactLine<'_>], place: &PageState, room: usize) -> Vec<Block> {
         let theme = self.data.theme;
         let decides = fact_groups::deciding_facts(self.data, self.report, self.subject);
@@ -278,7 +274,7 @@ fn fact_line<'a>(
                 detail: detail.clone(),
                 remedy: remedy.clone(),
             };
-            FactState::Unknown(Box::new(need), reading.is_gap())
+            FactState::Unknown(Box::new(need), reading.is_fillable_gap())
         }
     };
     FactLine { name, state }

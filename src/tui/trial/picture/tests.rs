@@ -1,11 +1,9 @@
-//! Snapshots of a trial at usual sizes, and drawing at every size.
-
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::*;
 use crate::trial::fixtures::sample_record;
-use crate::trial::{Candidate, CommitShape, Ending, TrialLoad, TrialRecord};
+use crate::trial::{Candidate, CommitShape, TrialEnding, TrialLoad, TrialRecord};
 use crate::tui::test_sessions::{RICH, buffer_text as shown, styled_text};
 
 /// Commits/s at which XFS may still be best.
@@ -15,7 +13,8 @@ const ASCII: Theme = Theme {
     ascii: true,
 };
 
-/// Five file systems at three client counts; `xfs` is the rate of XFS in commits/s.
+/// Builds the record of a running trial: five file systems at three client counts. `xfs` is the
+/// rate of XFS in commits/s.
 fn running(blocks: usize, xfs: f64) -> TrialRecord {
     let candidates = [
         (Candidate::Ext4, 4_000.0, Some(1_000)),
@@ -46,7 +45,7 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
             }
         }
     }
-    (record.ending, record.directory) = (Ending::Running, "/srv/pg/trial".to_owned());
+    (record.ending, record.directory) = (TrialEnding::Running, "/srv/pg/trial".to_owned());
     record.leaves = vec!["nvme0n1".to_owned()];
     record
 }

@@ -12,7 +12,6 @@ use super::{one_round, plan_for_workload};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::sorted_file_names;
 
-/// Environment variables for the child of the test: the directory and the workload to measure.
 const DIRECTORY: &str = "WALWISE_TEST_TRACED_DIRECTORY";
 const WORKLOAD: &str = "WALWISE_TEST_TRACED_WORKLOAD";
 
@@ -51,7 +50,6 @@ impl TracedCall {
         })
     }
 
-    /// A short form of the call: `pwrite64 512 redo`, `fsync directory`.
     fn says(&self) -> String {
         let file = if self.file.is_empty() {
             "directory"
@@ -68,7 +66,6 @@ impl TracedCall {
     }
 }
 
-/// Calls that one round of a workload makes on its files, by thread.
 fn trace_workload(workload: Workload) -> Vec<Vec<TracedCall>> {
     trace_workload_in(tempfile::tempdir().unwrap().path(), workload)
 }
@@ -120,7 +117,6 @@ fn says(calls: &[TracedCall]) -> Vec<String> {
     calls.iter().map(TracedCall::says).collect()
 }
 
-/// The thread whose first call is of this kind.
 fn thread_starting_with<'c>(threads: &'c [Vec<TracedCall>], first: &str) -> &'c [TracedCall] {
     threads
         .iter()
@@ -128,8 +124,8 @@ fn thread_starting_with<'c>(threads: &'c [Vec<TracedCall>], first: &str) -> &'c 
         .unwrap()
 }
 
-/// System calls on the file with which a probe tests for free space; `directory` must not be in
-/// memory.
+/// Returns the calls on the file `room`, by which a workload checks the free space. `directory`
+/// must not be in memory.
 pub fn free_space_calls(directory: &Path) -> Vec<String> {
     let threads = trace_workload_in(directory, Workload::Floor);
     says(thread_starting_with(&threads, "openat room"))
@@ -138,7 +134,6 @@ pub fn free_space_calls(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The number of times each call was made.
 fn count_calls(calls: &[TracedCall]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls {
@@ -175,7 +170,6 @@ fn a_small_file_is_made_durable_in_five_calls() {
             files += 1;
         }
     }
-    // Two rounds of 1, 2, 4 and 8 threads.
     assert!(files >= 30, "{files}");
 }
 
@@ -303,7 +297,6 @@ fn a_segment_is_made_as_the_server_makes_it() {
             "{:?}",
             &all[i + 3..i + 9]
         );
-        // Then the commits: one page, one fdatasync.
         assert_eq!(
             all[i + 9..i + 12],
             [

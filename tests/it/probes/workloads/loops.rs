@@ -122,7 +122,6 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     assert_eq!(sorted_file_names(&mounted.point), [""; 0]);
 }
 
-/// An ext4 file system with so little free space that a probe needs `--force`.
 fn mount_nearly_full_ext4() -> Mounted {
     let mounted = mount_file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
     fs::write(mounted.point.join("filler"), vec![1; 40 << 20]).unwrap();

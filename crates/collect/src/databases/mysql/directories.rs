@@ -1,10 +1,10 @@
-//! The directories of a server's data and logs, each with the setting that names it, symbolic links
-//! resolved.
+//! The directories of a server's data and logs, with symbolic links resolved, each with the setting
+//! that names it.
 //!
 //! Relative paths start at the data directory, which is the server's working directory. A value
-//! that a running server reports is in force; the source is then the line that sets the same value,
-//! if any. A binary log is set by a file-name prefix, and in new MariaDB versions also by a
-//! directory.
+//! that a running server reports is in force; its source is the line of an option file that sets
+//! the same value, if there is one. A binary log is set by a file-name prefix, and in new MariaDB
+//! versions also by a directory.
 
 use std::path::Path;
 
@@ -14,6 +14,7 @@ use super::server::VariablesReply;
 use super::settings;
 use crate::databases::conf::Conf;
 use crate::databases::mount_namespace::NamespaceHost;
+use crate::databases::servers;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
@@ -21,8 +22,8 @@ use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, path_bytes};
 use crate::text::display_safe;
 
-/// Settings that name a directory, as the server reports them. The server may report the
-/// doublewrite directory with a leading `#`.
+/// Settings whose values in the files and in the server's answer can be compared.
+/// `innodb_doublewrite_dir` is not listed, because the server may report it with a leading `#`.
 const DIRECTORY_SETTINGS: [&str; 4] = [
     "innodb_log_group_home_dir",
     "innodb_data_home_dir",
@@ -31,7 +32,7 @@ const DIRECTORY_SETTINGS: [&str; 4] = [
 ];
 
 pub struct DirectoryReader<'a> {
-    /// Host view in the server's mount namespace.
+    /// The host in the server's mount namespace.
     pub host: &'a dyn Host,
     /// Maps the server's paths to ours; `None` if the server is in our mount namespace.
     pub namespace: Option<&'a NamespaceHost<'a>>,
@@ -41,7 +42,7 @@ pub struct DirectoryReader<'a> {
     pub answer: Option<&'a VariablesReply>,
     pub name: &'a str,
     pub edition: &'a ProductVersion,
-    /// The data directory's path in our mount namespace, links resolved.
+    /// The data directory's path in our mount namespace, with symbolic links resolved.
     pub data_path: &'a Path,
     pub data_source: &'a Source,
 }
@@ -114,8 +115,8 @@ impl DirectoryReader<'_> {
         })
     }
 
-    /// The setting's value as the running server reports it, or else as the files set it. If both
-    /// agree, the source is the line in the file.
+    /// The value that the running server reports, or else that of the files; `None` if the setting
+    /// is unset. If the two values agree, the source is the line in the file.
     fn setting_in_force(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.get(name);
         let Some(told) = self.answer.and_then(|answer| answer.get(name)) else {
@@ -127,7 +128,8 @@ impl DirectoryReader<'_> {
                 .map(|value| resolve_path(self.server_data_path, value))
         };
         match written {
-            // For an unset directory the server reports an empty value, `.` or the data directory.
+            // For an unset directory the server may report `.` or the data directory, which then is
+            // not a setting.
             None if place(&told).as_deref() == Some(self.server_data_path) => None,
             Some(written) if place(&written) == place(&told) => Some(written),
             _ => Some(told),
@@ -135,7 +137,7 @@ impl DirectoryReader<'_> {
     }
 
     fn real_directory(&self, path: &Path, source: Source) -> Reading<String> {
-        match self.host.real_path(path) {
+        match servers::verified_real_path(self.host, path) {
             Ok(real) => match self.namespace.map(|inside| inside.host_path(&real)) {
                 None => Reading::known(display_safe(path_bytes(&real)), source),
                 Some(Reading::Known { value, .. }) => {
@@ -186,7 +188,7 @@ impl DirectoryReader<'_> {
             }
             (None, None) => Reading::unknown(
                 UnknownReason::NotCollected,
-                "undo tablespaces depend on the server's version, which is unknown",
+                "the location of undo logs depends on the server's version, which is unknown",
             ),
         };
         count.and_then_reading(|count, _| match count {
@@ -204,7 +206,7 @@ impl DirectoryReader<'_> {
         let value = setting.value_in_force(told.or_else(|| written.clone()), self.edition);
         match value.and_then(|text| settings::parse_flag("log_bin", &text)) {
             Reading::Known { value: false, .. } => {
-                return Reading::unknown(UnknownReason::Absent, "no binary log is written");
+                return Reading::unknown(UnknownReason::Absent, "binary logging is off");
             }
             Reading::Unknown {
                 why,
@@ -238,14 +240,15 @@ impl DirectoryReader<'_> {
                 },
                 None => self.data_directory(),
             },
-            // The server accepts a directory in one of the two settings only.
+            // The server refuses to start if both `log_bin` and `binlog_directory` name a
+            // directory, so neither setting can be in force.
             Some(Reading::Known { source, .. })
                 if two && !matches!(source, Source::Server { .. }) =>
             {
                 Reading::unknown(
                     UnknownReason::Malformed,
                     format!(
-                        "{source}: the server refuses binlog_directory if log_bin has a directory too"
+                        "{source}: the server refuses binlog_directory if log_bin contains a directory"
                     ),
                 )
             }
@@ -264,8 +267,8 @@ impl DirectoryReader<'_> {
         }
     }
 
-    /// The path prefix of the binary log's files: from the option files if certain, else from the
-    /// server.
+    /// The path prefix of the binary log's files: the configured prefix, unless the server reports
+    /// one in another directory. `None` means a prefix in the data directory.
     fn binlog_prefix(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
         let Some(told) = self
             .answer
@@ -308,8 +311,8 @@ impl DirectoryReader<'_> {
         }
     }
 
-    /// MySQL 8.0.20 introduced separate doublewrite files. Earlier releases and MariaDB keep the
-    /// pages in the system tablespace.
+    /// The directory of the doublewrite pages. From MySQL 8.0.20 on, separate files hold them;
+    /// earlier releases and MariaDB keep them in the system tablespace.
     fn doublewrite_directory(&self, tablespace: &Reading<String>) -> Reading<String> {
         let Some(setting) = settings::find_variable("innodb_doublewrite") else {
             return Reading::not_collected();
@@ -320,7 +323,7 @@ impl DirectoryReader<'_> {
             .value()
             .is_some_and(|mode| matches!(mode.to_ascii_lowercase().as_str(), "off" | "0" | "false"))
         {
-            return Reading::unknown(UnknownReason::Absent, "there is no doublewrite buffer");
+            return Reading::unknown(UnknownReason::Absent, "the doublewrite buffer is off");
         }
         let Some((line, version)) = self.edition.product_and_version() else {
             return Reading::unknown(

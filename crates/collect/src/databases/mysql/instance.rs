@@ -1,10 +1,10 @@
-//! The facts of one server, joined from its process, option files, program and data directory.
+//! The facts of one server, gathered from its process, option files, program and data directory.
 //!
-//! A running server's files count only if they have not changed since its start. In another mount
-//! namespace the data directory has a different path than in ours; device and inode prove that both
-//! are the same.
+//! If a running server does not answer, its files count only if they have not changed since its
+//! start. In another mount namespace the data directory may have a different path than in ours;
+//! device and inode prove that both paths lead to the same directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::counters;
 use super::directories::DirectoryReader;
@@ -32,9 +32,9 @@ use crate::host::{Host, HostErrorKind, Question, path_bytes};
 use crate::text::display_safe;
 
 pub struct HostViews<'a> {
-    /// The host with the rights of the data's owner, in our mount namespace.
+    /// The host in our mount namespace, with the rights of [`ServerLead::reader_uid`].
     pub host: &'a dyn Host,
-    /// The host with the rights of the invoking user, for installed programs, which belong to root.
+    /// The host with the rights of the invoking user, for running installed programs.
     pub invoker_host: &'a dyn Host,
     /// The host in the process's mount namespace, if that differs from ours.
     pub namespace: Option<&'a NamespaceHost<'a>>,
@@ -49,18 +49,16 @@ impl<'a> HostViews<'a> {
     }
 }
 
-/// A possible server: a process, a directory, an option file, or only an installed program.
 #[derive(Debug)]
 pub struct ServerLead<'a> {
     pub server: Option<MysqldProcess>,
     pub directory: Option<PathBuf>,
-    /// The option file that the user names for a stopped server.
     pub config_argument: Option<ConfigArgument<'a>>,
     pub reader_uid: u32,
 }
 
 pub struct DataDirectory {
-    /// The data directory's path in our mount namespace, links resolved.
+    /// The data directory's path in our mount namespace, with symbolic links resolved.
     pub path: PathBuf,
     server_path: PathBuf,
     data_source: Source,
@@ -70,8 +68,9 @@ pub struct DataDirectory {
 }
 
 impl ServerLead<'_> {
-    /// Reads the lead's files. `None` if there is no server; an error is the reason why a server is
-    /// left out.
+    /// Finds the lead's data directory and reads the option files; `None` if no program or data
+    /// directory is found. An error is the note that explains why a server is left out of the
+    /// report.
     pub fn resolve_data_directory(
         self,
         view: &HostViews<'_>,
@@ -89,7 +88,7 @@ impl ServerLead<'_> {
             None => ProductVersion::of_installed_program(view.invoker_host, request),
         };
         let Some(edition) = edition.or_else(|| {
-            self.names_directory_or_file()
+            self.is_directory_or_file_lead()
                 .then(ProductVersion::without_program)
         }) else {
             return Ok(None);
@@ -97,11 +96,14 @@ impl ServerLead<'_> {
         let view = view.process_host();
         let file = self.config_argument.map(|named| named.file);
         let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
-        let Some((data, data_source)) = self.data_path(&conf)? else {
+        let Some((data, data_source)) = self.lead_data_directory(&conf)? else {
             return Ok(None);
         };
-        let seen = match view.real_path(&data) {
+        let seen = match servers::verified_real_path(view, &data) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
+                if inside.is_none() {
+                    self.record_unread(view, &data, data_source, facts);
+                }
                 return Err(MysqlNote::DataTimeout {
                     data: display_safe(path_bytes(&data)),
                 }
@@ -137,7 +139,7 @@ impl ServerLead<'_> {
                         Some(named) => named.other_directory_note(&configured, &data).to_string(),
                         None => {
                             format!(
-                                "the option files of this host name a directory other than {shown}"
+                                "this host's option files set a data directory other than {shown}"
                             )
                         }
                     },
@@ -157,12 +159,26 @@ impl ServerLead<'_> {
         }))
     }
 
-    /// Whether the lead is a process, directory or file, not merely an installed program.
-    fn names_directory_or_file(&self) -> bool {
+    fn is_directory_or_file_lead(&self) -> bool {
         self.directory.is_some() || self.config_argument.is_some()
     }
 
-    fn data_path(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
+    /// Records a server whose data directory was not read in time. Every setting stays unknown;
+    /// without the record, the directory would pass for one without a server.
+    fn record_unread(&self, host: &dyn Host, data: &Path, source: Source, facts: &mut FactSet) {
+        let Some(running) = self.server.as_ref().and_then(|server| {
+            servers::serves_unread_directory(host, server.pid, server.uid, data)
+        }) else {
+            return;
+        };
+        let shown = display_safe(path_bytes(data));
+        let subject = Subject::cluster(&*shown);
+        facts.set_server_area(&subject, ServerArea::Mysql);
+        facts.insert_known(&subject, &mysql::DATA, shown, source);
+        facts.insert(&subject, &mysql::RUNNING, running);
+    }
+
+    fn lead_data_directory(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
         if let Some(directory) = &self.directory {
             return Ok(Some((
                 directory.clone(),
@@ -209,11 +225,12 @@ impl ServerLead<'_> {
 }
 
 impl DataDirectory {
-    pub fn is_datadir_in_files(&self) -> bool {
+    pub fn has_datadir_setting(&self) -> bool {
         self.conf.last_value("datadir").is_some()
     }
 
-    /// Succeeds only if no server can be running on the directory; the error gives the reason.
+    /// Checks that no server can be running on the directory; an error states the reason to suspect
+    /// one.
     pub fn prove_stopped(
         &self,
         view: &HostViews<'_>,
@@ -226,8 +243,8 @@ impl DataDirectory {
         }
     }
 
-    /// Whether the lead's process serves the directory. Any user can start a process in a
-    /// directory, but only the server's user owns it and has its system tablespace open.
+    /// Whether the process serves the data directory. Any user can start a process in a directory,
+    /// but only the server's user owns it and has its system tablespace open.
     pub fn prove_served(&self, view: &HostViews<'_>) -> ServingProof {
         let Some(server) = &self.server else {
             return ServingProof::NoServer;
@@ -236,7 +253,8 @@ impl DataDirectory {
         let shown = display_safe(path_bytes(&self.path));
         let (pid, uid) = (server.pid, server.uid);
         let unreadable = |what: &str| {
-            let detail = format!("process {pid} may serve {shown}: {what} cannot be read");
+            let detail =
+                format!("process {pid} may be the server of {shown}, but {what} cannot be read");
             ServingProof::Unreadable(UnprovenProcess {
                 uid: Some(uid),
                 detail,
@@ -281,8 +299,8 @@ impl DataDirectory {
         }
     }
 
-    /// Whether a server runs on the directory. Known if a process is proven to serve it, or if no
-    /// unproven process may serve it.
+    /// Whether a server runs on the data directory. The reading is unknown if one of the `unproven`
+    /// processes may serve the directory.
     fn is_running(&self, host: &dyn Host, unproven: &[UnprovenProcess]) -> Reading<bool> {
         if let Some(server) = &self.server {
             return Reading::known(true, Source::file(format!("/proc/{}", server.pid)));
@@ -299,13 +317,14 @@ impl DataDirectory {
         }
     }
 
-    /// Records the facts. `unproven` lists processes that may serve this or another directory.
+    /// Records the facts of the server and its data directory. `unproven` lists processes that may
+    /// serve this or another directory.
     pub fn record(self, view: &HostViews<'_>, unproven: &[UnprovenProcess], facts: &mut FactSet) {
         let namespace = view.namespace;
         let view = view.process_host();
         let shown = display_safe(path_bytes(&self.path));
         let subject = Subject::cluster(&*shown);
-        facts.set_area(&subject, ServerArea::Mysql);
+        facts.set_server_area(&subject, ServerArea::Mysql);
         let running = self.is_running(view, unproven);
         let remedy = Remedy::Do(format!("restart the server on {shown}, then check again"));
         let started = self.server.as_ref().and_then(|server| server.start_time);
@@ -382,11 +401,13 @@ impl DataDirectory {
             &mysql::REDO_IGNORED,
             redo_log_size::ignored_redo_settings(&self.conf, &self.edition),
         );
+        facts.insert(&subject, &mysql::SET_OPTIONS, set_options(&self.conf));
         facts.insert(&subject, &mysql::VERSION, self.edition.version);
     }
 
     /// The value in force. If the server reports the value of the files, the source is the line
-    /// that sets it. Without an answer, a setting that may have changed since the start is unknown.
+    /// that sets it. Without a report, a setting that may have changed since the server's start is
+    /// unknown.
     fn value_in_force(
         &self,
         setting: &ServerVariable,
@@ -440,8 +461,9 @@ impl DataDirectory {
         }
     }
 
-    /// With innodb_dedicated_server and no explicit flush method, MySQL 8.0 chooses
-    /// O_DIRECT_NO_FSYNC (MySQL 8.0 manual); 8.4 does not.
+    /// Records O_DIRECT_NO_FSYNC as the flush method if MySQL 8.0 chooses it: with
+    /// innodb_dedicated_server and no explicit flush method (MySQL 8.0 manual). MySQL 8.4 does not
+    /// choose it.
     fn record_dedicated_flush_method(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
         let is_80 = self
             .edition
@@ -526,6 +548,25 @@ impl DataDirectory {
     }
 }
 
+/// The settings with a value in `conf`; unknown if one of them may have one.
+fn set_options(conf: &Conf) -> Reading<Vec<String>> {
+    let mut names = Vec::new();
+    let mut last = Source::Default {
+        of: "MySQL and MariaDB".to_owned(),
+    };
+    for setting in settings::ALL.iter() {
+        match conf.get(setting.name) {
+            None => {}
+            Some(Reading::Known { source, .. }) => {
+                names.push(setting.name.to_owned());
+                last = source;
+            }
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.map(|_| Vec::new()),
+        }
+    }
+    Reading::known(names, last)
+}
+
 /// Settings that an explicit `innodb_flush_method` also changes, from MariaDB 11 on (MariaDB 11.0
 /// release notes).
 const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
@@ -536,7 +577,8 @@ const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
     ),
 ];
 
-/// Makes the fact unknown if a flush method is set, because only the server reports the result.
+/// Makes the fact unknown if a flush method is set: only the server reports what that method does
+/// to the setting.
 fn invalidate_if_flush_method_set(
     key: &Key<bool>,
     conf: &Conf,

@@ -1,5 +1,5 @@
-//! Option files in the order in which a server reads them, with their includes; then its arguments,
-//! then persisted settings (manuals of MySQL and MariaDB, *Using Option Files*;
+//! Option files with their includes, in the order in which a server reads them; then the server's
+//! arguments and its persisted settings (manuals of MySQL and MariaDB, *Using Option Files*;
 //! mysys/my_default.c).
 //!
 //! A file that the server may read but walwise does not, such as one in a home directory, is
@@ -19,15 +19,14 @@ use crate::ternary::Ternary;
 use crate::text::display_safe;
 
 /// The maximal nesting of includes. Servers skip deeper ones.
-const DEPTH: usize = 10;
-/// The maximal number of files. The limit ends cycles of files that include each other.
-const FILES: usize = 256;
+const MAX_INCLUDE_DEPTH: usize = 10;
+/// The maximal number of option files. The limit ends cycles of files that include each other.
+const MAX_FILES: usize = 256;
 const STANDARD_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
-/// The option file of builds with the SYSCONFDIR `/usr/etc`.
 const SYSCONFDIR_FILE: &str = "/usr/etc/my.cnf";
 
-/// Reads the configuration of a running or installed server. `named` is used like the file of
-/// `--defaults-file`. Persisted settings are in the data directory, see [`read_persisted`].
+/// Reads the server's option files and arguments. `named` is a file that replaces the usual ones,
+/// like that of `--defaults-file`. [`read_persisted_options`] adds the persisted settings.
 pub fn read_options(
     host: &dyn Host,
     edition: &ProductVersion,
@@ -76,7 +75,8 @@ pub fn read_persisted_options(
         return;
     }
     let groups = OptionGroups::new(edition);
-    // Loading persisted settings is the default, so an unclear switch counts as on.
+    // Loading persisted settings is the default, so an unclear value of `persisted_globals_load`
+    // counts as on.
     let load = conf
         .get("persisted_globals_load")
         .and_then(|load| load.value().map(|word| display_safe(word)));
@@ -93,14 +93,14 @@ pub fn read_persisted_options(
     if !ignored {
         reader.read_optional_file(&data.join("mysqld-auto.cnf"), ConfigDialect::MysqlPersisted);
     }
-    // In some packages the data directory is the home directory of the server's user, so the server
-    // reads `.my.cnf` there. With `--defaults-file` the server reads no other file.
+    // The server reads `.my.cnf` in its user's home directory, which in some packages is the data
+    // directory. With `--defaults-file` the server reads no other file, so `.my.cnf` is not a gap
+    // then.
     if named.is_none() {
         reader.add_gap_if_exists(&data.join(".my.cnf"));
     }
 }
 
-/// The sections of an option file, such as `[mysqld]`, that a server reads.
 struct OptionGroups {
     line: Option<ProductLine>,
     series: Option<String>,
@@ -224,13 +224,13 @@ impl OptionFileReader<'_> {
         }
     }
 
-    /// Reads a file that an option names. A relative path is recorded as a gap, because the
-    /// directory from which the server started is unknown.
+    /// Reads the option file that the user or the server's arguments name. A relative path becomes
+    /// a gap in the configuration, because the directory from which the server started is unknown.
     fn read_named_file(&mut self, path: &Path) {
         let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
-                "{shown}: relative path of an option file; the server's start directory is unknown"
+                "the option file {shown} is a relative path, and the server's start directory is unknown"
             ));
         }
         if self
@@ -262,11 +262,10 @@ impl OptionFileReader<'_> {
         }
     }
 
-    /// Records a gap if the file exists, without reading it.
     fn add_gap_if_exists(&mut self, path: &Path) {
         if self.host.stat(path).is_ok() {
             self.add_ambiguous_gap(format!(
-                "{} exists; whether the server reads it is unknown",
+                "{} exists, but it is unknown whether the server reads it",
                 display_safe(path_bytes(path))
             ));
         }
@@ -277,13 +276,13 @@ impl OptionFileReader<'_> {
         if self.is_limit_reached {
             return self.note_file_limit();
         }
-        if self.conf.count_file() > FILES {
+        if self.conf.count_file() > MAX_FILES {
             self.is_limit_reached = true;
             return self.add_rejected_file(ServerNote::FilesBeyondBound { file: shown });
         }
         let settings = match self.host.config_directives(path, dialect) {
-            // Most files set nothing relevant, and each further query is a round trip to a child
-            // process.
+            // A file without relevant settings is not examined further, because each query is a
+            // round trip to a child process.
             Ok(settings) if settings.is_empty() => return self.conf.mark_file_end(path),
             settings => settings,
         };
@@ -312,7 +311,7 @@ impl OptionFileReader<'_> {
                     Ternary::False => {}
                     Ternary::Unknown => {
                         let detail = format!(
-                            "{source}: whether the server reads group [{}] is unknown",
+                            "{source}: it is unknown whether the server reads group [{}]",
                             display_safe(group.as_bytes())
                         );
                         self.conf
@@ -331,10 +330,10 @@ impl OptionFileReader<'_> {
         let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
-                "{shown}: relative path in an include; the server's start directory is unknown"
+                "the include {shown} is a relative path, and the server's start directory is unknown"
             ));
         }
-        if self.depth >= DEPTH {
+        if self.depth >= MAX_INCLUDE_DEPTH {
             return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
         }
         self.depth += 1;
@@ -347,10 +346,10 @@ impl OptionFileReader<'_> {
         let shown = display_safe(path_bytes(path));
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
-                "{shown}: relative path in an include; the server's start directory is unknown"
+                "the include {shown} is a relative path, and the server's start directory is unknown"
             ));
         }
-        if self.depth >= DEPTH {
+        if self.depth >= MAX_INCLUDE_DEPTH {
             return self.facts.add_note(MysqlNote::IncludeDepth { file: shown });
         }
         let mut names = match self.host.list_directory(path) {
@@ -382,8 +381,9 @@ impl OptionFileReader<'_> {
         self.conf.mark_file_end(path);
     }
 
-    /// Adds a setting, with prefixes resolved as my_getopt does. An empty value counts as unknown,
-    /// except for log_bin, which an empty value switches off.
+    /// Adds a setting; prefixes of its name, such as `skip_`, are resolved as in my_getopt. A bare
+    /// `log_bin` means on, and an empty `binlog_storage_engine` is kept. Any other empty value
+    /// counts as unknown.
     fn add_setting(&mut self, name: &str, value: &[u8], source: &Source) {
         let (name, turned) = strip_option_prefixes(name);
         let is_zero = value == b"0";
@@ -398,7 +398,7 @@ impl OptionFileReader<'_> {
             let name = display_safe(name.as_bytes());
             return self
                 .conf
-                .mark_prefix_unknown(&*name, format!("{source}: the value of {name} is unclear"));
+                .mark_prefix_unknown(&*name, format!("{source}: {name} has no value"));
         }
         self.conf.set(name, value, source.clone());
     }
@@ -406,7 +406,7 @@ impl OptionFileReader<'_> {
     fn note_file_limit(&mut self) {
         self.conf.add_gap(
             UnknownReason::NotCollected,
-            "more included files than walwise reads",
+            "the option files include more files than walwise reads",
             None,
         );
     }
@@ -427,8 +427,8 @@ impl OptionFileReader<'_> {
             .add_gap(UnknownReason::Ambiguous, detail, None::<Remedy>);
     }
 
-    /// Adds a gap for a file that the server would refuse to read. A running server must have
-    /// started with other contents.
+    /// Adds a note and a gap in the configuration for a file with which the server would refuse to
+    /// start. A running server must have started with other contents of the file.
     fn add_rejected_file(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf
@@ -437,7 +437,6 @@ impl OptionFileReader<'_> {
     }
 }
 
-/// The name without `loose_`, `skip_` and similar prefixes, and the on or off that they imply.
 fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
     let (mut name, mut turned) = (name, None);
     loop {
@@ -457,7 +456,6 @@ fn strip_option_prefixes(name: &str) -> (&str, Option<bool>) {
     }
 }
 
-/// A path from an option; relative paths start at `base`.
 pub fn resolve_path(base: &Path, value: &[u8]) -> PathBuf {
     base.join(path_from_bytes(value.to_vec()))
 }

@@ -17,16 +17,15 @@ use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, HostErrorKind, Moment, Question, Stat, path_from_bytes};
 use crate::text::decode_display_safe;
 
-/// Options by name; the value is `None` if the host withheld it.
+/// Options by name. The value is `None` if the option has no value or the host withheld it.
 type CommandLineOptions = Vec<(String, Option<Vec<u8>>)>;
 
 #[derive(Debug)]
 pub struct MysqldProcess {
     pub pid: u32,
-    /// The uid whose rights are used to read the server's files.
     pub uid: u32,
     pub options: Result<CommandLineOptions, HostError>,
-    /// Encoded as in the answer to [`Question::Environment`].
+    /// The environment variables, encoded as in the answer to [`Question::Environment`].
     pub environment: Result<Vec<u8>, HostError>,
     pub program: Reading<PathBuf>,
     pub working_directory: Reading<PathBuf>,
@@ -40,7 +39,8 @@ impl MysqldProcess {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 
-    /// The value in the option's first occurrence, which counts for options that name files.
+    /// Returns the value of the option's first occurrence, which is the one that counts for options
+    /// that name files.
     pub fn option_value(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
         options
@@ -50,14 +50,14 @@ impl MysqldProcess {
             .as_deref()
     }
 
-    /// The value of an environment variable; empty counts as unset.
+    /// The value of an environment variable; an empty variable counts as unset.
     pub fn environment_variable(&self, name: &str) -> Option<Vec<u8>> {
         servers::environment_variable(self.environment.as_deref().ok()?, name)
     }
 }
 
-/// Running servers, and unreadable processes that may be servers. Errs if processes cannot be
-/// listed.
+/// Returns the running servers, and processes that may be servers but cannot be examined. Errs if
+/// processes cannot be listed.
 pub fn running_servers(
     host: &dyn Host,
     request: &Request,
@@ -124,7 +124,6 @@ fn read_mysqld_process(
     })
 }
 
-/// Parses the answer to [`Question::CommandLine`].
 fn parse_options(answer: &[u8]) -> CommandLineOptions {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {

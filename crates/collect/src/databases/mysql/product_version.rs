@@ -28,7 +28,6 @@ impl ProductLine {
         }
     }
 
-    /// The product's usual spelling.
     pub fn name(self) -> &'static str {
         self.kind().name()
     }
@@ -43,13 +42,14 @@ pub struct ProductVersion {
 const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
 impl ProductVersion {
-    /// `None` unless both are known.
+    /// Returns product and version; `None` if one of them is unknown.
     pub fn product_and_version(&self) -> Option<(ProductLine, &Version)> {
         self.line.value().copied().zip(self.version.value())
     }
 
-    /// The product and version of a process that runs this program. In a container the same path
-    /// may hold another program, so device and inode must match too.
+    /// Product and version of a running process, if it runs the installed program. Device and inode
+    /// must match too, because the program's path in a container may lead to another program in our
+    /// mount namespace.
     pub fn for_process(
         host: &dyn Host,
         request: &Request,
@@ -88,7 +88,6 @@ impl ProductVersion {
         edition
     }
 
-    /// `None` if no server is installed.
     pub fn of_installed_program(host: &dyn Host, request: &Request) -> Option<Self> {
         let tool = TOOLS
             .into_iter()
@@ -96,7 +95,6 @@ impl ProductVersion {
         Some(Self::query_version(host, request, tool))
     }
 
-    /// Product and version are unknown, because no server program is installed.
     pub fn without_program() -> Self {
         Self::from_unknown_reading::<()>(&Reading::unknown(
             UnknownReason::Absent,
@@ -147,8 +145,8 @@ impl ProductVersion {
         edition
     }
 
-    /// Parses lines such as `mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server -
-    /// GPL)`.
+    /// Parses lines such as
+    /// `mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)`.
     fn parse_version_line(answer: &str, argv: &str) -> Self {
         let source = || Source::Command {
             argv: argv.to_owned(),
@@ -176,8 +174,8 @@ impl ProductVersion {
     }
 }
 
-/// Whether a program must be run to get its version, which takes time. False for a capture, which
-/// holds the output, and if no program may run.
+/// Whether collecting the version runs a server program, which takes time. False for a capture,
+/// which holds the program's output.
 pub fn needs_program_run(host: &dyn Host, request: &Request) -> bool {
     host.is_live()
         && !request.without_programs
@@ -190,7 +188,6 @@ pub fn cache_program_version(host: &dyn Host, request: &Request) {
     let _ = ProductVersion::of_installed_program(host, request);
 }
 
-/// The path of the installed program, links resolved.
 fn program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
     SERVER_DIRECTORIES.iter().find_map(|directory| {
         host.real_path(&Path::new(directory).join(&*tool.name()))

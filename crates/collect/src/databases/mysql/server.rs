@@ -5,7 +5,7 @@
 //! queried. Servers accept root without a password (unix_socket, auth_socket) by default from
 //! MariaDB 10.4 on, and in Debian's and Ubuntu's MySQL. MariaDB also accepts the server's own user.
 //!
-//! The answer counts only if it names the same data directory and the socket belongs to the
+//! The answer counts only if it names the server's data directory and the socket belongs to the
 //! server's user.
 
 use std::collections::BTreeMap;
@@ -31,13 +31,12 @@ const STANDARD_SOCKETS: [&str; 3] = [
 
 #[derive(Debug)]
 pub enum VariablesReply {
-    /// The server's variables, with its socket as the source.
     Variables(BTreeMap<String, Vec<u8>>, Source),
     NoReply(UnknownReason, String, Remedy),
 }
 
-/// Queries a running server. `view` is the host in the server's mount namespace. `seen` is the data
-/// directory's path in that namespace.
+/// Queries a running server for its variables. `view` is the host in the server's mount namespace,
+/// and `seen` is the data directory's path there.
 pub fn query_variables(
     view: &dyn Host,
     edition: &ProductVersion,
@@ -56,7 +55,7 @@ pub fn query_variables(
         });
     if !lets_in {
         let whom = if root {
-            "a server of this release may require a password"
+            "this release may require a password"
         } else {
             "only root can connect without a password"
         };
@@ -136,7 +135,6 @@ pub fn query_variables(
     }
 }
 
-/// The remedy for a server that walwise does not query because it may require a password.
 fn compare_variables_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
         "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
@@ -144,15 +142,13 @@ fn compare_variables_remedy(seen: &Path) -> Remedy {
     ))
 }
 
-/// The remedy for a server whose socket gave no usable answer.
 fn socket_access_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
-        "let root log in through the socket of the server on {} (unix_socket, auth_socket), or compare the report with its SHOW GLOBAL VARIABLES",
+        "let root log in over the socket of the server on {} (unix_socket, auth_socket), or compare the report with SHOW GLOBAL VARIABLES of that server",
         display_safe(path_bytes(seen))
     ))
 }
 
-/// Parses one line of the answer to [`Question::MysqlSettings`].
 fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
     let line = String::from_utf8_lossy(line);
     let (name, value) = line.split_once('\t')?;
@@ -160,7 +156,7 @@ fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
 }
 
 impl VariablesReply {
-    /// The reported value; `None` if the server does not report the variable.
+    /// The reported value; `None` if it is empty or was not reported.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let Self::Variables(rows, source) = self else {
             return None;

@@ -16,7 +16,6 @@ pub struct ServerVariable {
     fact: &'static KeyInfo,
 }
 
-/// The settings that have a fact, in the order of the table.
 pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     let mut all: Vec<ServerVariable> = Vec::new();
     for name in servers::server_table()
@@ -42,7 +41,8 @@ pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
 }
 
 impl ServerVariable {
-    /// Records the setting's fact; `configured` is `None` if all files were read and none sets it.
+    /// Records the setting's value in force as a fact. `configured` is `None` if all files were
+    /// read and none of them sets a value.
     pub fn record(
         &self,
         facts: &mut FactSet,
@@ -62,7 +62,7 @@ impl ServerVariable {
         match self.fact.kind {
             ValueKind::Bool => parse_flag(self.name, text).map(Value::Bool),
             ValueKind::Count | ValueKind::Bytes => parse_suffixed_number(text).map(Value::Whole),
-            // An unknown word becomes malformed later, where the fact is recorded.
+            // An unknown word passes here. It becomes *malformed* when the fact is recorded.
             ValueKind::Choice(words) => Ok(Value::Text(
                 parse_choice(self.name, words, text)
                     .unwrap_or(text)
@@ -77,7 +77,7 @@ impl ServerVariable {
         }
     }
 
-    /// The value in one spelling, so that equal values compare equal.
+    /// Returns the value in one spelling, so that equal values compare equal.
     pub fn canonical_value(&self, value: &[u8]) -> String {
         let text = display_safe(value.trim_ascii());
         match self.parse_value(&text) {
@@ -113,7 +113,7 @@ impl ServerVariable {
             }
             Some((line, _, MysqlDefault::Computed)) => Reading::unknown(
                 UnknownReason::Absent,
-                format!("{name} is not set; {} computes it", line.name()),
+                format!("{name} is not set, so {} computes the value", line.name()),
             ),
             Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
                 value.to_owned(),
@@ -134,7 +134,6 @@ impl ServerVariable {
     }
 }
 
-/// A product and series, such as `MariaDB 10.11`.
 pub fn release_series(line: ProductLine, version: &Version) -> String {
     format!(
         "{} {}.{}",
@@ -156,9 +155,9 @@ pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
-/// The word of `words` that `text` means, in any letter case. `innodb_flush_method` also takes
-/// numbers, `innodb_doublewrite` numbers and synonyms. Other numbers are rejected, because their
-/// meaning differs between versions.
+/// Returns the element of `words` that `text` stands for, in any letter case. `innodb_flush_method`
+/// also accepts the index of a word, and `innodb_doublewrite` a Boolean or `detect_and_recover`.
+/// Other numbers are rejected, because their meaning differs between versions.
 fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     let by_number = || words.get(text.parse::<usize>().ok()?).copied();
@@ -174,14 +173,14 @@ fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'stat
         .copied()
 }
 
-/// Parses a switch as my_getopt does. log_bin is a path prefix, and off only if empty.
+/// Parses a switch as my_getopt does; `log_bin` is a path prefix instead.
 pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // Servers report 0 or 1. A log_bin path such as `on` is certainly a mistake.
+        // An empty path and `0` mean off. A path such as `on` is certainly a mistake.
         return match text.to_ascii_lowercase().as_str() {
             "" | "0" => Ok(false),
             "off" | "false" | "on" | "true" => {
-                Err(format!("log_bin takes `{text}` as a file name"))
+                Err(format!("log_bin treats `{text}` as a file name"))
             }
             _ => Ok(true),
         };
@@ -265,7 +264,6 @@ mod tests {
         assert_eq!(choices, 3);
     }
 
-    /// Every fact named after a setting has a row in the table of settings.
     #[test]
     fn whatever_has_a_fact_is_in_the_table() {
         let read = [
@@ -291,11 +289,9 @@ mod tests {
                 setting.name
             );
         }
-        assert_eq!(ALL.len(), 25);
+        assert_eq!(ALL.len(), 26);
     }
 
-    /// A running server's dynamic settings may differ from its files. If the release is unknown, a
-    /// setting that is dynamic in either product counts as dynamic.
     #[test]
     fn what_set_global_changes_is_known_by_release() {
         use ProductLine::{Mariadb, Mysql};

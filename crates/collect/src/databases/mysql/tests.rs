@@ -1,5 +1,3 @@
-//! A running MariaDB with option files; facts that remain when parts cannot be read.
-
 mod config_argument;
 mod log_directories;
 
@@ -43,7 +41,6 @@ fn with_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
         .answer(Question::Stat(path.into()), stat(0o040_755, inode, 5))
 }
 
-/// Option-file content: `[group]`, `name=value` and includes.
 fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeHost {
     let setting = |(line, (key, value)): (u32, &(&str, &str))| {
         ConfigDirective::new(line, *key, *value).encode()
@@ -55,7 +52,6 @@ fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeH
 
 const SOCKET: &str = "/run/mysqld/mysqld.sock";
 
-/// Adds a server that accepts root and answers with these lines.
 fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
     fake.answer(Question::Identity, "euid=0\n")
         .answer(Question::Stat(SOCKET.into()), stat(0o140_777, 12, 1200))
@@ -65,8 +61,6 @@ fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
         )
 }
 
-/// MariaDB as process 10, with data in /srv/db, started at 1100.5 s. Its answer has no values
-/// beyond those of its files.
 fn running_host(program: &str, version: &str) -> FakeHost {
     let tool = if program.ends_with("mariadbd") {
         Tool::Mariadbd
@@ -253,7 +247,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
     }
 }
 
-/// Source: MySQL 8.0 manual, persisted_globals_load.
+/// `persisted_globals_load` decides whether the server reads mysqld-auto.cnf (MySQL 8.0 manual).
 #[test]
 fn what_was_persisted_counts_only_where_it_is_read() {
     let auto = "/srv/db/mysqld-auto.cnf";
@@ -328,7 +322,6 @@ fn what_was_changed_since_the_start_is_not_in_force() {
         "/srv/db /proc/10/cwd",
         "where it works stays certain"
     );
-    // `sed -i` and a restart may fall in the same second.
     let exact = |nanos| {
         let changed = format!(
             "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
@@ -351,8 +344,6 @@ fn what_was_changed_since_the_start_is_not_in_force() {
     );
 }
 
-/// From MariaDB 11 on, the flush method also sets innodb_data_file_buffering; only the server
-/// reports the result.
 #[test]
 fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
     const ELEVEN: &str = "mariadbd  Ver 11.4.2-MariaDB for debian-linux-gnu on x86_64";
@@ -387,7 +378,6 @@ fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
     );
 }
 
-/// SET GLOBAL leaves no trace in any file.
 #[test]
 fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
     let lines = [
@@ -464,7 +454,7 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [
         (base().answer(Question::Identity, "euid=1000\n"), "? not collected", false),
-        // MariaDB 10.3 would log the connection.
+        // walwise does not query MariaDB 10.3, because it would log the refused connection.
         (base().answer(old, MARIADB.replace("10.11.19", "10.3.39")), "? not collected", false),
         (base().refuse(Question::Stat(SOCKET.into()), HostErrorKind::Absent), "? not available", false),
         (
@@ -558,7 +548,6 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         sync(ours.refuse(Question::Environment(10), HostErrorKind::Denied)),
         "1 /proc/10/cmdline"
     );
-    // The file is world-writable, so the server ignores it.
     let open = with_option_file(base(), "/etc/my.cnf", one);
     let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
     let facts = collect_all(&open);
@@ -573,7 +562,6 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         "{:?}",
         note_sentences(&facts)
     );
-    // The option group of a version counts only if the server's version is known.
     let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
     let facts = collect_all(&with_option_file(
         other,
@@ -589,7 +577,8 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         value_and_source(&facts, "cluster.kind"),
         "mariadb /proc/10/exe"
     );
-    // In a container another program may have the same path.
+    // The process in a container runs another program of the same path, with another device and
+    // inode.
     let other = base().answer(
         Question::Stat("/proc/10/exe".into()),
         stat(0o100_755, 78, 5),
@@ -737,7 +726,6 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
 fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds() {
     let conf =
         |fake: FakeHost| with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
-    // Another user's process with a lower id is in the directory and claims another setting.
     let fake = conf(running_host("/usr/sbin/mariadbd", MARIADB))
         .answer(Question::Servers, "9 1 42 mariadbd\n10 1 27 mariadbd\n")
         .answer(Question::CommandLine(9), "--sync_binlog=1\n")
@@ -864,7 +852,6 @@ proptest! {
     }
 }
 
-/// If the capacity is set, MySQL ignores the two old settings (MySQL 8.0.30 release notes).
 #[test]
 fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
     const CAPACITY: (&str, &str) = ("mysqld.innodb_redo_log_capacity", "1G");

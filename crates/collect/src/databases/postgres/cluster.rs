@@ -1,8 +1,8 @@
-//! The facts of one cluster, joined from its directory, configuration, process and own answer.
+//! The facts of one cluster, gathered from its data directory, configuration, process and server.
 //!
-//! A running server's answer overrides the files; a difference is reported as a pending reload.
-//! Without an answer, files count only if they have not changed since the start. In another mount
-//! namespace the data directory has a different path than in ours.
+//! A running server's answer overrides the files; a difference gets a note. Without an answer,
+//! files count only if they have not changed since the server loaded them. In another mount
+//! namespace the data directory may have a different path than in ours.
 
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{Note, ServerArea};
@@ -12,6 +12,7 @@ use super::checksums;
 use super::conf::Conf;
 use super::config_load::ConfigLoad;
 use super::counters;
+use super::io_uring;
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{installed_clusters, settings};
@@ -29,7 +30,7 @@ use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes};
 use crate::text::display_safe;
 use crate::version::Version;
 
-/// Bounds the time for tablespaces, because each of their links takes several queries.
+/// The largest number of tablespaces that are read. Reading the link of one takes several queries.
 const MAX_TABLESPACES: usize = 1000;
 
 #[derive(Clone, Debug)]
@@ -38,16 +39,15 @@ pub struct ClusterLead<'a> {
     /// The data directory, unless the configuration names another.
     pub data_directory: Option<PathBuf>,
     pub server: Option<Postmaster>,
-    /// The file that names the data directory, if any.
+    /// The line of a systemd unit that names the data directory, if any.
     pub directory_source: Option<Source>,
-    /// The configuration file that the user names for a stopped server.
     pub config_argument: Option<ConfigArgument<'a>>,
     pub reader_uid: u32,
 }
 
 pub struct ClusterConfig<'a> {
     lead: ClusterLead<'a>,
-    /// The data directory's path in our mount namespace, links resolved.
+    /// The data directory's path in our mount namespace, with symbolic links resolved.
     pub data_path: PathBuf,
     /// The data directory's path in the server's mount namespace.
     server_data_path: PathBuf,
@@ -71,7 +71,7 @@ impl<'a> ClusterLead<'a> {
             .as_ref()
             .and_then(|server| server.setting("data_directory"));
         let (data, data_source) = if let Some(path) = option.and_then(absolute) {
-            (path, self.origin())
+            (path, self.data_directory_source())
         } else if let Some(path) = conf.last_value("data_directory").and_then(absolute) {
             let reading = conf.get("data_directory");
             (
@@ -81,7 +81,7 @@ impl<'a> ClusterLead<'a> {
                     .unwrap_or_else(|| Source::file(display_path(&self.config_file))),
             )
         } else if let Some(home) = &self.data_directory {
-            (home.clone(), self.origin())
+            (home.clone(), self.data_directory_source())
         } else if self.config_argument.is_some() && conf.get("data_directory").is_none() {
             return Err(PostgresNote::NoDataDirectory);
         } else {
@@ -89,7 +89,7 @@ impl<'a> ClusterLead<'a> {
                 file: display_path(&self.config_file),
             });
         };
-        let seen = host.real_path(&data).unwrap_or(data);
+        let seen = servers::verified_real_path(host, &data).unwrap_or(data);
         let data = match inside.map(|inside| inside.host_path(&seen)) {
             None => seen.clone(),
             Some(Reading::Known { value, .. }) => value,
@@ -106,7 +106,7 @@ impl<'a> ClusterLead<'a> {
         })
     }
 
-    fn origin(&self) -> Source {
+    fn data_directory_source(&self) -> Source {
         match (&self.server, &self.data_directory) {
             (Some(server), _) => server.command_line(),
             (None, Some(home)) => self
@@ -119,7 +119,8 @@ impl<'a> ClusterLead<'a> {
 }
 
 impl ClusterConfig<'_> {
-    /// Succeeds only if no server can be running on the directory; the error gives the reason.
+    /// Checks that no server can be running on the directory; an error states the reason to suspect
+    /// one.
     pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
         match self.is_running(&PidFile::read(host, &self.server_data_path)) {
             Reading::Known { value: false, .. } => Ok(()),
@@ -128,8 +129,9 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Whether the lead's process serves the directory. Any user can name a process `postgres -D
-    /// DIR`, but only the server's user owns the directory and can write its `postmaster.pid`.
+    /// Whether the process serves the data directory. Any user can name a process
+    /// `postgres -D DIR`, but only the server's user owns the directory and can write its
+    /// `postmaster.pid`.
     pub fn prove_served(
         &self,
         host: &dyn Host,
@@ -140,7 +142,7 @@ impl ClusterConfig<'_> {
         };
         let data = display_path(&self.data_path);
         let unreadable = |miss: &HostError| {
-            let detail = format!("process {} may serve {data}: {miss}", server.pid);
+            let detail = format!("process {} may be the server of {data}: {miss}", server.pid);
             ServingProof::Unreadable(UnprovenProcess {
                 uid: Some(server.uid),
                 detail,
@@ -187,7 +189,7 @@ impl ClusterConfig<'_> {
             }
             Err(miss) => return unreadable(&miss),
         }
-        // Inside a container the process has another process id.
+        // In a container, `postmaster.pid` has the process id of the container's PID namespace.
         let number = if inside.is_some() {
             servers::namespace_pid(host, server.pid)
         } else {
@@ -211,7 +213,6 @@ impl ClusterConfig<'_> {
         .into()
     }
 
-    /// Records the facts; an error gives the reason why the directory has no cluster.
     pub fn record(
         mut self,
         host: &dyn Host,
@@ -223,12 +224,12 @@ impl ClusterConfig<'_> {
         let owner = self.owner(host)?;
         let pid_file = PidFile::read(host, &self.server_data_path);
         let subject = Subject::cluster(&*shown_data);
-        facts.set_area(&subject, ServerArea::Pg);
+        facts.set_server_area(&subject, ServerArea::Pg);
         facts.insert_known(
             &subject,
             &kind::KIND,
             ServerKind::Postgres,
-            self.lead.origin(),
+            self.lead.data_directory_source(),
         );
         let running = self.is_running(&pid_file);
         let major = self.major_version(host);
@@ -272,13 +273,13 @@ impl ClusterConfig<'_> {
             &subject,
             &postgres::NAME,
             self.display_name(version.value()),
-            self.lead.origin(),
+            self.lead.data_directory_source(),
         );
         facts.insert_known(
             &subject,
             &postgres::CONFIG_FILE,
             display_path(&self.lead.config_file),
-            self.lead.origin(),
+            self.lead.data_directory_source(),
         );
         facts.insert(
             &subject,
@@ -331,6 +332,7 @@ impl ClusterConfig<'_> {
         }
         facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.insert(&subject, &postgres::VERSION, version);
+        io_uring::record_memlock(host, process, &subject, facts);
         let preloaded = match self.lead.server {
             Some(server) => server.preloaded_library,
             None => servers::preload_reading_without_server(running.value()),
@@ -343,8 +345,8 @@ impl ClusterConfig<'_> {
         Ok(())
     }
 
-    /// The directory's owner. Errs if there is no such directory, or if further queries would only
-    /// time out.
+    /// The directory's owner. Errs if the directory is missing and no process serves it, or if the
+    /// query timed out, as further queries would.
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = display_path(&self.data_path);
         let config = display_path(&self.lead.config_file);
@@ -441,7 +443,8 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// The running server's answer, if the server is proven to serve this cluster.
+    /// The running server's answer; `None` if the server does not answer, or reports another data
+    /// directory or major version.
     fn query_settings(
         &self,
         host: &dyn Host,
@@ -471,7 +474,8 @@ impl ClusterConfig<'_> {
         (same_directory && same_version).then_some(answer)
     }
 
-    /// The first configured socket. Without a setting the path depends on the build.
+    /// The first configured socket; `None` without a setting, because the default path depends on
+    /// the build.
     fn configured_socket(&self) -> Option<PathBuf> {
         let known = |name| self.conf.get(name).map(|reading| reading.value().cloned());
         let port = match known("port") {
@@ -500,7 +504,8 @@ impl ClusterConfig<'_> {
         else {
             return major;
         };
-        // Server and tools come from one package. A capture may hold only the output of `postgres`.
+        // `pg_ctl` is tried first: it prints the same version as `postgres`, only faster. A capture
+        // may hold only the output of `postgres`.
         let told = [Tool::PgCtl(number), Tool::Postgres(number)]
             .into_iter()
             .find_map(|tool| {
@@ -543,14 +548,14 @@ impl ClusterConfig<'_> {
             .server_data_path
             .join(if old { "pg_xlog" } else { "pg_wal" });
         let call = format!("realpath {}", display_path(&path));
-        match (host.real_path(&path), inside) {
+        match (servers::verified_real_path(host, &path), inside) {
             (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
             (Ok(real), None) => Reading::known(display_path(&real), Source::system_call(call)),
             (Err(miss), _) => error_reading(&miss, &call),
         }
     }
 
-    /// The targets of the symbolic links in pg_tblspc, which are named by tablespace id.
+    /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
     fn tablespaces(
         &self,
         host: &dyn Host,
@@ -571,7 +576,7 @@ impl ClusterConfig<'_> {
         let mut found = Vec::new();
         for name in names {
             let link = links.join(name);
-            match host.real_path(&link) {
+            match servers::verified_real_path(host, &link) {
                 Ok(real) if real.starts_with(&self.server_data_path) => {}
                 Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
                     None => found.push(display_path(&real)),
@@ -589,7 +594,8 @@ impl ClusterConfig<'_> {
                     }
                 },
                 Err(miss) => {
-                    // A broken link is still a tablespace.
+                    // A broken link is still a tablespace, so its target is unknown rather than
+                    // absent.
                     let miss = HostError::new(
                         if miss.kind == HostErrorKind::Absent {
                             HostErrorKind::Failed
@@ -605,8 +611,9 @@ impl ClusterConfig<'_> {
         Reading::known(found, Source::file(display_path(&links)))
     }
 
-    /// Records the settings. `certain` has the settings of the files that are certainly in force;
-    /// it is `None` if no server runs.
+    /// Records the value of every setting as a fact, and a note if server and file differ.
+    /// `certain` holds the configured settings that are certainly in force; `None` if no server
+    /// runs.
     fn record_settings(
         &self,
         subject: &Subject,
@@ -634,7 +641,7 @@ impl ClusterConfig<'_> {
                     }
                     told
                 }
-                // If server and file agree, the line in the file is the better source.
+                // If server and file agree, the source is the line in the file.
                 (Some(_), Some(_))
                     if told.as_ref().is_some_and(|told| {
                         matches!(told.source(), Some(Source::Server { .. }))
@@ -679,7 +686,6 @@ fn supported_wal_compressions(
     told.unwrap_or_else(|| unreported_reading("its compression methods", running, remedy))
 }
 
-/// The reading of a fact that only a server reports, for a server that did not report it.
 fn unreported_reading<T>(
     what: &str,
     running: &Reading<bool>,
@@ -701,7 +707,6 @@ fn unreported_reading<T>(
     }
 }
 
-/// Adds to every denied fact the remedy to run walwise as the data directory's owner.
 fn suggest_run_as_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     for info in postgres::ALL {
         let reading = facts.reading(cluster, info.id).clone();
@@ -721,10 +726,9 @@ fn suggest_run_as_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     }
 }
 
-/// The fields of postmaster.pid.
 struct PidFile {
     pid: Option<u32>,
-    /// In seconds since 1970.
+    /// Start time of the server, in seconds since 1970.
     start_second: Option<u64>,
     socket: Option<PathBuf>,
 }

@@ -12,12 +12,12 @@ use crate::host::{ConfigDialect, Host, HostError, HostErrorKind, path_bytes, pat
 use crate::text::display_safe;
 
 /// The maximal nesting of includes. The server refuses to start with deeper ones.
-const DEPTH: usize = 10;
-const FILES: usize = 256;
+const MAX_INCLUDE_DEPTH: usize = 10;
+const MAX_FILES: usize = 256;
 
 impl Conf {
-    /// Adds a file with its includes. An absent file is recorded as a gap, so the caller must check
-    /// whether an optional file exists.
+    /// Adds a file with its includes. An absent file is recorded as a gap; optional files need
+    /// [`Conf::add_optional_file`].
     pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,
@@ -45,7 +45,6 @@ struct ConfigReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut Conf,
-    /// The files being read, outermost include first.
     chain: Vec<PathBuf>,
     is_limit_reached: bool,
 }
@@ -132,17 +131,16 @@ impl ConfigReader<'_> {
         self.conf.mark_file_end(path);
     }
 
-    /// Errs with a note about the limit that this file exceeds.
     fn check_include_limits(&mut self, path: &Path) -> Result<(), Note> {
         let files = self.conf.count_file();
         let file = || display_safe(path_bytes(path));
         if self.chain.iter().any(|above| above == path) {
             return Err(PostgresNote::IncludeLoop { file: file() }.into());
         }
-        if self.chain.len() > DEPTH {
+        if self.chain.len() > MAX_INCLUDE_DEPTH {
             return Err(PostgresNote::IncludeDepth { file: file() }.into());
         }
-        if files > FILES {
+        if files > MAX_FILES {
             self.is_limit_reached = true;
             return Err(ServerNote::FilesBeyondBound { file: file() }.into());
         }
@@ -168,13 +166,13 @@ impl ConfigReader<'_> {
     fn note_file_limit(&mut self) {
         self.conf.add_gap(
             UnknownReason::NotCollected,
-            "more included files than walwise reads",
+            "the configuration includes more files than walwise reads",
             None,
         );
     }
 
-    /// Adds a gap for a file that the server would refuse to read. A running server must have
-    /// started with other contents.
+    /// Adds a note and a gap in the configuration for a file with which the server would refuse to
+    /// start. A running server must have started with other contents of the file.
     fn add_rejected_file(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf
@@ -335,7 +333,6 @@ mod tests {
     }
 
     proptest! {
-        /// Includes in any arrangement, even cyclic, stay within the limit of files.
         #[test]
         fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
             let mut fake = FakeHost::default();
@@ -348,7 +345,7 @@ mod tests {
             }
             let (mut conf, mut facts) = (Conf::default(), FactSet::default());
             conf.add_file(&fake, Path::new("/pg/0.conf"), &mut facts);
-            prop_assert!(fake.asked_questions().len() <= 3 * FILES + 120);
+            prop_assert!(fake.asked_questions().len() <= 3 * MAX_FILES + 120);
         }
     }
 }

@@ -1,21 +1,22 @@
-//! WAL and checkpoint counters of a running server, wal_buffers and the segment size. All come from
-//! the server's answer; no file has them.
+//! WAL and checkpoint counters of a running server, and its settings about memory and WAL segments.
+//! All are taken from the server's answer.
 //!
-//! Counters start at their last reset, by a user or a crash. Durations are differences of the
-//! server's own clock.
+//! Counters start at their last reset, by a user or a crash. Durations are differences between
+//! times of the server's clock.
 
 use jiff::Timestamp;
 
 use super::server::SettingsReply;
 use crate::facts::catalog::postgres;
-use crate::facts::{FactSet, Key, Reading, Subject, UnknownReason};
+use crate::facts::{Choice as _, FactSet, Key, Reading, Subject, UnknownReason};
 use crate::host::pg_settings_lines::counters::{
     BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED, WAL_BYTES,
     WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
 };
+use crate::text::display_safe;
 
-/// Records the counters. If the server did not answer, `unsaid` turns a counter's name into its
-/// reading.
+/// Records counters and sizes from the server's `answer`. If the server did not answer, `unsaid`
+/// returns the reading of the counter with the given name.
 pub fn record(
     facts: &mut FactSet,
     cluster: &Subject,
@@ -35,6 +36,10 @@ pub fn record(
     put(
         &postgres::WAL_SEGMENT_SIZE,
         told.size_setting("wal_segment_size"),
+    );
+    put(
+        &postgres::MAX_CONNECTIONS,
+        told.setting("max_connections", parse_integer),
     );
     put(&postgres::WAL_MADE, told.counter(WAL_BYTES));
     put(&postgres::WAL_RECORDS, told.counter(WAL_RECORDS));
@@ -58,6 +63,11 @@ pub fn record(
                 .map(|micros| micros as f64),
         );
     }
+    let pages = told.setting("huge_pages_status", |word| {
+        let word = display_safe(word);
+        postgres::HugePages::from_word(&word).ok_or_else(|| format!("`{word}` is not a status"))
+    });
+    facts.insert(cluster, &postgres::HUGE_PAGES, pages);
     let day = |micros| {
         let moment = i64::try_from(micros)
             .ok()
@@ -93,11 +103,11 @@ impl CounterReader<'_> {
             (Some(told), _) => told.and_then(|value| parse_integer(&value)),
             (None, Some(_)) => Reading::unknown(
                 UnknownReason::Absent,
-                format!("this release does not count {what}"),
+                format!("this release does not report {what}"),
             ),
             (None, None) => Reading::unknown(
                 UnknownReason::NotCollected,
-                format!("the recorded answer has no counters, so {what} is missing"),
+                format!("the capture has no server counters, so {what} is missing"),
             ),
         }
     }
@@ -121,18 +131,23 @@ impl CounterReader<'_> {
         }
     }
 
-    /// Parses a size, which is in kilobytes if `kB` follows the number, else in bytes.
+    /// Reads a size such as `16384kB` from the server's answer, in bytes. Without `kB` the number
+    /// counts bytes.
     fn size_setting(&self, name: &str) -> Reading<u64> {
+        self.setting(name, |value| match value.strip_suffix(b"kB") {
+            Some(number) => parse_integer(number)?
+                .checked_mul(1024)
+                .ok_or_else(|| "the size is too large".to_owned()),
+            None => parse_integer(value),
+        })
+    }
+
+    fn setting<T>(&self, name: &str, parse: impl Fn(&[u8]) -> Result<T, String>) -> Reading<T> {
         let Some(answer) = self.answer else {
-            return (self.missing_answer)(name);
+            return (self.missing_answer)(name).and_then(|_| Err(String::new()));
         };
         match answer.get(name) {
-            Some(told) => told.and_then(|value| match value.strip_suffix(b"kB") {
-                Some(number) => parse_integer(number)?
-                    .checked_mul(1024)
-                    .ok_or_else(|| "larger than possible".to_owned()),
-                None => parse_integer(&value),
-            }),
+            Some(told) => told.and_then(|value| parse(&value)),
             None => Reading::unknown(
                 UnknownReason::Absent,
                 format!("the server does not report {name}"),
@@ -143,12 +158,8 @@ impl CounterReader<'_> {
 
 fn parse_integer(text: &[u8]) -> Result<u64, String> {
     let text = String::from_utf8_lossy(text);
-    text.parse().map_err(|_| {
-        format!(
-            "`{}` is not a number",
-            crate::text::display_safe(text.as_bytes())
-        )
-    })
+    text.parse()
+        .map_err(|_| format!("`{}` is not a number", display_safe(text.as_bytes())))
 }
 
 #[cfg(test)]

@@ -10,18 +10,15 @@ use crate::text::decode_display_safe;
 #[derive(Clone, Debug)]
 pub struct Postmaster {
     pub pid: u32,
-    /// The uid whose rights are used to read the server's files.
     pub uid: u32,
-    /// The directory given by `-D` or `PGDATA`.
     pub data_directory: Option<PathBuf>,
-    /// Settings given on the command line, in order.
     pub settings: Vec<(String, Vec<u8>)>,
     /// The name of a preloaded library that disables fsync, or `none`.
     pub preloaded_library: Reading<String>,
 }
 
 impl Postmaster {
-    /// The value of the setting's last occurrence, which is the one that counts.
+    /// Returns the value of the setting's last occurrence, which is the one that counts.
     pub fn setting(&self, name: &str) -> Option<&[u8]> {
         self.settings
             .iter()
@@ -35,8 +32,8 @@ impl Postmaster {
     }
 }
 
-/// The running servers; errs if processes cannot be listed. Adds a note on processes beyond the
-/// limit, also for MySQL and MariaDB.
+/// The running servers; errs if processes cannot be listed. Adds a note on processes that were
+/// skipped because of the limit, also those of MySQL and MariaDB.
 pub fn running_postmasters(
     host: &dyn Host,
     request: &Request,
@@ -113,7 +110,6 @@ fn read_postmaster(
 /// The key of the option `-D` among the settings; setting names have no dash.
 const DATA_DIRECTORY_OPTION: &str = "-D";
 
-/// Parses the answer to [`Question::CommandLine`] into settings.
 fn parse_options(answer: &[u8]) -> Vec<(String, Vec<u8>)> {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {

@@ -1,12 +1,12 @@
-//! A running server's own settings, queried through its socket with its owner's rights.
+//! A running server's own settings, queried through its socket.
 //!
 //! Root queries as the server's user, whom initdb makes a superuser and `peer` authentication
 //! accepts by default. Only a superuser sees which file sets a value, so the source may be the
 //! server itself (PostgreSQL manual, *pg_settings*).
 //!
-//! A setting of a database or role hides the server-wide value from walwise's session. That value
-//! is then taken from the files. A setting for every role in every database is the server-wide
-//! value.
+//! If a database or role has its own value of a setting, walwise's session does not see the
+//! server-wide value. That value is then taken from the files. A value for every role in every
+//! database counts as server-wide.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use crate::version::Version;
 pub struct SettingsReply {
     socket: String,
     rows: BTreeMap<String, PgSetting>,
-    /// `None` if the server did not list overrides.
+    /// The settings of databases and roles; `None` if the server did not list them.
     overrides: Option<Vec<SettingOverride>>,
     is_truncated: bool,
 }
@@ -73,7 +73,6 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     })
 }
 
-/// Parses a line with the fields `(override)`, database, role, name and value.
 fn parse_override(line: &[u8]) -> Option<SettingOverride> {
     let line = String::from_utf8_lossy(line);
     let mut fields = line.split('\t').map(decode_display_safe);
@@ -89,11 +88,11 @@ fn parse_override(line: &[u8]) -> Option<SettingOverride> {
 }
 
 impl SettingOverride {
-    fn is_global(&self) -> bool {
+    fn applies_to_all_sessions(&self) -> bool {
         self.database.is_empty() && self.role.is_empty()
     }
 
-    fn scope_text(&self) -> String {
+    fn database_and_role_text(&self) -> String {
         match (self.database.as_str(), self.role.as_str()) {
             ("", role) => format!("role {}", quote_identifier(role)),
             (database, "") => format!("database {}", quote_identifier(database)),
@@ -106,7 +105,6 @@ impl SettingOverride {
     }
 }
 
-/// Quotes a name as in SQL unless it has only letters, digits, `_`, `-`, `.` and `$`.
 fn quote_identifier(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$');
     if name.chars().all(plain) {
@@ -146,8 +144,8 @@ fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
     ))
 }
 
-/// The value in kB. The server reports it as a multiple of a unit that depends on release and
-/// build.
+/// Converts a value to kB, because its unit depends on the server's release and build. `None` for
+/// another unit or a malformed number.
 fn value_with_unit(value: &[u8], unit: &str) -> Option<String> {
     let (times, kilobytes) = match (unit.strip_suffix("kB"), unit.strip_suffix("MB")) {
         (Some(times), _) => (times, 1),
@@ -167,7 +165,6 @@ fn value_with_unit(value: &[u8], unit: &str) -> Option<String> {
 }
 
 impl SettingsReply {
-    /// The directory and port of the server's socket, by which clients connect, with the source.
     pub fn socket_address(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
         let source = Source::Server {
@@ -176,12 +173,12 @@ impl SettingsReply {
         Some((directory.to_owned(), port.parse().ok()?, source))
     }
 
-    /// The value for all sessions; `None` if the server does not report one.
+    /// Returns the value that applies to all sessions; `None` if the server does not report one.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name)?;
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
             let mut all = self.overrides.iter().flatten();
-            let everybodys = all.find(|one| one.is_global() && one.name == name)?;
+            let everybodys = all.find(|one| one.applies_to_all_sessions() && one.name == name)?;
             let source = Source::Server {
                 socket: self.socket.clone(),
             };
@@ -196,7 +193,6 @@ impl SettingsReply {
         Some(Reading::known(row.value.clone(), source))
     }
 
-    /// The time, in microseconds since 1970, when the server last loaded its files.
     pub fn config_load_time_us(&self) -> Option<u64> {
         String::from_utf8_lossy(&self.rows.get(LOADED)?.value)
             .parse()
@@ -223,7 +219,6 @@ impl SettingsReply {
         Reading::known(words.split(',').map(str::to_owned).collect(), source)
     }
 
-    /// The values of `synchronous_commit` that are set for databases and roles.
     pub fn synchronous_commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
         let Some(all) = &self.overrides else {
             return Reading::unknown(
@@ -236,11 +231,11 @@ impl SettingsReply {
         };
         let mut own = all
             .iter()
-            .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.is_global());
+            .filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.applies_to_all_sessions());
         let read = |one: &SettingOverride| {
             let value = SynchronousCommit::parse_word(&setting.canonical_value(&one.value, None))?;
             Ok(CommitOverride {
-                owner: one.scope_text(),
+                owner: one.database_and_role_text(),
                 value,
             })
         };

@@ -1,7 +1,5 @@
 //! The settings that affect storage: how their values are spelled, and which value applies if
 //! nothing sets one. First versions and defaults come from the table ([`crate::servers`]).
-//!
-//! Values keep the server's own spelling (PostgreSQL manual, *Server Configuration*; guc_tables.c).
 
 use std::sync::LazyLock;
 
@@ -47,7 +45,8 @@ pub fn find_parameter(name: &str) -> Option<&'static ConfigParameter> {
 }
 
 impl ConfigParameter {
-    /// Records the setting's fact; `configured` is `None` if all files were read and none sets it.
+    /// Records the parameter's value in force as a fact. `configured` is `None` if all files were
+    /// read and none of them sets a value.
     pub fn record(
         &self,
         facts: &mut FactSet,
@@ -75,7 +74,7 @@ impl ConfigParameter {
                 parse_duration(text, self.row.size_unit(version)).map(Value::Number)
             }
             ValueKind::Bytes => parse_size(text, self.row.size_unit(version)).map(Value::Whole),
-            // An unknown word becomes malformed later, where the fact is recorded.
+            // An unknown word passes here. It becomes *malformed* when the fact is recorded.
             ValueKind::Text
             | ValueKind::Choice(_)
             | ValueKind::Version
@@ -84,8 +83,8 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether the host passes on only the shape of the value, see
-    /// [`crate::host::Question::PgSettings`].
+    /// Whether the host masks names in the setting's value (see
+    /// [`crate::host::Question::PgSettings`]).
     fn is_passed_as_shape(&self) -> bool {
         servers::exposed_settings(ServerArea::Pg)
             .get(self.name)
@@ -139,7 +138,7 @@ impl ConfigParameter {
                     Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
                     None => Reading::unknown(
                         UnknownReason::Absent,
-                        format!("{name} is not set; {of} computes it"),
+                        format!("{name} is not set, so {of} computes the value"),
                     ),
                 }
             }
@@ -161,8 +160,6 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether the value lacks a unit and the default unit depends on the server's version, which
-    /// is unknown.
     fn has_unknown_unit(&self, text: &str, version: Option<&Version>) -> bool {
         let is_size = matches!(self.unit_kind(), UnitKind::Bytes);
         is_size
@@ -171,7 +168,7 @@ impl ConfigParameter {
             && parse_size(text, None).is_err()
     }
 
-    /// The value as the server would print it, so that equal values compare equal.
+    /// Returns the value in one spelling, so that equal values compare equal.
     pub fn canonical_value(&self, value: &[u8], version: Option<&Version>) -> String {
         let text = display_safe(value.trim_ascii()).to_ascii_lowercase();
         match self.name {
@@ -211,8 +208,8 @@ impl ConfigParameter {
     }
 }
 
-/// The number of standbys that a commit waits for. The host passes on only the shape of the
-/// setting, such as `FIRST 1 (_)`, `ANY 2 (_, _)` or an empty string.
+/// Returns the number of standbys that a commit waits for. The host masks the names of standbys:
+/// `FIRST 1 (_)`, `ANY 2 (_, _)`, or an empty string.
 fn parse_standby_count(shape: &str) -> Result<u64, String> {
     if shape.is_empty() {
         return Ok(0);
@@ -243,8 +240,8 @@ fn parse_flag(text: &str) -> Result<bool, String> {
     }
 }
 
-/// Parses a number as the server reads it: decimal, hexadecimal, octal, or a fraction, which is
-/// rounded. The settings parsed here take no unit: the server refuses `commit_delay = 1ms`.
+/// Parses a number without a unit as the server reads it: decimal, hexadecimal, octal, or a
+/// fraction, which is rounded.
 fn parse_count(text: &str) -> Result<u64, String> {
     let word = text.trim();
     let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
@@ -384,7 +381,6 @@ mod tests {
         assert!(choices >= 6, "{choices}");
     }
 
-    /// The catalogue has every fact that the table of settings names.
     #[test]
     fn whatever_the_table_reads_has_a_fact() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
@@ -517,8 +513,8 @@ mod tests {
             spelled("checkpoint_flush_after", "32")
         );
         assert_eq!(
-            spelled("random_page_cost", "4.0"),
-            spelled("random_page_cost", "4")
+            spelled("checkpoint_completion_target", "0.90"),
+            spelled("checkpoint_completion_target", "0.9")
         );
     }
 

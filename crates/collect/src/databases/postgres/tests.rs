@@ -1,5 +1,3 @@
-//! Clusters found through a process, Debian's directories or the requested directory.
-
 mod config_argument;
 
 use super::*;
@@ -57,7 +55,6 @@ fn with_conf_file(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> Fake
     )
 }
 
-/// A stopped cluster of version 15 with the WAL in another directory.
 fn stopped_host() -> FakeHost {
     let fake = FakeHost::default()
         .file(format!("{DATA}/PG_VERSION"), "15\n")
@@ -81,7 +78,6 @@ fn stopped_host() -> FakeHost {
     )
 }
 
-/// The cluster of [`stopped_host`], running since one second after the last change.
 fn running_host() -> FakeHost {
     with_conf_file(stopped_host(), &format!("{DATA}/postgresql.auto.conf"), &[])
         .answer(Question::Servers, "10 1 26 postgres\n")
@@ -222,7 +218,6 @@ fn the_running_server_wins_and_a_difference_is_said() {
     );
 }
 
-/// The server's answer comes first, then pg_controldata of the cluster's version.
 #[test]
 fn checksums_are_those_of_the_server_or_of_its_control_file() {
     let control = || {
@@ -398,28 +393,50 @@ fn without_a_version_no_default_is_claimed() {
 }
 
 #[test]
-fn a_directory_that_does_not_answer_is_asked_once() {
+fn a_server_that_cannot_be_read_in_time_still_has_its_directory() {
     let file = format!("{DATA}/postgresql.conf");
     let host = running_host().refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let request = Request::default();
     let facts = collect(&host, &request);
-    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
-    assert!(displayed_text(&facts).contains("did not answer in time"));
+    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 1);
+    assert_eq!(value_and_source(&facts, "pg.running"), "yes /proc/10");
+    assert_eq!(value_and_source(&facts, "pg.fsync"), "? not collected");
+    assert!(displayed_text(&facts).contains("could not be read in time"));
+    // Each query may last until the timeout, so only two are made: for the file and for the
+    // directory's owner.
     let asked = host
         .asked_questions()
         .into_iter()
         .filter(|question| format!("{question:?}").contains(DATA))
         .count();
-    assert_eq!(asked, 1);
+    assert_eq!(asked, 2);
+}
+
+#[test]
+fn a_process_of_another_user_leaves_no_directory_behind() {
+    let file = format!("{DATA}/postgresql.conf");
+    let host = running_host()
+        .answer(Question::Servers, "10 1 1000 postgres\n")
+        .refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
+    let facts = collect(&host, &Request::default());
+    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
+    let asked = host.asked_questions().into_iter();
+    let about = asked.filter(|question| format!("{question:?}").contains(DATA));
+    for question in about {
+        assert!(
+            matches!(question, Question::AsUser(1000, _)),
+            "{question:?}"
+        );
+    }
 }
 
 #[test]
 fn data_that_does_not_answer_is_said() {
     let host = running_host().refuse(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
     let facts = collect_all(&host);
-    assert_eq!(facts.subjects_of_scope(Scope::Cluster).count(), 0);
+    assert_eq!(value_and_source(&facts, "pg.fsync"), "? not collected");
     assert!(
-        displayed_text(&facts).contains("/srv/pg did not answer in time"),
+        displayed_text(&facts).contains("/srv/pg could not be read in time"),
         "{}",
         displayed_text(&facts)
     );
@@ -449,8 +466,6 @@ fn two_servers_may_share_a_configuration_file() {
     assert_eq!(clusters, [other, DATA]);
 }
 
-/// A configuration that includes a directory, an existing file and a missing file, each with a
-/// setting.
 fn host_with_includes() -> FakeHost {
     let includes = [
         ("fsync", "off"),
@@ -583,7 +598,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
     let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
     let answer = || {
         Remedy::Do(
-            "let the server on /srv/pg accept postgres on its socket, or restart it, then check again"
+            "let postgres log in over the socket of the server on /srv/pg, or restart the server, then check again"
                 .to_owned(),
         )
     };
@@ -621,8 +636,8 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
     }
 }
 
-/// After `sed -i` and a restart within one second, only the start time of the process shows their
-/// order.
+/// The file is changed (`sed -i`) and the server restarted within one second, so only the process's
+/// start time shows which came first.
 #[test]
 fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() {
     let second = STARTED * 1_000_000_000;
@@ -702,7 +717,6 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
 #[test]
 fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     let named = |facts: &FactSet| value_and_source(facts, "pg.fsync");
-    // The real server has fsync off; another user's process with a lower pid claims otherwise.
     let claims = |fake: FakeHost| {
         fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
             .answer(
@@ -711,7 +725,8 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
             )
             .answer(Question::Environment(9), "")
     };
-    // With a target, its owner's process comes first; without one, the process with the lower pid.
+    // With a target, the process of the target's owner comes first; without one, the process with
+    // the lower pid.
     assert_eq!(
         named(&collect_all(&claims(running_host()))),
         format!("no {DATA}/postgresql.conf:1")
@@ -725,7 +740,6 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         "{:?}",
         note_sentences(&facts)
     );
-    // The other user's process has its own mount namespace with the same directory.
     let elsewhere = claims(running_host())
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/9/ns/mnt", "mnt:[2]")
@@ -739,7 +753,6 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         named(&collect_all(&elsewhere)),
         format!("no {DATA}/postgresql.conf:1")
     );
-    // That user mounts a directory over it after the inodes were compared.
     let exchanged = elsewhere.answer(
         Question::Stat(format!("/proc/9/root{DATA}").into()),
         stat(42),

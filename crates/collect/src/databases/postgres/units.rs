@@ -1,8 +1,8 @@
-//! Data directories in systemd units, with their drop-ins: `Environment=PGDATA=` and `-D` of
+//! Data directories set in systemd units and their drop-ins: `Environment=PGDATA=` and `-D` of
 //! `ExecStart=` (systemd.unit(5), systemd.exec(5)). The packages of Red Hat and of the PostgreSQL
 //! project set them there.
 //!
-//! A template has a directory only per instance, and only enabled instances are found.
+//! Each instance of a template has its own directory, and only enabled instances are found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,8 +19,7 @@ const DIRECTORIES: [&str; 4] = [
     "/lib/systemd/system",
 ];
 
-/// The directory that holds the links to enabled instances of templates.
-const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
+const ENABLED_UNITS_DIRECTORY: &str = "/etc/systemd/system/multi-user.target.wants";
 
 pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
@@ -30,7 +29,7 @@ pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
             .map(|stat| (stat.major, stat.minor, stat.inode))
     };
     let mut seen = BTreeSet::new();
-    for directory in DIRECTORIES.into_iter().chain([WANTS]) {
+    for directory in DIRECTORIES.into_iter().chain([ENABLED_UNITS_DIRECTORY]) {
         // /lib is often a link to /usr/lib, whose hundreds of names would then be listed twice.
         if identity(directory).is_some_and(|identity| !seen.insert(identity)) {
             continue;
@@ -55,7 +54,6 @@ pub fn service_data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
         .collect()
 }
 
-/// The data directory of a unit: the last setting in the unit and its drop-ins wins.
 fn unit_data_directory(
     host: &dyn Host,
     unit: &[u8],
@@ -125,8 +123,8 @@ fn unit_data_directory(
         .or_else(|| found.remove(b"pgdata".as_slice()))
 }
 
-/// Resolves the specifiers `%i`, `%I`, `%N` and `%%` (systemd.unit(5), *Specifiers*); `None` for
-/// any other specifier.
+/// Resolves the specifiers `%i`, `%I`, `%N` and `%%` (systemd.unit(5), *Specifiers*). `None` for
+/// any other specifier, and for `%I` of an escaped instance name.
 fn resolve_specifiers(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
     let mut out = Vec::new();
     let mut bytes = value.iter();

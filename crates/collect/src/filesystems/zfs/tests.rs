@@ -1,5 +1,3 @@
-//! A pool as `zpool status -P` prints it (zpool-status(8)), and the facts derived from it.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -82,7 +80,6 @@ fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
     );
 }
 
-/// A device that ZFS does not use takes no commit, whatever its path.
 #[test]
 fn a_missing_device_is_lost_and_the_rest_is_known() {
     let facts = collect(&host_with_pools(STATUS));
@@ -102,8 +99,6 @@ fn a_missing_device_is_lost_and_the_rest_is_known() {
 const WHOLE: &str = "  pool: cold\n state: ONLINE\nconfig:\n\n\tNAME STATE READ WRITE CKSUM\n\tcold ONLINE 0 0 0\n\
     \t  mirror-0 ONLINE 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    /dev/sdb1 ONLINE 0 0 0\n\nerrors: No known data errors\n";
 
-/// The pool's state, numbers of devices and of lost devices, whether all error counts are zero, and
-/// whether data is damaged.
 type PoolFacts = (
     Option<VdevState>,
     Option<usize>,
@@ -145,8 +140,8 @@ fn every_state_of_a_device_counts_or_is_unknown() {
             Some(false),
         );
         assert_eq!(found, expect, "{state}");
-        // If a device node is missing, the list of devices stays known unless that device is in
-        // use.
+        // The device node is missing. The list of devices stays known if the pool does not use that
+        // device.
         let gone = pool_facts("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
         let expect = (
             online,
@@ -190,7 +185,6 @@ fn counts_and_damage_are_facts() {
     }
 }
 
-/// A truncated list, or a group with too few devices, counts as unknown.
 #[test]
 fn a_list_that_is_cut_short_is_unknown() {
     let text = WHOLE.trim_end();
@@ -218,7 +212,6 @@ fn a_list_that_is_cut_short_is_unknown() {
     }
 }
 
-/// Older captures lack error counts and the last line; the other lines keep their meaning.
 #[test]
 fn a_capture_without_counts_is_read_as_before() {
     let facts = collect(&host_with_pools(STATUS));
@@ -236,7 +229,6 @@ fn a_capture_without_counts_is_read_as_before() {
     ));
 }
 
-/// A missing path below /dev is a lost device, not a file; a file elsewhere is on its mount.
 #[test]
 fn only_a_file_is_kept_in_a_file() {
     for (path, found) in [

@@ -1,5 +1,5 @@
-//! bcache: whether the cache device holds writes back, and the state of the cache, from `bcache/`
-//! in sysfs (Documentation/admin-guide/bcache.rst).
+//! bcache: the cache mode, which decides whether writes wait in the cache (writeback), and the
+//! state of the cache, from `bcache/` in sysfs (Documentation/admin-guide/bcache.rst).
 //!
 //! A bcache device is above its backing device and the members of an attached cache set. In state
 //! `no cache` the mode shown is the one that a cache would have.

@@ -1,4 +1,5 @@
-//! The cloud of a disk, and whether its data outlives the machine, by the exact model string.
+//! The cloud of a disk, and whether its data outlives the machine. The exact model decides; for
+//! Azure's SCSI disks, the controller does.
 //!
 //! Sources: Amazon's EC2 User Guide (NVMe volumes and instance store); 65-gce-disk-naming.rules of
 //! google-guest-configs; 80-azure-disk.rules of azure-vm-utils; Alibaba's guide to NVMe disks.
@@ -12,7 +13,7 @@ use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::text::suggest::edit_distance;
 
-/// Model, cloud, and whether a stop or move of the machine loses the data.
+/// Model, cloud, and whether stopping or moving the machine loses the disk's data.
 const DISKS: &[(&str, CloudDiskService, bool)] = &[
     (
         "Amazon Elastic Block Store",
@@ -85,7 +86,6 @@ fn cloud_of_model(model: &str) -> Option<(CloudDiskService, bool)> {
 /// The largest edit distance from a documented model at which a model counts as garbled.
 const MAX_GARBLED_LETTERS: usize = 2;
 
-/// Whether an undocumented model may be a garbled form of a documented one.
 fn resembles_known_model(model: &str) -> bool {
     let known = DISKS.iter().map(|(known, ..)| *known).chain([HYPERV]);
     known
@@ -114,11 +114,14 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     let virtualisation = machine.value().map_or("", String::as_str);
     let (cloud, ephemeral) = match model {
         Reading::Known { .. } if is_of_hyperv => (no_cloud_reading(), unknown_lifetime_reading()),
-        // A model that could not be read may be a documented one.
+        // The model that could not be read may be that of an ephemeral disk, so the lifetime is
+        // unknown.
         Reading::Unknown { why, detail, .. }
             if why != UnknownReason::Absent && virtualisation != "none" =>
         {
-            let detail = format!("the model decides whether a virtual disk is ephemeral: {detail}");
+            let detail = format!(
+                "the model of this virtual disk is unknown, so the disk may be ephemeral: {detail}"
+            );
             let unread = Reading::unknown(why, detail.clone()).with_remedy(Remedy::RunAsRoot);
             (Reading::unknown(why, detail), unread)
         }
@@ -130,7 +133,8 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
                 Reading::unknown(UnknownReason::Malformed, detail),
             )
         }
-        // The table holds every ephemeral model that clouds document.
+        // A disk of any other model is not ephemeral, because [`DISKS`] has every ephemeral model
+        // that clouds document.
         Reading::Known { .. } | Reading::Unknown { .. } => {
             let by = [device::MODEL.name(), machine::VIRTUALISATION.name()];
             (
@@ -159,7 +163,7 @@ const AZURE_PERSISTENT: [&str; 5] = [
     "/f8b3781d-1e82-4818-a1c3-63d806ec15bb/",
 ];
 
-/// Describes an Azure disk by its controller, because all SCSI disks of Azure have one model.
+/// Describes an Azure disk by its controller, because all SCSI disks of Azure have the same model.
 fn describe_azure_disk(node: &Node, facts: &mut FactSet) {
     let unit = node
         .path_component(|part| part.split(':').count() == 4)
@@ -191,7 +195,6 @@ fn describe_azure_disk(node: &Node, facts: &mut FactSet) {
     facts.insert(&node.subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// The reading for a Hyper-V disk outside Azure's known layouts.
 fn unknown_lifetime_reading() -> Reading<bool> {
     let detail = "Hyper-V gives temporary disks the same model as permanent ones";
     let help =
@@ -202,7 +205,7 @@ fn unknown_lifetime_reading() -> Reading<bool> {
 fn no_cloud_reading() -> Reading<CloudDiskService> {
     Reading::unknown(
         UnknownReason::Absent,
-        "the disk's model is not that of a known cloud",
+        "the disk's model matches no known cloud",
     )
 }
 

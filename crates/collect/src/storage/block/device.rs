@@ -50,7 +50,6 @@ struct SharedState {
     transport: TransportReader,
 }
 
-/// Describes a device with its own queue.
 fn describe_whole_device(
     host: &dyn Host,
     node: &Node,
@@ -102,7 +101,7 @@ fn record_queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
     let logical = attribute::read_number(host, &at("logical_block_size"));
     let believed = match attribute::read_choice(host, &at("write_cache")) {
-        // Only an old kernel has the queue without this attribute.
+        // A queue without `write_cache` means a kernel before 4.7.
         Reading::Unknown {
             why: UnknownReason::Absent,
             detail,
@@ -237,9 +236,6 @@ fn inherit_from_disk(partition: &Subject, facts: &mut FactSet) {
 
 #[cfg(test)]
 mod tests {
-    //! A small host in sysfs (SATA and USB disk, partition, md, LVM and a loop file), and its
-    //! facts.
-
     use proptest::prelude::*;
 
     use super::COLLECTOR;
@@ -304,8 +300,6 @@ mod tests {
         )
     }
 
-    /// A SATA disk with a partition and a USB disk, mirrored by md; LVM on the mirror, a loop file
-    /// on LVM, and unused loop devices.
     fn host_with_disks() -> FakeHost {
         let mut fake = FakeHost::default();
         for (name, place, number) in [("sda", SDA, (8, 0)), ("sdb", SDB, (8, 16))] {
@@ -425,7 +419,6 @@ mod tests {
         subjects.iter().map(ToString::to_string).collect()
     }
 
-    /// Hosts with firmware RAID mount a partition of an array such as md0.
     #[test]
     fn a_partition_of_an_array_stands_on_it() {
         let fake = with_block_device(
@@ -457,7 +450,6 @@ mod tests {
         );
     }
 
-    /// A failed member holds no data of the array, but the array keeps it open.
     #[test]
     fn a_failed_member_is_no_leaf_and_not_free() {
         let failed = |of_a: &str| {
@@ -479,8 +471,6 @@ mod tests {
         );
     }
 
-    /// A loop device may be backed by a disk, named by node or link, or by a file on a mount below
-    /// /dev. A missing node is neither.
     #[test]
     fn a_loop_over_a_disk_stands_on_the_disk() {
         for (backing, below) in [

@@ -2,7 +2,7 @@
 //! (Documentation/ABI/stable/sysfs-block).
 //!
 //! `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not.
-//! If the two disagree, the alignment is unknown.
+//! If only `start` shows a misalignment, the alignment is unknown.
 
 use super::node::Node;
 use crate::attribute;
@@ -13,7 +13,6 @@ use crate::host::Host;
 /// Bytes per unit of `start`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-/// Records write sizes, timeout and write-back throttling of a whole device.
 pub fn record_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
@@ -41,7 +40,8 @@ pub fn record_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     }
 }
 
-/// The I/O timeout in milliseconds. The older attribute of SCSI devices is in seconds.
+/// The I/O timeout in milliseconds: from the queue, or else from the SCSI device, whose older
+/// attribute is in seconds.
 fn io_timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
     let of_queue = attribute::read_number(host, &node.attribute_path("queue/io_timeout"));
     match of_queue {
@@ -60,7 +60,6 @@ fn io_timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
     }
 }
 
-/// Whether drivers of this kind of device can pass on the atomic-write limits of disks.
 fn may_support_atomic_writes(kind: DeviceKind) -> bool {
     matches!(
         kind,
@@ -72,7 +71,8 @@ fn may_support_atomic_writes(kind: DeviceKind) -> bool {
     )
 }
 
-/// Records start and alignment; needs the facts of the partition's disk.
+/// Records the partition's start and whether it is aligned to the disk's physical blocks. The facts
+/// of the disk must be recorded first.
 pub fn record_partition_alignment(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let start = attribute::read_number(host, &node.attribute_path("start"))
         .map(|n| n.saturating_mul(SECTOR));

@@ -59,7 +59,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let wanted = disks.value().copied().filter(|_| {
         facts
             .value(subject, &device::MD_LEVEL)
-            .is_some_and(counts_members)
+            .is_some_and(has_member_count)
     });
     let moves = facts
         .value(subject, &device::MD_SYNC_ACTION)
@@ -91,7 +91,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .cloned()
         .map(Subject::device)
         .collect();
-    // If all members have failed, the failed ones stay in the stack.
+    // Failed members leave the stack, unless all members have failed.
     if !facts
         .directly_below(subject)
         .iter()
@@ -117,7 +117,6 @@ struct ArrayMember {
 }
 
 impl ArrayMember {
-    /// A line such as `sda1 in_sync write_mostly`.
     fn name_and_states(&self) -> String {
         let states = self.states.iter().map(|state| state.as_str());
         std::iter::once(self.name.as_str())
@@ -143,15 +142,15 @@ fn suspect_members(members: &[ArrayMember]) -> Vec<String> {
     each.collect()
 }
 
-fn counts_members(level: ArrayLevel) -> bool {
+fn has_member_count(level: ArrayLevel) -> bool {
     !matches!(
         level,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container
     )
 }
 
-/// Errs unless exactly `wanted` members, not counting replacements, are in sync. Otherwise a member
-/// missing from the list would go unchecked.
+/// Errs unless exactly `wanted` members, not counting replacements, are in sync, so that a member
+/// that sysfs does not list cannot go unnoticed.
 fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
     let spares = members_in_state(&members, MemberState::Replacement);
     let in_sync = members_in_state(&members, MemberState::InSync);
@@ -163,7 +162,7 @@ fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<Arr
         Ok(members)
     } else {
         Err(format!(
-            "{found} members are listed as in sync, but the array counts {wanted}"
+            "{found} members are listed as in sync, but the array reports {wanted}"
         ))
     }
 }
@@ -201,7 +200,7 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
         );
         match attribute::read_text(host, &home.join(name).join("state")) {
             Reading::Known { value, .. } => {
-                // A state that is not in the list may mean a failure.
+                // A word that is not a known state may mean a failure.
                 let words = value.split([',', ' ']).filter(|word| !word.is_empty());
                 match words
                     .map(MemberState::parse_word)
@@ -219,8 +218,8 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
                     }
                 }
             }
-            // An unreadable state makes the whole list unknown, because that member may have
-            // failed.
+            // A member whose state is unreadable may have failed, so the list of members is
+            // unknown.
             Reading::Unknown {
                 why,
                 detail,
@@ -272,7 +271,6 @@ mod tests {
         (facts, node)
     }
 
-    /// Rules list only suspicious states, so an unknown state must not pass as a harmless one.
     #[test]
     fn a_word_that_is_new_is_unknown() {
         let words = [
@@ -367,7 +365,6 @@ mod tests {
         }
     }
 
-    /// The members are known only if the list has as many as the array counts.
     #[test]
     fn members_are_counted() {
         for (level, disks, degraded, listed, known) in [
@@ -460,8 +457,8 @@ mod tests {
             prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
             prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
             prop_assert!(which == 9 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
-            // Without the counts of members and missing members, a list that lost a line looks
-            // complete.
+            // Without `raid_disks` and `degraded` (files 3 and 4), a missing member cannot be
+            // noticed.
             let lagging = facts.value(subject, &device::MD_WRITE_MOSTLY);
             prop_assert!([3, 4].contains(&which) || lagging == Some(vec!["sdb1".to_owned()]));
         }

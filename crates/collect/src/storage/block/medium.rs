@@ -26,7 +26,6 @@ const LSI_VOLUME_MODELS: &[&str] = &[
     "Dell VIRTUAL DISK",
 ];
 
-/// Describes a device that has no device below it.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
@@ -87,7 +86,8 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
     match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
-        // A disk passed through by a hypervisor looks the same as an emulated one.
+        // A disk passed through by a hypervisor looks the same as an emulated one, so every disk of
+        // a virtual machine counts as virtual.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
         Reading::Unknown {
             why,
@@ -143,13 +143,12 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
 }
 
-/// Whether the physical disks are visible only to a hypervisor, a controller or another host.
 fn hides_its_disks(transport: Transport) -> bool {
     transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
-/// Whether a disk writes in shingled zones. `queue/zoned` covers disks that report zones. Rotating
-/// disks that accept discards may hide their zones, as in smartmontools' drive database.
+/// Whether a disk writes in shingled zones. `queue/zoned` covers disks that report zones. A
+/// rotating disk that accepts discards may hide its zones (smartmontools' drive database).
 fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones =
         |zones: Shingled| Reading::known(zones, Source::derived_from([device::ZONED.name()]));
@@ -210,7 +209,7 @@ fn query_zones_remedy(disk: &Subject) -> String {
     let ask = ShellCommand::or_placeholder(
         ShellCommand::new("smartctl -i /dev/").append_value(disk.name()),
     );
-    format!("{ask} reports the disk's zones, if any")
+    format!("run {ask}, which reports the disk's zones, if any")
 }
 
 #[cfg(test)]
@@ -417,7 +416,8 @@ mod tests {
                 },
                 Some("no"),
             ),
-            // A hypervisor's thin volume looks the same: rotational, with discards.
+            // Like a disk with shingled zones, a hypervisor's thin volume is rotational and accepts
+            // discards.
             (
                 Disk {
                     discard: 1 << 30,

@@ -3,7 +3,7 @@
 //! device-mapper and bcache.
 //!
 //! Each device is visited once, so the cost is linear. A device of size 0 (an unused loop, an empty
-//! zram) gets only kind and size.
+//! zram) gets only kind and size, unless it belongs to md or device-mapper.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -20,15 +20,16 @@ use crate::host::{Host, path_bytes};
 use crate::parallel;
 use crate::text::display_safe;
 
-/// Name prefixes of whole devices that never have `slaves`, which need not be listed.
-const LEAVES: &[&str] = &[
+/// Name prefixes of devices that never have devices below, so that their `slaves` directories need
+/// not be listed.
+const PREFIXES_WITHOUT_SLAVES: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "zram", "ram", "sr", "fd", "nbd", "rbd",
     "pmem", "zd", "dasd",
 ];
 
-/// Records kind and lower devices of every block device, and calls `describe` for those with a
-/// size, devices with a queue first. `describe` sees the facts of the host and of the device, and
-/// may keep state between devices.
+/// Records kind and lower devices of every block device, and calls `describe` for all that are not
+/// empty. The devices are described in parallel chunks, each with its own state `S`. The result
+/// begins with the devices that have their own queue.
 pub fn walk_devices<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,
@@ -80,8 +81,8 @@ pub fn walk_devices<S: Default>(
     nodes
 }
 
-/// Whether a name such as `nvme0c1n1` is that of a path of a multipath disk (`nvme0n1`), which
-/// cannot be opened.
+/// Whether the name is that of a path of an NVMe multipath disk: `nvme0c1n1` is a path of
+/// `nvme0n1`. Such a path cannot be opened.
 fn is_hidden_nvme_path(name: &OsStr) -> bool {
     let Some(rest) = name.to_str().and_then(|name| name.strip_prefix("nvme")) else {
         return false;
@@ -129,7 +130,10 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
                 partition: node.subject.clone(),
             }),
         }
-    } else if !LEAVES.iter().any(|prefix| node.has_name_prefix(prefix)) {
+    } else if !PREFIXES_WITHOUT_SLAVES
+        .iter()
+        .any(|prefix| node.has_name_prefix(prefix))
+    {
         let slaves = host
             .list_directory(&node.attribute_path("slaves"))
             .unwrap_or_default();
@@ -140,7 +144,6 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
     Some(node)
 }
 
-/// Records device number, path in /dev, device path and kind.
 fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
     let path = node.attribute_path("uevent");
     let shown = display_safe(path_bytes(&path));

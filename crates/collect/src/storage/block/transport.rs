@@ -18,8 +18,8 @@ use crate::host::{Host, path_bytes};
 use crate::scsi_drivers;
 use crate::text::display_safe;
 
-/// A cache of the driver of each SCSI host and the transport of each NVMe subsystem, which many
-/// disks share.
+/// Caches the driver of each SCSI host and the transport of each NVMe subsystem, because many disks
+/// share them.
 #[derive(Default)]
 pub struct TransportReader {
     drivers: HashMap<String, Reading<String>>,
@@ -27,8 +27,6 @@ pub struct TransportReader {
 }
 
 impl TransportReader {
-    /// Records transport, driver, model and cache type of a whole disk; does nothing for other
-    /// devices.
     pub fn describe_disk(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
         if !node.kind.is_disk() {
             return;
@@ -98,7 +96,6 @@ impl TransportReader {
     }
 }
 
-/// Whether a component is `word` followed by digits, such as `host2` or `nvme0`.
 fn is_numbered_name(part: &str, word: &str) -> bool {
     part.strip_prefix(word)
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
@@ -108,7 +105,7 @@ fn is_scsi_host(part: &str) -> bool {
     is_numbered_name(part, "host")
 }
 
-/// `carrier` is an `nvme_ctrl_ops.name` of the kernel, such as `tcp`.
+/// Parses the kernel's word for an NVMe transport (`nvme_ctrl_ops.name`), such as `tcp`.
 fn parse_nvme_transport(carrier: &str) -> Result<Transport, String> {
     match carrier {
         "pcie" | "apple-nvme" => Ok(Transport::Nvme),
@@ -118,7 +115,8 @@ fn parse_nvme_transport(carrier: &str) -> Result<Transport, String> {
     }
 }
 
-/// Whether a component is a SCSI address of host, channel, target and unit, such as `2:0:1:0`.
+/// Whether a component of a device path is a SCSI address of host, channel, target and unit, such
+/// as `2:0:1:0`.
 fn is_scsi_address(part: &str) -> bool {
     part.split(':').count() == 4
         && part
@@ -126,7 +124,7 @@ fn is_scsi_address(part: &str) -> bool {
             .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The serial number. sysfs has it only for NVMe and virtio disks, as lsblk(8) prints it.
+/// The serial number, which sysfs has only for NVMe and virtio disks.
 fn read_serial_number(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/serial",
@@ -173,7 +171,7 @@ fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
             "a disk of this kind has no model attribute",
         );
     }
-    // A truncated model could be the complete model of another maker.
+    // A model without its vendor could be the complete model of another maker.
     let vendor = match attribute::malformed_if_absent(attribute::read_text_or_blank(
         host,
         &node.attribute_path("device/vendor"),
@@ -192,7 +190,7 @@ fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
     })
 }
 
-/// Components of device paths that show the transport, most specific first.
+/// Components of device paths that show the transport. The first row that matches decides.
 const BY_DEVICE_PATH: &[(&str, Transport)] = &[
     ("/usb", Transport::Usb),
     ("/session", Transport::Network),
@@ -202,7 +200,6 @@ const BY_DEVICE_PATH: &[(&str, Transport)] = &[
     ("/end_device-", Transport::Sas),
 ];
 
-/// Name prefixes of whole disks that show the transport.
 const BY_NAME: &[(&str, Transport)] = &[
     ("vd", Transport::Virtio),
     ("xvd", Transport::Xen),
@@ -213,7 +210,7 @@ const BY_NAME: &[(&str, Transport)] = &[
     ("cciss", Transport::Raid),
 ];
 
-/// The transport of a subsystem, known only if all its paths share one.
+/// The transport of an NVMe subsystem, known only if all its controllers share one.
 fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String> {
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
     let names = match host.list_directory(&home) {
@@ -284,7 +281,7 @@ fn network_transport(
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
         None => Reading::unknown(
             UnknownReason::Ambiguous,
-            "the disk's device path names no network transport",
+            "the disk's device path contains no network transport",
         ),
     }
 }
@@ -320,7 +317,8 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     if let Some(word) = of(BY_NAME, &|prefix| node.has_name_prefix(prefix)) {
         return Reading::known(word, place);
     }
-    // An unknown driver may belong to a RAID controller, unless the device path decides.
+    // An unknown driver may belong to a RAID controller, so the transport is unknown unless the
+    // device path decides.
     let by_place = of(BY_DEVICE_PATH, &|part| node.device_path_contains(part));
     if let Reading::Unknown { why, detail, .. } = driver
         && *why != UnknownReason::Absent
@@ -348,7 +346,6 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     Reading::known(word, place)
 }
 
-/// The file with the cache type that the disk reported to its driver.
 fn cache_type_file(node: &Node) -> Option<PathBuf> {
     if node.has_name_prefix("vd") {
         return Some(node.attribute_path("cache_type"));
@@ -373,8 +370,6 @@ fn cache_type(host: &dyn Host, node: &Node) -> Reading<CacheType> {
 
 #[cfg(test)]
 mod tests {
-    //! Disks of every transport, with device paths from Linux.
-
     use super::*;
     use crate::testing::FakeHost;
 
@@ -472,8 +467,6 @@ mod tests {
         }
     }
 
-    /// A multipath disk behind these controllers. Its device path leads to the subsystem
-    /// (drivers/nvme/host/multipath.c).
     fn multipath_facts(carriers: &[&str]) -> [Option<String>; 2] {
         let mut fake = FakeHost::default().file(
             "/sys/class/nvme-subsystem/nvme-subsys0/model",

@@ -1,7 +1,6 @@
 //! The users of each device, of the disk that it is a part of, and of the other paths to its unit.
 //!
-//! A partition is in use if its whole disk has users other than partitions. A zram's backing device
-//! is in use although no link in sysfs shows that.
+//! A partition is also in use if its disk has users other than partitions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,15 +17,13 @@ use crate::text::decode_display_safe;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceUse {
     Mounted(String),
-    /// The kernel has found partitions on the device.
     Partitioned,
-    /// The device is a member of the named device above.
     Member(String),
     Swap,
     LvmInternal,
-    /// The named device, which contains this one, has this use.
+    /// A part of the device that the first field names; the second field is that device's use.
     PartOf(String, Box<DeviceUse>),
-    /// The named device, which is another path to the same unit, has this use.
+    /// A path to a unit. The first field names another path to it; the second is that path's use.
     PathTo(String, Box<DeviceUse>),
 }
 
@@ -39,13 +36,12 @@ impl fmt::Display for DeviceUse {
             Self::Swap => f.write_str("swap"),
             Self::LvmInternal => f.write_str("internal LVM volume"),
             Self::PartOf(whole, by) => write!(f, "part of {whole}, {by}"),
-            Self::PathTo(other, by) => write!(f, "path to {other}, {by}"),
+            Self::PathTo(other, by) => write!(f, "same disk as {other}, {by}"),
         }
     }
 }
 
 impl DeviceUse {
-    /// The contents that the use implies, worded to follow "holds".
     pub fn content_text(&self) -> String {
         match self {
             Self::Mounted(point) => format!("a mount at {point}"),
@@ -54,18 +50,17 @@ impl DeviceUse {
             Self::Swap => "swap in use".to_owned(),
             Self::LvmInternal => "an internal LVM volume".to_owned(),
             Self::PartOf(whole, by) => format!("a part of {whole}, {by}"),
-            Self::PathTo(other, by) => format!("a path to {other}, {by}"),
+            Self::PathTo(other, by) => format!("the same disk as {other}, {by}"),
         }
     }
 }
 
-pub struct DeviceUses {
+pub struct DeviceUseIndex {
     holders: BTreeMap<Subject, Vec<Subject>>,
-    /// The paths of each unit that has several.
     paths: BTreeMap<Subject, Vec<Subject>>,
 }
 
-impl DeviceUses {
+impl DeviceUseIndex {
     pub fn from_facts(host: &dyn Host, facts: &FactSet) -> Self {
         let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
@@ -78,7 +73,6 @@ impl DeviceUses {
         }
     }
 
-    /// The uses of the device, of its other paths and of its whole disk.
     pub fn uses_of_device(&self, subject: &Subject, facts: &FactSet) -> Vec<DeviceUse> {
         let mut uses = self.direct_uses(subject, facts);
         let others = self
@@ -136,9 +130,9 @@ fn is_partition(subject: &Subject, facts: &FactSet) -> bool {
         .is_some_and(DeviceKind::is_partition)
 }
 
-/// Adds each zram to the users of its backing device, to which it writes idle pages; no link in
-/// sysfs shows that. The backing device is not a layer below: a power failure loses the data
-/// anyway.
+/// Adds each zram to the users of its backing device, to which zram writes idle pages. No link in
+/// sysfs shows this use. The backing device is not added as a layer below, because a power failure
+/// loses the contents of zram anyway.
 fn add_zram_holders(
     host: &dyn Host,
     facts: &FactSet,

@@ -4,26 +4,25 @@
 //! also project-machine/disko (smartpqi) and the header of Microchip's storage library. Headings
 //! have no colon and fields do, so the dashes around headings are not needed.
 //!
-//! A plain *Enabled (write-back)* caches writes even without a battery; only *when protected by
-//! battery/ZMM* falls back to write through.
+//! A volume set to *Enabled (write-back)* caches writes even without a battery; only one set to
+//! *when protected by battery/ZMM* falls back to write through.
 
 mod disks;
 
-use self::disks::{DiskInventory, Member, PhysicalDisk, parse_cache_setting};
+use self::disks::{DiskInventory, MemberLine, PhysicalDisk, parse_cache_setting};
 use super::fields::{Fields, display_safe_lines, normalise, pci_field, split_field};
 use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_wwn,
     worst_of,
 };
-use super::smart_array_cache;
+use super::smart_array_cache_modes;
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-/// Runs `getconfig` for each controller, at most [`MAX_CONTROLLERS`].
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     let first = run_command(host, tool, "getconfig 1 nologs")?;
     let count = controller_count(&first).min(MAX_CONTROLLERS);
@@ -56,7 +55,7 @@ pub fn controller_count(answer: &[u8]) -> u32 {
 
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
     let read = ArcconfOutput::parse(answer);
-    let members: Vec<&[Member]> = read
+    let members: Vec<&[MemberLine]> = read
         .volumes
         .iter()
         .map(|volume| volume.members.as_slice())
@@ -75,7 +74,7 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
             .filter(|model| !model.is_empty()),
         pci: pci_field(&read.controller),
         battery: battery_state(read.backup.as_ref()),
-        detail: smart_array_cache::cache_status_detail(&read.cache),
+        detail: smart_array_cache_modes::cache_status_detail(&read.cache),
         volumes: read
             .volumes
             .iter()
@@ -96,7 +95,7 @@ struct ArcconfOutput {
 struct LogicalDevice {
     number: String,
     fields: Fields,
-    members: Vec<Member>,
+    members: Vec<MemberLine>,
 }
 
 impl ArcconfOutput {
@@ -137,7 +136,8 @@ impl ArcconfOutput {
                 (None, ..) => {}
             }
         }
-        // These fields belong to a disk whose heading is missing.
+        // Disk fields without a heading belong to a disk whose heading line is lost, so that disk
+        // is added.
         if unnamed.has("write cache") {
             read.disks.push(PhysicalDisk {
                 fields: unnamed,
@@ -188,7 +188,7 @@ impl ArcconfOutput {
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
                     let members = split_field(line)
-                        .map(Member::from_field)
+                        .map(MemberLine::from_field)
                         .unwrap_or_default();
                     if members.is_empty() && matches!(part, OutputSection::Volume(_)) {
                         volume.fields.add_line(line);
@@ -228,7 +228,8 @@ fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         "logical device segment information" | "array physical device information" => {
             return Some(match before {
                 OutputSection::Volume(_) | OutputSection::Members => OutputSection::Members,
-                // In the list of arrays, this heading follows no volume.
+                // Outside a volume, this heading belongs to the list of arrays. Disks there are not
+                // members of a volume.
                 _ => OutputSection::Other,
             });
         }
@@ -253,7 +254,7 @@ fn parse_heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
 }
 
 fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
-    const HEAT: &str = "over temperature";
+    const OVERHEATING_KEY: &str = "over temperature";
     let Some(fields) = backup else {
         return FieldReading::missing("battery or backup unit information");
     };
@@ -288,8 +289,8 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
                 .chain(also),
         );
     }
-    let heat = fields.has(HEAT).then(|| {
-        fields.parse_value(HEAT, |word| {
+    let heat = fields.has(OVERHEATING_KEY).then(|| {
+        fields.parse_value(OVERHEATING_KEY, |word| {
             Some(if word == "no" {
                 BatteryCondition::Healthy
             } else {
@@ -305,9 +306,11 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
 }
 
 /// The state of a SmartRAID controller's flash backup, with its battery or capacitor
-/// (`kGreenBackupInfoStatus*` and `kGreenBackupInfoHardware*` in the library's header).
+/// (`kGreenBackupInfoStatus*` and `kGreenBackupInfoHardware*` in the header of Microchip's storage
+/// library).
 fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
-    let count = smart_array_cache::battery_pack_presence(fields, "battery/capacitor pack count");
+    let count =
+        smart_array_cache_modes::battery_pack_presence(fields, "battery/capacitor pack count");
     let status = fields.parse_value("backup power status", |word| match word {
         "ok" => Some(BatteryCondition::Healthy),
         "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
@@ -356,10 +359,10 @@ impl LogicalDevice {
         let is_classic =
             ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
         if is_classic.contains(&true) {
-            with_classic_modes(
+            with_modes_before_smartraid(
                 &self.fields,
                 Volume {
-                    disk_cache: caches.classic_disk_cache(&self.members),
+                    disk_cache: caches.disk_cache_before_smartraid(&self.members),
                     ..found
                 },
             )
@@ -368,16 +371,17 @@ impl LogicalDevice {
                 .get("write cache percentage")
                 .is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smartraid_disk_cache(&self.members);
-            smart_array_cache::cache_modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
-                disk_cache,
-                ..found
-            })
+            smart_array_cache_modes::cache_modes(&self.fields, cache, keeps_no_writes).apply_to(
+                Volume {
+                    disk_cache,
+                    ..found
+                },
+            )
         }
     }
 }
 
-/// Adds the cache modes of a volume on controllers before SmartRAID.
-fn with_classic_modes(fields: &Fields, found: Volume) -> Volume {
+fn with_modes_before_smartraid(fields: &Fields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on =
         |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
@@ -416,15 +420,13 @@ fn with_classic_modes(fields: &Fields, found: Volume) -> Volume {
     }
 }
 
-/// The cache of each disk, and the policy common to all disks.
 struct DiskCaches<'a> {
-    /// The sections of the output that may have the common policy.
     sections: [&'a Fields; 3],
     disks: DiskInventory,
 }
 
 impl DiskCaches<'_> {
-    fn classic_disk_cache(&self, members: &[Member]) -> FieldReading<MemberDiskCache> {
+    fn disk_cache_before_smartraid(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
         let of_disks = self.disks.cache_of_members(members);
         match self.common_disk_cache_policy() {
             Some(policy) if !is_left_to_disks(&policy) => worst_of([policy, of_disks]),
@@ -434,7 +436,7 @@ impl DiskCaches<'_> {
 
     /// The cache of the member disks. Every version prints the common policy; only newer versions
     /// print the cache of each disk.
-    fn smartraid_disk_cache(&self, members: &[Member]) -> FieldReading<MemberDiskCache> {
+    fn smartraid_disk_cache(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
         let policy = self
             .common_disk_cache_policy()
             .unwrap_or_else(|| FieldReading::missing("configured drives"));
@@ -448,7 +450,6 @@ impl DiskCaches<'_> {
         }
     }
 
-    /// The policy common to all disks; `None` if none is printed.
     fn common_disk_cache_policy(&self) -> Option<FieldReading<MemberDiskCache>> {
         const POLICY: &str = "configured drives";
         let meaning = |word: &str| match word {
@@ -465,7 +466,6 @@ impl DiskCaches<'_> {
     }
 }
 
-/// Whether the common policy leaves each disk at its own setting.
 fn is_left_to_disks(policy: &FieldReading<MemberDiskCache>) -> bool {
     *policy == FieldReading::Value(MemberDiskCache::DiskDefault)
 }

@@ -1,7 +1,7 @@
 //! Lines of `Key : value`, as most of the tools print them.
 //!
-//! Keys are compared in lower case with single blanks. A key with two different values in one block
-//! counts as having no value, because a heading between the two lines may be lost.
+//! Keys are compared in lower case with single blanks. A key with two different values in one
+//! section counts as having no value, because a heading between the two lines may be lost.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,6 @@ use crate::text::display_safe;
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     values: BTreeMap<String, Result<String, ()>>,
-    /// Synonyms that the controller's maker uses for keys.
     names: Synonyms,
 }
 
@@ -42,7 +41,7 @@ impl Fields {
             .or_insert(new);
     }
 
-    /// The value; `None` if the key is missing or has different values.
+    /// The value of a key; `None` if the key is missing or has several different values.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.values.get(key)?.as_ref().ok().map(String::as_str)
     }
@@ -55,7 +54,7 @@ impl Fields {
         self.values.contains_key(key)
     }
 
-    /// Parses the key's value; `meaning` gets the value in lower case.
+    /// Reads the value of a key. `meaning` translates the value, which it receives in lower case.
     pub fn parse_value<T: Copy>(
         &self,
         key: &str,
@@ -72,14 +71,12 @@ impl Fields {
     }
 }
 
-/// Key and value, split at the first colon; `None` without a key.
 pub fn split_field(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(':')?;
     let key = normalise(key);
     (!key.is_empty()).then(|| (key, value.trim().to_owned()))
 }
 
-/// Changes to lower case and single blanks.
 pub fn normalise(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()
@@ -87,7 +84,6 @@ pub fn normalise(text: &str) -> String {
         .to_ascii_lowercase()
 }
 
-/// The lines, display-safe, with blanks kept and tabs turned into blanks.
 pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
     let show = |line: &[u8]| {
         let blanks: Vec<u8> = line
@@ -99,8 +95,8 @@ pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {
     answer.split(|b| *b == b'\n').map(show).collect()
 }
 
-/// Parses a field whose key contains colons: `PCI Address (Domain:Bus:Device.Function):
-/// 0000:03:00.0`.
+/// Parses a field whose key contains colons, such as
+/// `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
 pub fn pci_field(fields: &Fields) -> Option<Pci> {
     let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
     parse_pci(address.trim_start_matches([' ', ':']))

@@ -24,7 +24,7 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&volumes, &batteries), VOLUMES))
 }
 
-/// Parses both answers; neither contains a PCI address or a model.
+/// Parses the answers about volumes and batteries. Neither contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let volumes = parse_volumes(volumes);
     let batteries = parse_batteries(batteries);
@@ -79,7 +79,6 @@ fn adapter_heading(line: &str) -> Option<String> {
     Some(number.trim().to_owned())
 }
 
-/// A volume from its heading, such as `Virtual Drive: 1 (Target Id: 1)`, and the fields below.
 fn parse_volume(heading: &str, fields: &Fields) -> Volume {
     let number = heading
         .split_once(':')
@@ -141,8 +140,8 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
         node: None,
         wwn: None,
         policy,
-        // A current *write back* always counts, a *write through* only if the configured policy is
-        // known.
+        // A current *write back* is always reported. A current *write through* is reported only if
+        // the configured policy is known.
         in_force: match now {
             FieldReading::Value(CachePolicyInForce::WriteBack) => now,
             FieldReading::Value(CachePolicyInForce::WriteThrough) | FieldReading::Missing(..) => {
@@ -174,7 +173,6 @@ fn disk_cache(fields: &Fields) -> FieldReading<MemberDiskCache> {
     worst_of(std::iter::once(of_disks).chain(of_ssd))
 }
 
-/// Splits a list such as `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
 fn policy_names(text: &str) -> Vec<String> {
     text.split(',')
         .map(|word| canonical_name(MEGARAID, &normalise(word)).to_owned())
@@ -241,7 +239,8 @@ fn parse_batteries(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
                 rest.contains("Get BBU Status Failed");
         } else if let Some(account) = at.as_ref().and_then(|at| adapters.get_mut(at)) {
             account.not_present |= line.contains("required hardware component is not present");
-            // MegaCli prints measured values before the flags, under the same names.
+            // MegaCli prints measured values before the flags, under the same names, so numbers are
+            // skipped.
             let measured = line
                 .split_once(':')
                 .is_some_and(|(_, value)| value.trim().starts_with(|c: char| c.is_ascii_digit()));
@@ -265,7 +264,7 @@ fn battery_state(account: &BatteryReport) -> FieldReading<BatteryCondition> {
     let state = account
         .fields
         .parse_value("battery state", megaraid_battery::parse_battery_state);
-    // Some firmware prints this value, which is more reliable than the state.
+    // Only some firmware prints `isSOHGood`, so a missing line is not an error.
     let health = account.fields.has("issohgood").then(|| {
         account.fields.parse_value("issohgood", |word| match word {
             "yes" => Some(BatteryCondition::Healthy),

@@ -10,7 +10,7 @@ use super::report::{FieldReading, worst_of};
 use crate::facts::catalog::controller::BatteryCondition;
 
 /// Each flag with its harmless value and the state that any other value means.
-const FLAGS: [(&str, &str, BatteryCondition); 11] = [
+const BATTERY_FLAGS: [(&str, &str, BatteryCondition); 11] = [
     ("voltage", "ok", BatteryCondition::Degraded),
     ("temperature", "ok", BatteryCondition::Degraded),
     ("learn cycle active", "no", BatteryCondition::Learning),
@@ -74,7 +74,7 @@ pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
         (1 << 10, BatteryCondition::Degraded),
         (1 << 11, BatteryCondition::Degraded),
     ];
-    // Healthy batteries have bit 12 set; bit 13 is undocumented.
+    // Healthy batteries have bit 12 set.
     const HARMLESS: u64 = 1 << 12;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
@@ -93,7 +93,7 @@ pub fn parse_battery_flags(fields: &Fields) -> FieldReading<BatteryCondition> {
         parse_replacement_flag(fields),
         parse_charging_status(fields),
     ];
-    for (flag, harmless, otherwise) in FLAGS {
+    for (flag, harmless, otherwise) in BATTERY_FLAGS {
         if fields.has(flag) || newer || !NEWER_FLAGS.contains(&flag) {
             accounts.push(fields.parse_value(flag, |word| {
                 Some(if word == harmless {

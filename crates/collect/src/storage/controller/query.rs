@@ -1,23 +1,19 @@
-//! Runs the tools of controllers. Each parser's module holds its commands.
-
 use super::report::Adapter;
 use crate::error_readings::error_reading;
 use crate::facts::{Reading, UnknownReason};
 use crate::host::{Host, HostError, HostErrorKind, Tool};
 
-/// The maximal number of controllers that are queried one by one.
 pub const MAX_CONTROLLERS: u32 = 16;
 
 #[derive(Clone, Debug)]
 pub struct ControllerReport {
     pub tool: Tool,
-    /// The command that gave the answer.
     pub argv: String,
-    /// The controllers, at least one.
     pub adapters: Vec<Adapter>,
 }
 
-/// Runs a tool; `Err(None)` means that it is not installed.
+/// Runs all commands of a tool and parses the answers; `Err(None)` means that the tool is not
+/// installed.
 pub fn controller_report(
     host: &dyn Host,
     tool: Tool,
@@ -25,7 +21,7 @@ pub fn controller_report(
 ) -> Result<ControllerReport, Option<Reading<String>>> {
     let (adapters, command) = asker(host, tool)?;
     let argv = format!("{} {command}", tool.name());
-    // A controller without battery and volumes is a plain host adapter, or the command failed.
+    // An answer without battery and volumes means a plain host adapter or a failed command.
     if adapters
         .iter()
         .all(|adapter| adapter.volumes.is_empty() && adapter.battery.value().is_none())
@@ -57,5 +53,4 @@ pub fn run_command(
 /// The controllers, and the command that reported most of their values.
 pub type ControllerList = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
 
-/// A function that runs all commands whose output the tool's parser needs.
 pub type QueryFn = fn(&dyn Host, Tool) -> ControllerList;

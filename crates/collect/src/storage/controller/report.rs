@@ -8,11 +8,9 @@ use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
 };
 
-/// The value of a field, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldReading<T> {
     Value(T),
-    /// The field has no usable value: reason and detail.
     Missing(UnknownReason, String),
 }
 
@@ -49,7 +47,7 @@ impl<T: Copy> FieldReading<T> {
         }
     }
 
-    /// This reading if `other` has a value, else the reason of `other`.
+    /// Returns this reading if `other` has a value, and otherwise the reason why `other` has none.
     pub fn only_if_known<U>(self, other: &FieldReading<U>) -> Self {
         match other {
             FieldReading::Value(_) => self,
@@ -58,7 +56,7 @@ impl<T: Copy> FieldReading<T> {
     }
 }
 
-/// The order of a fact's values, by which the worst of several reports counts.
+/// The rank of a value, 0 for the best one. The worst of several reports counts.
 pub trait Severity: Copy {
     fn severity(self) -> u8;
 }
@@ -100,7 +98,6 @@ pub fn is_battery_absent(battery: BatteryCondition) -> bool {
     matches!(battery, BatteryCondition::Absent)
 }
 
-/// The write-back policy that behaves this way without a working battery.
 pub fn write_back_policy(on_failure: OnBatteryFailure) -> CachePolicy {
     match on_failure {
         OnBatteryFailure::WriteThrough => CachePolicy::WriteBack,
@@ -108,7 +105,6 @@ pub fn write_back_policy(on_failure: OnBatteryFailure) -> CachePolicy {
     }
 }
 
-/// The behaviour of this policy without a working battery.
 pub fn battery_failure_behaviour(policy: CachePolicy) -> OnBatteryFailure {
     match policy {
         CachePolicy::AlwaysWriteBack => OnBatteryFailure::Stays,
@@ -116,7 +112,6 @@ pub fn battery_failure_behaviour(policy: CachePolicy) -> OnBatteryFailure {
     }
 }
 
-/// The write mode of this policy while nothing overrides it.
 pub fn default_write_mode(policy: CachePolicy) -> CachePolicyInForce {
     match policy {
         CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack => CachePolicyInForce::WriteBack,
@@ -172,7 +167,6 @@ pub struct Adapter {
     pub model: Option<String>,
     pub pci: Option<Pci>,
     pub battery: FieldReading<BatteryCondition>,
-    /// The printed reason why the cache does not work as configured.
     pub detail: Option<String>,
     pub volumes: Vec<Volume>,
 }
@@ -196,7 +190,6 @@ pub struct Volume {
     pub name: String,
     /// The volume's number in the SCSI address, for families that show it.
     pub target: Option<u32>,
-    /// The device node, such as `/dev/sda`.
     pub node: Option<String>,
     /// The world-wide name: hexadecimal digits in lower case.
     pub wwn: Option<String>,

@@ -2,8 +2,6 @@
 //! prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures), MegaCli, hpacucli
 //! and arcconf after glensc/nagios-plugin-check_raid (t/data), tables of storcli after
 //! thomas-krenn/check_lsi_raid, ssacli after HPE's user guide.
-//!
-//! All samples are healthy; each test changes one thing.
 
 mod newer_controllers;
 

@@ -8,12 +8,11 @@
 use super::fields::{Fields, display_safe_lines, normalise, pci_field};
 use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
 use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_of};
-use super::smart_array_cache;
+use super::smart_array_cache_modes;
 use super::synonyms::SMART_ARRAY;
 use crate::facts::catalog::controller::{BatteryCondition, MemberDiskCache};
 use crate::host::{Host, Tool};
 
-/// A controller in the output of `ctrl all show detail`.
 struct ControllerDetail {
     heading: String,
     fields: Fields,
@@ -35,7 +34,6 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
 }
 
-/// The slots of the controllers, whose volumes are queried one slot at a time.
 pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
     parse_controllers(detail)
         .iter()
@@ -43,8 +41,8 @@ pub fn parse_slots(detail: &[u8]) -> Vec<u32> {
         .collect()
 }
 
-/// `detail` is the answer to `ctrl all show detail`. `volumes` has the answers to `ctrl slot=N ld
-/// all show detail`, each with its slot.
+/// Parses the answers to two commands: `detail` to `ctrl all show detail`, and `volumes`, one per
+/// slot, to `ctrl slot=N ld all show detail`.
 pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
     let adapter = |block: ControllerDetail| {
         let slot = parse_slot(&block);
@@ -57,7 +55,7 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
             pci: pci_field(&block.fields),
             battery: battery_state(&block.fields),
-            detail: smart_array_cache::cache_status_detail(&block.fields),
+            detail: smart_array_cache_modes::cache_status_detail(&block.fields),
             volumes: parse_volumes(answer.unwrap_or_default(), &block.fields),
         }
     };
@@ -78,13 +76,14 @@ fn parse_controllers(answer: &[u8]) -> Vec<ControllerDetail> {
             block.fields.add_line(&line);
         }
     }
-    // The lines below an external storage system do not describe a controller of this host.
+    // The lines below an external storage system are dropped, because they do not describe a
+    // controller of this host.
     blocks.retain(|block| is_controller_heading(&block.heading));
     blocks
 }
 
-/// Whether a line is the heading of a controller or of an external system, such as `MSA1500 CS in
-/// MY STORAGE`.
+/// Whether a line is the heading of a controller or of an external storage system, such as
+/// `MSA1500 CS in MY STORAGE`.
 fn is_enclosure_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in ") && !line.contains(':')
 }
@@ -93,8 +92,8 @@ fn is_controller_heading(line: &str) -> bool {
     !line.starts_with(' ') && line.contains(" in Slot ")
 }
 
-/// Whether a line is `Array A` or `Array: A`, as opposed to a volume's `Array Accelerator:
-/// Enabled`.
+/// Whether a line is `Array A` or `Array: A`, as opposed to a volume's field
+/// `Array Accelerator: Enabled`.
 fn is_array_heading(line: &str) -> bool {
     line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
 }
@@ -106,11 +105,11 @@ fn parse_slot(block: &ControllerDetail) -> Option<u32> {
 fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
     const STATUS: &str = "battery/capacitor status";
     const COUNT: &str = "battery/capacitor count";
-    let count = smart_array_cache::battery_pack_presence(fields, COUNT);
+    let count = smart_array_cache_modes::battery_pack_presence(fields, COUNT);
     if count.value().is_some_and(is_battery_absent) {
         return if fields.has(STATUS) {
             FieldReading::conflicting(format!(
-                "`{COUNT}` is 0 although a battery status is reported"
+                "`{COUNT}` is 0 even though a battery status is reported"
             ))
         } else {
             count
@@ -143,7 +142,7 @@ fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
                 Fields::with_synonyms(SMART_ARRAY),
             ));
         } else if is_array_heading(&trimmed) || is_controller_heading(&line) {
-            // The fields up to the next heading do not belong to a volume.
+            // Fields below the heading of an array or a controller do not belong to a volume.
             volumes.push((String::new(), Fields::with_synonyms(SMART_ARRAY)));
         } else if let Some((_, fields)) = volumes.last_mut() {
             fields.add_line(&line);
@@ -156,7 +155,7 @@ fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
 }
 
 fn parse_volume(name: String, own: &Fields, controller: &Fields) -> Volume {
-    smart_array_cache::cache_modes(own, controller, has_no_write_share(controller)).apply_to(
+    smart_array_cache_modes::cache_modes(own, controller, has_no_write_share(controller)).apply_to(
         Volume {
             // Some versions append the mount points to the device node.
             node: first_word(own, "disk name")
@@ -173,14 +172,14 @@ fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
     own.get(key)?.split_whitespace().next()
 }
 
-/// Whether a line such as `Cache Ratio: 100% Read / 0% Write` leaves no share for writes.
 fn has_no_write_share(controller: &Fields) -> bool {
     controller
         .get("cache ratio")
         .is_some_and(|ratio| ratio.split('/').any(|part| normalise(part) == "0% write"))
 }
 
-/// The caches of all disks: one line, or in newer versions one per kind of disk.
+/// The common cache state of all disks in the controller's volumes. The name of the field differs
+/// between versions.
 fn disk_cache(controller: &Fields) -> FieldReading<MemberDiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS

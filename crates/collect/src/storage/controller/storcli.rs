@@ -44,7 +44,7 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((adapters, ALL))
 }
 
-/// `all` is the answer to `/cALL show all J`, `volumes` the answer to `/cALL/vALL show all J`.
+/// Parses two answers: `all` to `/cALL show all J`, and `volumes` to `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
     let (Some(all), volumes) = (
         parse_storcli_document(all),
@@ -89,7 +89,8 @@ fn parse_adapter(entry: &Value, properties: &Value) -> Adapter {
     }
 }
 
-/// The controllers whose JSON has a battery without its state, which the tables may print.
+/// Returns the numbers of controllers whose JSON lists a battery without its state. Only the
+/// battery tables (`/cX/cv show status`, `/cX/bbu show status`) may print the state.
 pub fn controllers_without_battery_module(all: &[u8]) -> Vec<String> {
     let Some(all) = parse_storcli_document(all) else {
         return Vec::new();
@@ -105,7 +106,6 @@ pub fn controllers_without_battery_module(all: &[u8]) -> Vec<String> {
     controller_entries(&all).filter_map(lacks).collect()
 }
 
-/// Sets the battery state anew, with the module's state taken from the tables.
 pub fn apply_battery_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
     let Some(all) = parse_storcli_document(all) else {
         return;
@@ -118,7 +118,6 @@ pub fn apply_battery_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], bat
     }
 }
 
-/// The state in `Cachevault_Info` (flash) or `BBU_Info` (battery).
 fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
     let modules = ["Cachevault_Info", "BBU_Info"]
         .into_iter()
@@ -133,8 +132,8 @@ fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
     }
 }
 
-/// The worst of presence, module state and state code; missing if presence and module contradict
-/// each other.
+/// Returns the worst of presence, module state and state code; missing if presence and module
+/// contradict each other.
 fn worst_battery_state(
     data: &Value,
     module: FieldReading<BatteryCondition>,
@@ -149,7 +148,7 @@ fn worst_battery_state(
         return if module.value().is_none_or(is_battery_absent) {
             present
         } else {
-            FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a module is listed")
+            FieldReading::conflicting("`HwCfg/BBU` is `Absent` even though a module is listed")
         };
     }
     let status = match text_field(data, &["Status", "BBU Status"]) {
@@ -166,8 +165,6 @@ fn worst_battery_state(
     worst_of([present, module, status])
 }
 
-/// The state in the tables of `/cX/cv show status` and `/cX/bbu show status`, which have columns of
-/// property and value.
 fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<BatteryCondition> {
     const PROPERTIES: &[&str] = &[
         "state",
@@ -300,15 +297,15 @@ fn parse_write_policy(code: &str) -> Option<CachePolicy> {
     }
 }
 
-/// Reconciles the configured policy `set` with the current policy `now`, both as the tool reports
-/// them.
+/// Derives policy and current mode from the configured policy `set` and the current policy `now`,
+/// as the tool reports them. A contradiction makes one of the results unknown.
 pub fn configured_and_current_policy(
     set: &FieldReading<CachePolicy>,
     now: &FieldReading<CachePolicy>,
 ) -> (FieldReading<CachePolicy>, FieldReading<CachePolicyInForce>) {
     let disputed = || {
         format!(
-            "set to `{}`, shown as `{}`",
+            "the policy is set to `{}` but shown as `{}`",
             policy_name(set),
             policy_name(now)
         )

@@ -1,10 +1,10 @@
-//! The parser of storcli2 and perccli2, for MegaRAID 9600 and PERC 12 controllers: `/call show all
-//! nolog J` and `/call/vall show all nolog J`.
+//! The parser of storcli2 and perccli2, for MegaRAID 9600 and PERC 12 controllers:
+//! `/call show all nolog J` and `/call/vall show all nolog J`.
 //!
 //! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko
 //! (mpi3mr); `WB`, `WT` and `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The JSON
-//! has the outer form of storcli's, but other keys inside. Without *Cache When BBU Bad*, `WB` falls
-//! back without an energy pack and `AWB` does not.
+//! has the outer form of storcli's, but other keys inside. It has no *Cache When BBU Bad*: `WB`
+//! falls back without an energy pack, `AWB` does not.
 
 use serde_json::Value;
 
@@ -30,8 +30,8 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&all, &volumes), ALL))
 }
 
-/// `all` is the answer to `/call show all nolog J`, `volumes` the answer to `/call/vall show all
-/// nolog J`.
+/// Parses two answers: `all` to `/call show all nolog J`, and `volumes` to
+/// `/call/vall show all nolog J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
     let (Some(all), volumes) = (
         parse_storcli_document(all),
@@ -85,7 +85,7 @@ fn battery_state(data: &Value) -> FieldReading<BatteryCondition> {
         return if packs.value().is_none_or(is_battery_absent) {
             present
         } else {
-            FieldReading::conflicting("`HwCfg/BBU` is `Absent` although a pack is listed")
+            FieldReading::conflicting("`HwCfg/BBU` is `Absent` even though a pack is listed")
         };
     }
     worst_of([present, packs])
@@ -136,12 +136,11 @@ fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     })
 }
 
-/// The policy of a volume, which both answers print under the same key.
 fn volume_policy(row: &Value, own: &Value, key: &str) -> FieldReading<CachePolicy> {
     let listed = parse_exact_field(row, &[key], parse_write_policy);
     let shown = parse_exact_field(own, &["VD Info", key], parse_write_policy);
     match (listed.value(), shown.value()) {
-        // *Always write back* counts even if only one answer has it.
+        // *Always write back* is assumed even if only one answer has it.
         (
             Some(CachePolicy::AlwaysWriteBack),
             Some(CachePolicy::AlwaysWriteBack | CachePolicy::WriteBack | CachePolicy::WriteThrough)
@@ -175,7 +174,6 @@ fn is_write_back(row: &Value, own: &Value) -> bool {
         .any(|policy| !matches!(policy, CachePolicy::WriteThrough))
 }
 
-/// Parses read-ahead and write mode, such as `NR,WB`.
 fn parse_write_policy(code: &str) -> Option<CachePolicy> {
     match code.split_once(',')? {
         ("NR" | "R", "WB") => Some(CachePolicy::WriteBack),

@@ -32,7 +32,6 @@ pub const MEGARAID_JSON: Synonyms = &[
     &["Disk Cache Policy", "Drive Write Cache Policy"],
 ];
 
-/// Keys of text output: storcli's tables and MegaCli.
 pub const MEGARAID: Synonyms = &[
     &["battery state", "bbu state", "energy pack state"],
     &["battery pack missing", "energy pack missing"],
@@ -56,7 +55,6 @@ pub const MEGARAID: Synonyms = &[
     ],
 ];
 
-/// Keys of ssacli, hpssacli and hpacucli.
 pub const SMART_ARRAY: Synonyms = &[
     &[
         "battery/capacitor status",

@@ -64,7 +64,6 @@ fn every_state_and_policy_is_understood() {
     }
 }
 
-/// Synonyms of keys lead to the same facts, in every family.
 #[test]
 fn every_name_of_one_thing_is_read_alike() {
     use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
@@ -99,8 +98,6 @@ fn every_name_of_one_thing_is_read_alike() {
     assert!(tried > 40, "{tried}");
 }
 
-/// Renames a key in an answer: quoted in JSON, at the start of a line or after a comma in plain
-/// output.
 fn rename_key(answer: &str, old: &str, new: &str) -> String {
     let quoted = answer.replace(&format!("\"{old}\""), &format!("\"{new}\""));
     let line = |line: &str| {
@@ -120,7 +117,6 @@ fn rename_key(answer: &str, old: &str, new: &str) -> String {
     quoted.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// All documents that lack one key or element.
 fn documents_without_one(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     match value {
@@ -168,7 +164,7 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 #[test]
 #[ignore = "exhaustive"]
 fn taking_anything_away_makes_nothing_safer() {
-    // Some firmware does not print these lines.
+    // Some firmware does not print these lines, so an answer without one can be complete.
     const NOT_EVERYWHERE: [&str; 11] = [
         "Global Physical",
         "Over temperature",
@@ -199,8 +195,6 @@ fn taking_anything_away_makes_nothing_safer() {
     }
 }
 
-/// The disk is behind the worse of two controllers. No lost part of an answer gives it the better
-/// controller's facts.
 #[test]
 fn nothing_is_taken_over_from_another_controller() {
     let of_other = |text: &str| {
@@ -357,7 +351,6 @@ fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
     assert_eq!(machine.columns(), HEALTHY);
 }
 
-/// A masked capture identifies no hardware and gives the same facts.
 #[test]
 fn masked_captures_tell_the_same_of_nobodys_hardware() {
     let identities = [
@@ -422,7 +415,6 @@ proptest! {
         super::arcconf::controller_count(&answer);
     }
 
-    /// An unknown line changes no fact, at any position.
     #[test]
     fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
         let machines = [ControllerHost::megacli(), ControllerHost::ssacli(), ControllerHost::arcconf(), ControllerHost::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), ControllerHost::smartraid(), ControllerHost::arcconf_two("0:0:0:0")];
@@ -465,7 +457,6 @@ fn what_another_storage_system_has_is_not_the_controllers() {
     assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
 }
 
-/// The cache of a disk counts only for the volumes on that disk.
 #[test]
 fn the_disks_of_other_volumes_say_nothing() {
     let [own, other] = ["0:0:0:0", "0:0:1:0"].map(ControllerHost::arcconf_two);
@@ -520,7 +511,6 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
     }
 }
 
-/// A disk missing from the list makes no volume look safer, with or without serial numbers.
 #[test]
 fn a_lost_disk_makes_no_cache_better() {
     let (head, list) = ARCCONF_TWO.split_once("      Device #0\n").unwrap();
@@ -552,7 +542,6 @@ fn a_lost_disk_makes_no_cache_better() {
     }
 }
 
-/// If two changes together leave every fact safe, each of them alone does so too.
 #[test]
 fn no_two_deviations_come_to_what_opens_the_interlock() {
     let opens = |machine: &ControllerHost| machine.columns() == HEALTHY;

@@ -1,13 +1,12 @@
 //! Finds the RAID volume behind a disk.
 //!
 //! A volume matches by the disk's node, its world-wide name, or its number in the SCSI address. The
-//! number counts only if the controller's PCI address is known. An ambiguous disk stays unknown. A
-//! passed-through disk (JBOD, HBA mode) is not a volume, and the controller's battery does not
-//! protect it.
+//! number counts only if the controller is certain: by its PCI address, or because there is only
+//! one. If several volumes are possible, only what they agree on counts. A passed-through disk
+//! (JBOD, HBA mode) is not a volume, and the controller's battery does not protect it.
 
 use super::report::{Adapter, Pci, Volume, parse_pci};
 
-/// How a family of controllers numbers volumes in SCSI addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeAddressing {
     /// Passed-through disks have channels 0 and 1, volumes 2 and 3 (`MEGASAS_MAX_PD_CHANNELS` in
@@ -18,13 +17,11 @@ pub enum VolumeAddressing {
     /// The address does not show the volume. Only volumes have the model *LOGICAL VOLUME*
     /// (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
     SmartArray,
-    /// The address does not show the volume.
     Opaque,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct DiskIdentity {
-    /// The path of the disk's node in /dev.
     pub node: String,
     /// The world-wide name: hexadecimal digits in lower case.
     pub wwn: Option<String>,
@@ -38,7 +35,6 @@ pub struct DiskIdentity {
 }
 
 impl DiskIdentity {
-    /// Adds the controller and the SCSI address from the device path.
     pub fn with_device_path(mut self, place: &str) -> Self {
         let parts: Vec<&str> = place.split('/').collect();
         let host = parts
@@ -79,7 +75,6 @@ impl DiskIdentity {
         }
     }
 
-    /// The volume's number according to the SCSI address.
     fn target_number(&self, addresses: VolumeAddressing) -> Option<u32> {
         let (channel, target) = self.address?;
         match addresses {
@@ -100,12 +95,11 @@ pub enum VolumeMatch<'a> {
     Volume(&'a Adapter, &'a Volume),
     OneOf(Vec<(&'a Adapter, &'a Volume)>),
     PassThrough,
-    /// The volume is unknown, for this reason.
     NotFound(String),
 }
 
-/// Finds the volume of a disk. `controllers` is the number of controllers of this family, counted
-/// by PCI address.
+/// Finds the RAID volume that the kernel shows as this disk. `controllers` is the number of
+/// controllers of this family, counted by PCI address.
 pub fn find_volume<'a>(
     disk: &DiskIdentity,
     adapters: &'a [Adapter],
@@ -177,18 +171,14 @@ pub fn find_volume<'a>(
         {
             VolumeMatch::OneOf(volumes)
         }
-        _ => VolumeMatch::NotFound(
-            "it is unclear whether this disk is a volume, and which one".to_owned(),
-        ),
+        _ => VolumeMatch::NotFound("it is unclear which volume this disk is, if any".to_owned()),
     }
 }
 
-/// Whether the volume has the disk's node or world-wide name.
 fn matches_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
     volume.node.as_ref() == Some(&disk.node) || volume.wwn.is_some() && volume.wwn == disk.wwn
 }
 
-/// Whether the volume has a different node or world-wide name than the disk.
 fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
     let other_node = volume.node.as_ref().is_some_and(|node| *node != disk.node);
     let other_wwn = matches!((&volume.wwn, &disk.wwn), (Some(one), Some(other)) if one != other);
@@ -197,8 +187,6 @@ fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Disks that match a volume by name or number, or match none.
-
     use super::super::report::{Adapter, FieldReading, Volume};
     use super::{DiskIdentity, VolumeAddressing, VolumeMatch, find_volume};
 
@@ -238,7 +226,6 @@ mod tests {
     const PASSED_ON: &str =
         "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
 
-    /// The names of the matching volumes separated by `|`, `passed on`, or an empty string.
     fn volume_names(
         disk: &DiskIdentity,
         adapters: &[Adapter],
@@ -289,7 +276,7 @@ mod tests {
             "",
             "the list lacks this number"
         );
-        // Channel 3 starts with number 128.
+        // The volume numbers of channel 3 start at 128.
         let far = disk(&VOLUME_1.replace("3:2:1", "3:3:1"));
         assert_eq!(
             volume_names(
@@ -349,7 +336,6 @@ mod tests {
         );
     }
 
-    /// hpsa and smartpqi report a RAID level for volumes, and `N/A` for other disks.
     #[test]
     fn the_driver_says_which_disk_is_no_volume() {
         let volumes = [volume("a", None, None, None)];

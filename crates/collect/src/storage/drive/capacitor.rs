@@ -1,5 +1,6 @@
 //! The power-loss capacitor of an NVMe drive: log page C0h of the OCP Datacenter NVMe SSD
-//! Specification (*SMART / Health Information Extended*), as nvme-cli dumps any log page.
+//! Specification (*SMART / Health Information Extended*), in nvme-cli's dump format for any log
+//! page.
 //!
 //! C0h is vendor-specific, so the page counts only with its GUID and a published version. Three
 //! other sources do not show the capacitor's state and are not read: log page C6h (components),
@@ -10,7 +11,6 @@ use crate::facts::catalog::device::{self, Capacitor};
 use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
 
-/// The arguments before the disk's device node.
 const GET_LOG_ARGUMENTS: [&str; 5] = ["get-log", "-i", "0xc0", "-l", "512"];
 
 const LENGTH: usize = 512;
@@ -33,7 +33,7 @@ const NO_CAPACITOR: u64 = 0xffff;
 pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
     let answer = match questions.run_tool(Tool::Nvme, &GET_LOG_ARGUMENTS, drive) {
         Ok(answer) => answer,
-        // nvme-cli fails if the drive lacks the page.
+        // nvme-cli fails if the drive lacks the page, so the failure is read as *absent*.
         Err(Reading::Unknown {
             why: UnknownReason::Malformed,
             detail,
@@ -44,13 +44,13 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
         Err(refusal) => return record_refusal(&refusal, drive),
     };
     let Some(page) = parse_dump(&answer.text) else {
-        let says = format!("`{}` does not show {LENGTH} bytes", answer.argv);
+        let says = format!("`{}` did not print {LENGTH} bytes", answer.argv);
         return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
     };
     let Some(said) = CapacitorLogPage::parse(&page) else {
         if is_damaged(&page) {
             let says = format!(
-                "`{}` shows the page with damage in its GUID, version or reserved bytes",
+                "`{}` printed a log page whose GUID, version or reserved bytes are damaged",
                 answer.argv
             );
             return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
@@ -59,8 +59,8 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
             &device::NVME_CAPACITOR,
             Reading::known(Capacitor::Unreadable, answer.source()),
         );
-        let says = format!("`{}` shows a different log page", answer.argv);
-        return record_figures_refusal(&Reading::unknown(UnknownReason::Absent, says), drive);
+        let says = format!("`{}` printed a different log page", answer.argv);
+        return record_refusal_for_numbers(&Reading::unknown(UnknownReason::Absent, says), drive);
     };
     drive.insert(
         &device::NVME_CAPACITOR,
@@ -82,10 +82,10 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
 
 pub fn record_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
     drive.insert(&device::NVME_CAPACITOR, refusal_as(refusal));
-    record_figures_refusal(refusal, drive);
+    record_refusal_for_numbers(refusal, drive);
 }
 
-fn record_figures_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
+fn record_refusal_for_numbers(refusal: &Reading<Value>, drive: &mut DriveFacts) {
     drive.insert(&device::NVME_CAPACITOR_PERCENT, refusal_as(refusal));
     drive.insert(&device::NVME_PLP_STARTS, refusal_as(refusal));
     drive.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, refusal_as(refusal));
@@ -128,7 +128,7 @@ impl CapacitorLogPage {
 }
 
 /// Whether the page is a damaged C0h page: only part of the GUID matches, or the version is
-/// implausibly high.
+/// implausible.
 fn is_damaged(page: &[u8]) -> bool {
     let guid = page.get(496..LENGTH).unwrap_or_default();
     let alike = guid
@@ -140,7 +140,6 @@ fn is_damaged(page: &[u8]) -> bool {
     alike >= GUID.len() / 2 && (alike < GUID.len() || !published)
 }
 
-/// A number of up to eight bytes at offset `at`.
 fn little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     let bytes = page.get(at..at.checked_add(bytes)?)?;
     Some(
@@ -151,7 +150,9 @@ fn little_endian(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     )
 }
 
-/// Parses lines of offset, 16 bytes and their characters; `None` unless complete and in order.
+/// Parses nvme-cli's dump into the bytes of the page. A line has an offset, 16 bytes, and the same
+/// bytes as characters: `0010: 41 00 … 00 "A.…."`. `None` unless the lines are complete and in
+/// order.
 pub fn parse_dump(dump: &[u8]) -> Option<Vec<u8>> {
     let mut page = Vec::new();
     for line in str::from_utf8(dump).ok()?.lines() {

@@ -1,10 +1,9 @@
-//! NVMe disks: `nvme id-ctrl` shows whether there is a volatile write cache, `nvme get-feature -f
-//! 6` whether that cache is on, `nvme smart-log` warnings. Without nvme-cli, `smartctl -H` shows
-//! the warnings.
+//! NVMe disks: `nvme id-ctrl` shows whether there is a volatile write cache,
+//! `nvme get-feature -f 6` whether that cache is on, `nvme smart-log` warnings. Without nvme-cli,
+//! `smartctl -H` shows the warnings.
 //!
 //! Output formats follow nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and
-//! smartmontools (nvmeprint.cpp). Newer versions print warnings as an object instead of a number. A
-//! missing warning bit does not mean *no warning*.
+//! smartmontools (nvmeprint.cpp). Newer versions print warnings as an object instead of a number.
 
 use serde_json::Value as Json;
 
@@ -62,7 +61,7 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
             }
         }
     };
-    // Without nvme-cli this query would fail as the first one did.
+    // If nvme-cli could not run `id-ctrl`, it cannot read the log page either.
     match &identity {
         Ok(_) => capacitor::query_capacitor(questions, &mut drive),
         Err(refusal) => capacitor::record_refusal(refusal, &mut drive),
@@ -79,7 +78,7 @@ pub fn has_volatile_cache(identity: &Json) -> Option<bool> {
 }
 
 /// Parses the line `Volatile Write Cache Enable (WCE): Enabled`. `None` unless that line agrees
-/// with the feature's value on the line before.
+/// with the printed value of the feature.
 pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
@@ -100,7 +99,8 @@ pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
     }
 }
 
-/// The warnings, from a number, or from an object with the number and each bit.
+/// Returns the names of the active warnings. Newer versions of nvme-cli print an object with the
+/// number and each bit instead of the number.
 pub fn critical_warnings(log: &Json) -> Option<Vec<String>> {
     let field = log.get("critical_warning")?;
     if let Some(bits) = field.as_u64() {
@@ -113,7 +113,6 @@ pub fn critical_warnings(log: &Json) -> Option<Vec<String>> {
     Some(warning_names(bits))
 }
 
-/// The warnings from smartctl, which prints the number.
 fn warnings_from_smartctl(answer: &ToolOutput) -> Reading<Vec<String>> {
     let bits = answer
         .json()

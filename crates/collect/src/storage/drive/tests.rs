@@ -1,7 +1,8 @@
 //! Disks of every kind, from tool output to facts.
 //!
-//! The output follows nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on QEMU's disks; for other
-//! disks the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
+//! The output follows nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on QEMU's disks. For other
+//! disks, the output follows the sources of the tools (nvme-print.c, ataprint.cpp, scsiprint.cpp,
+//! nvmeprint.cpp).
 
 use std::fmt::Write as _;
 
@@ -128,7 +129,7 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
         facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
         ["read-only", "memory backup failed"]
     );
-    // Bits 2 and 1 of VWC mean something else. Without a cache, the cache's state is not queried.
+    // Only bit 0 of VWC means that there is a cache. Without a cache, its state is not queried.
     let host = with_nvme_disk(
         6,
         ON,
@@ -144,8 +145,6 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     assert_eq!(host.asked_questions().len(), 3);
 }
 
-/// Log page C0h as dumped by `nvme get-log`, with the published layout: GUID, version, Capacitor
-/// Health, PLP Start Count and Incomplete Shutdowns.
 fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
     let mut page = vec![0; 512];
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
@@ -473,7 +472,6 @@ fn volumes_and_disks_elsewhere_are_not_asked() {
     }
 }
 
-/// A passed-through disk is queried like any other disk.
 #[test]
 fn disks_that_a_controller_passes_on_are_asked() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
@@ -517,7 +515,6 @@ fn only_root_asks_and_only_where_programs_may_run() {
     }
 }
 
-/// Regression: the list of facts that need root lacked the zones.
 #[test]
 fn whatever_an_answer_tells_is_said_to_want_root() {
     let told = |host: FakeHost, transport| {
@@ -573,7 +570,6 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
     }
 }
 
-/// A host that panics at the first query of this disk, and otherwise answers as the wrapped host.
 struct PanickingHost(FakeHost, &'static str);
 
 impl Host for PanickingHost {
@@ -621,7 +617,6 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     );
 }
 
-/// Zones that the kernel shows need no tool.
 #[test]
 fn zones_that_are_known_stay_known_where_nobody_is_asked() {
     let mut facts = machine(false);
@@ -706,7 +701,6 @@ proptest! {
         }
     }
 
-    /// Every combination of warning bits is reported, including unknown bits.
     #[test]
     fn every_warning_is_told(bits in 0_u64..256) {
         let told = nvme::critical_warnings(&json!({ "critical_warning": bits })).unwrap();

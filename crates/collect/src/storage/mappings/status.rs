@@ -8,7 +8,7 @@ use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStatus {
     pub state: MappingState,
-    /// Copies and paths that have failed or are missing.
+    /// Names of copies, paths, logs and journals that have failed or are missing.
     pub failed: Vec<String>,
     /// Copies that are being rebuilt.
     pub lagging: Vec<String>,
@@ -30,10 +30,8 @@ impl From<MappingState> for TargetStatus {
     }
 }
 
-/// A parser of the words after the target's name; `None` if a word is missing or unknown.
 type StatusReader = fn(&[&str]) -> Option<TargetStatus>;
 
-/// The targets that have a state.
 const READERS: &[(&str, StatusReader)] = &[
     ("cache", parse_cache),
     ("clone", parse_clone),
@@ -55,7 +53,6 @@ pub fn has_state(target: &str) -> bool {
     READERS.iter().any(|(name, _)| *name == target)
 }
 
-/// Parses a status; `None` if it is incomplete or has an unknown word.
 pub fn parse_target_status(target: &str, words: &[&str]) -> Option<TargetStatus> {
     let (_, read) = READERS.iter().find(|(name, _)| *name == target)?;
     match words {
@@ -68,7 +65,7 @@ fn parse_number(word: &str) -> Option<u64> {
     word.parse().ok()
 }
 
-/// Parses `USED/ALL`; `None` if more is used than exists.
+/// Parses `USED/ALL`; `None` if malformed, if ALL is 0, or if USED exceeds ALL.
 fn parse_usage(word: &str) -> Option<[u64; 2]> {
     let (used, all) = word.split_once('/')?;
     let (used, all) = (parse_number(used)?, parse_number(all)?);
@@ -87,7 +84,8 @@ fn state_by_fullness(shares: &[[u64; 2]]) -> MappingState {
     }
 }
 
-/// Splits `N WORD…` into the first N words and the rest.
+/// Splits words that begin with their count, such as `2 A B C`, into the counted ones (`A B`) and
+/// the rest (`C`).
 fn split_counted_words<'w, 't>(words: &'w [&'t str]) -> Option<(&'w [&'t str], &'w [&'t str])> {
     let (count, rest) = words.split_first()?;
     rest.split_at_checked(parse_number(count)?.try_into().ok()?)
@@ -110,8 +108,10 @@ fn parse_needs_check(word: &str) -> Option<MappingState> {
     }
 }
 
-/// The format is that of thin-provisioning.rst. Captures of walwise 0.1 have only the used shares
-/// of metadata and data space, which a failed pool does not print.
+/// Parses the words after `thin-pool`, such as
+/// `1 19/4096 200/3200 - rw discard_passdown queue_if_no_space - 1024` (thin-provisioning.rst). In
+/// captures of walwise 0.1 they are only the used shares of metadata and data space, `19/4096
+/// 200/3200`.
 fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     let (metadata, data, state) = match words {
         [metadata, data] => (
@@ -151,7 +151,8 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// Fields as in thin-provisioning.rst: number of mapped sectors, highest mapped sector.
+/// Parses the words after `thin`, such as `409600 819199`: number of mapped sectors, highest mapped
+/// sector (thin-provisioning.rst).
 fn parse_thin(words: &[&str]) -> Option<TargetStatus> {
     let [mapped, highest] = words else {
         return None;
@@ -160,7 +161,8 @@ fn parse_thin(words: &[&str]) -> Option<TargetStatus> {
     (*highest == "-" || parse_number(highest).is_some()).then_some(MappingState::Fine.into())
 }
 
-/// The format is that of snapshot.rst, and of `snapshot_status` in drivers/md/dm-snap.c.
+/// Parses the words after `snapshot`: sectors used, all, and used for metadata, such as
+/// `16/20480 16`, or a failure (snapshot.rst; `snapshot_status` in drivers/md/dm-snap.c).
 fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     let state = match words {
         ["Invalid" | "Overflow"] => MappingState::Lost,
@@ -174,8 +176,9 @@ fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
     Some(state.into())
 }
 
-/// The format is that of dm-raid.rst. Old kernels lack the data offset and the journal. If the
-/// level can have a journal, a line that ends before it may be truncated.
+/// Parses the words after `raid`, such as `raid1 2 AA 204800/204800 idle 0 0 -` (dm-raid.rst). Old
+/// kernels lack the last two words, data offset and journal. If the level can have a journal, a
+/// line that ends before the journal may be truncated and is rejected.
 fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     let [kind, count, health, synced, action, mismatches, more @ ..] = words else {
         return None;
@@ -200,8 +203,8 @@ fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     for (leg, letter) in (1u64..).zip(health.chars()) {
         match letter {
             'A' => {}
-            'a' => lagging.push(format!("leg {leg}")),
-            'D' | '-' => failed.push(format!("leg {leg}")),
+            'a' => lagging.push(format!("member {leg}")),
+            'D' | '-' => failed.push(format!("member {leg}")),
             _ => return None,
         }
     }
@@ -241,8 +244,8 @@ fn parse_raid(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// Fields as in `mirror_status` of drivers/md/dm-raid1.c: devices, share in sync, a letter per
-/// device, the log.
+/// Parses the words after `mirror`, such as `2 253:3 253:4 200/200 1 AA 1 core`: devices, share in
+/// sync, a letter per device, the log (`mirror_status` in drivers/md/dm-raid1.c).
 fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
     let (legs, rest) = split_counted_words(words)?;
     let [synced, "1", health, log @ ..] = rest else {
@@ -254,7 +257,7 @@ fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
     for (leg, letter) in (1u64..).zip(health.chars()) {
         match letter {
             'A' => {}
-            'D' | 'F' | 'S' | 'R' | 'U' => failed.push(format!("leg {leg}")),
+            'D' | 'F' | 'S' | 'R' | 'U' => failed.push(format!("member {leg}")),
             _ => return None,
         }
     }
@@ -285,8 +288,9 @@ fn parse_mirror(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// Fields as in `multipath_status` of drivers/md/dm-mpath.c: features, handler, groups. Each path
-/// has a letter, a failure count, and the selector's words.
+/// Parses the words after `multipath`, such as `2 0 0 0 1 1 A 0 2 0 8:0 A 0 8:16 F 3`: features,
+/// handler, groups (`multipath_status` in drivers/md/dm-mpath.c). Each path has a letter, a failure
+/// count, and the selector's words, here none.
 fn parse_multipath(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = split_counted_words(words)?;
     let (_, rest) = split_counted_words(rest)?;
@@ -351,7 +355,8 @@ fn parse_cache(words: &[&str]) -> Option<TargetStatus> {
     })
 }
 
-/// Fields as in writecache.rst: error code, all blocks, free blocks, blocks under writeback.
+/// Parses the words after `writecache`, such as `0 4096 100 20`: error code, all blocks, free
+/// blocks, blocks under writeback (writecache.rst).
 fn parse_writecache(words: &[&str]) -> Option<TargetStatus> {
     let [error, blocks, free, written, ..] = words else {
         return None;
@@ -369,7 +374,8 @@ fn parse_writecache(words: &[&str]) -> Option<TargetStatus> {
     )
 }
 
-/// Fields as in dm-integrity.rst: number of mismatches, data sectors, progress of recalculation.
+/// Parses the words after `integrity`, such as `0 819200 -`: number of mismatches, data sectors,
+/// progress of recalculation (dm-integrity.rst).
 fn parse_integrity(words: &[&str]) -> Option<TargetStatus> {
     let [mismatches, sectors, ..] = words else {
         return None;
@@ -385,7 +391,8 @@ fn parse_integrity(words: &[&str]) -> Option<TargetStatus> {
     )
 }
 
-/// The first field is as in verity.rst: `V` means valid, `C` means a mismatch.
+/// Parses the words after `verity`. The first one is `V` if all reads were valid, or `C` after a
+/// mismatch (verity.rst).
 fn parse_verity(words: &[&str]) -> Option<TargetStatus> {
     match *words.first()? {
         "V" => Some(MappingState::Fine.into()),
@@ -394,7 +401,8 @@ fn parse_verity(words: &[&str]) -> Option<TargetStatus> {
     }
 }
 
-/// The format is that of vdo.rst. A failed index stops only deduplication.
+/// Parses the words after `vdo`, such as `253:1 normal - online online 100 4096` (vdo.rst). A
+/// failed index is not a failure of the device, because it stops only deduplication.
 fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
     let [
         _device,

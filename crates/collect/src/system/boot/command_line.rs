@@ -16,7 +16,6 @@ use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host};
 use crate::text::display_safe;
 
-/// Records the root's options as a boot line, and the names of unexamined parameters.
 pub fn record_command_line(
     host: &dyn Host,
     facts: &mut FactSet,
@@ -46,7 +45,6 @@ fn last_setting<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s C
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
-/// Whether all `rootflags=` have one value.
 fn root_flags_agree(settings: &[ConfigDirective]) -> bool {
     let mut flags = settings
         .iter()
@@ -56,7 +54,6 @@ fn root_flags_agree(settings: &[ConfigDirective]) -> bool {
         .is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
-/// The root's boot line; `None` without `rootflags=`.
 fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootEntry> {
     let flags = last_setting(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last_setting(settings, key) {
@@ -175,7 +172,6 @@ fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
     })
 }
 
-/// Whether the root's type is among `types`, a list separated by commas.
 fn matches_root_type(facts: &FactSet, types: &str) -> bool {
     let fstype = visible_mount_at(facts, "/")
         .and_then(|mounted| facts.value(&mounted, &mount::FSTYPE))

@@ -40,7 +40,6 @@ const KNOWN_FLAGS: [&str; 19] = [
     "x-initrd.attach",
 ];
 
-/// Records the lines of crypttab. Without the file there are no lines.
 pub fn record_crypttab(
     host: &dyn Host,
     facts: &mut FactSet,
@@ -167,7 +166,7 @@ impl CrypttabEntry<'_> {
             .any(|option| option.split('=').next() == Some(name))
     }
 
-    /// The value of the option's last occurrence, which counts.
+    /// The value of the option's last occurrence, which overrides earlier ones.
     fn option_value(&self, name: &str) -> Option<&str> {
         let values = self
             .options
@@ -192,14 +191,13 @@ impl CrypttabEntry<'_> {
             && !self.names_header_type()
     }
 
-    /// Whether the device is created at each boot, with new contents.
     fn is_recreated_at_boot(&self) -> bool {
         self.key == "random" && (self.has_option("swap") || self.has_option("tmp"))
     }
 
-    /// Whether the device is opened as plain with cryptsetup's defaults. `uuid` is that of the
-    /// unlocked mapping; it decides if the line has neither a type nor the tag `UUID=`, which means
-    /// a header.
+    /// Whether the device is opened as plain with cryptsetup's defaults. For a line without a type,
+    /// the UUID of the unlocked mapping decides (`uuid`). Without such a mapping, the tag `UUID=`
+    /// means a header.
     fn uses_plain_defaults(&self, uuid: Option<&str>) -> bool {
         let is_plain = self.names_plain_type()
             || !self.names_header_type()
@@ -211,7 +209,6 @@ impl CrypttabEntry<'_> {
             && !(self.has_option("cipher") && self.has_option("hash"))
     }
 
-    /// Whether the line's type agrees with `uuid`, the UUID of the unlocked mapping.
     fn type_matches_uuid(&self, uuid: Option<&str>) -> bool {
         uuid.is_some_and(|uuid| {
             let is_plain = uuid.starts_with("CRYPT-PLAIN-");
@@ -219,7 +216,6 @@ impl CrypttabEntry<'_> {
         })
     }
 
-    /// Whether every option is supported and the key exists.
     fn is_supported(&self) -> bool {
         let has_key = match self.key {
             "none" | "there" => true,
@@ -292,8 +288,6 @@ mod tests {
     use crate::host::{ConfigDirective, Question};
     use crate::testing::FakeHost;
 
-    /// The facts of these lines. Each `unlocked` pair is a mapping's name and the type in its UUID.
-    /// All mappings are on vdb.
     fn collect_facts(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
         let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
             ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()

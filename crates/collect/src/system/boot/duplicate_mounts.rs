@@ -71,21 +71,21 @@ struct MountDeclaration {
 }
 
 impl MountDeclaration {
-    /// Whether the boot certainly mounts the line, or else fails.
+    /// Whether every successful boot mounts the line: the line is neither optional (`nofail`) nor
+    /// mounted on demand.
     fn is_mounted_for_certain(&self) -> bool {
         let may_be_left = |option: &String| option == "nofail" || option == "x-systemd.automount";
         self.auto == Some(true) && !self.options.iter().any(may_be_left)
     }
 
-    /// Whether both lines may have the same type. A line with a wrong type mounts nothing.
+    /// Whether both lines may have the same type. If not, one of the types is wrong, and its line
+    /// mounts nothing.
     fn may_share_type_with(&self, other: &Self) -> bool {
         let (one, other) = (self.fstype.as_deref(), other.fstype.as_deref());
         one == other || [one, other].contains(&None) || [one, other].contains(&Some("auto"))
     }
 }
 
-/// Records for every line the line that is mounted before it, and the options that are therefore
-/// ignored.
 pub fn record_ignored_options(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
@@ -176,7 +176,6 @@ fn is_mounted_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
         && (above || other.auto == Some(false) && !below)
 }
 
-/// Superblock options of `line` that `other` lacks.
 fn missing_file_system_options(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
     let of_file_system = |option: &&String| {
         let name = option.split('=').next().unwrap_or_default();
@@ -210,8 +209,6 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    /// For each line `device point options`: the line mounted first, the ignored options, and the
-    /// lines without a certain order.
     fn mount_order_facts(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
         let from = || Source::file("/etc/fstab");
@@ -337,8 +334,6 @@ mod tests {
         }
     }
 
-    /// Neither mount point is a parent of the other, so the order is open and no option is
-    /// certainly ignored.
     #[test]
     fn what_is_mounted_side_by_side_has_no_order() {
         let a = "/dev/sda1 /srv/a noatime,nobarrier";

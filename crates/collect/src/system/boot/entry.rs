@@ -1,5 +1,3 @@
-//! A mount of the next boot, with the parsers that all its sources share.
-
 use std::path::Path;
 
 use crate::error_readings::error_reading;
@@ -25,7 +23,7 @@ pub struct BootEntry {
 }
 
 impl BootEntry {
-    pub fn origin(&self) -> Source {
+    pub fn source(&self) -> Source {
         Source::File {
             path: self.path.clone(),
             line: self.line,
@@ -33,10 +31,10 @@ impl BootEntry {
     }
 
     pub fn record(self, facts: &mut FactSet) {
-        let origin = self.origin();
+        let origin = self.source();
         let point = trim_mount_point(&self.point);
         let point = display_safe(point);
-        let subject = unused_boot_subject(facts, &point);
+        let subject = new_boot_subject(facts, &point);
         let mounted = visible_mount_at(facts, &point);
         let undecided = |word: &String| word == "auto" || word.contains(',');
         let fstype = match (&mounted, self.fstype.value()) {
@@ -77,7 +75,7 @@ impl BootEntry {
 /// The reason why lines could not be read; `None` if all were read or the file does not exist.
 pub type ReadFailure = Option<Reading<bool>>;
 
-/// False for `noauto`, unless systemd mounts the line at the first access.
+/// True without `noauto`, and for `x-systemd.automount`, which mounts at the first access.
 pub fn is_mounted_at_boot(options: &[String]) -> bool {
     let has = |word: &str| options.iter().any(|option| option == word);
     !has("noauto") || has("x-systemd.automount")
@@ -97,7 +95,8 @@ pub fn split_options(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// The visible mount on this mount point, which is the last one mounted there.
+/// Returns the visible mount at a mount point: the last one, because later mounts cover earlier
+/// ones.
 pub fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     let nth = |n: usize| {
         let subject = Subject::mount(if n > 1 {
@@ -110,7 +109,7 @@ pub fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     (1..).map_while(nth).last()
 }
 
-pub fn unused_boot_subject(facts: &FactSet, point: &str) -> Subject {
+pub fn new_boot_subject(facts: &FactSet, point: &str) -> Subject {
     let first = Subject::boot(point);
     if !facts.contains(&first) {
         return first;

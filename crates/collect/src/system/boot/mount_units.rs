@@ -2,8 +2,8 @@
 //! of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*; systemd.mount(5), *fstab*).
 //!
 //! Units below /run do not survive a boot and are left out. A line of fstab is a unit too: a
-//! drop-in replaces its options, a unit in /etc replaces the whole line, and a link to /dev/null
-//! masks it.
+//! drop-in replaces its options, a unit in /etc replaces the line, and a link to /dev/null masks
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ const DIRECTORIES: [&str; 4] = [
     "/lib/systemd/system",
 ];
 
-/// Suffixes of directories whose links make other units start the linked one.
+/// Suffixes of dependency directories: the unit `X` starts the units that are linked in `X.wants`.
 const PULLING_SUFFIXES: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
 
 pub struct MountUnits {
@@ -49,7 +49,6 @@ enum MainUnitFile {
 }
 
 impl MountUnits {
-    /// Lists the directories; unreadable ones get a note.
     pub fn list_units(host: &dyn Host, facts: &mut FactSet) -> (Self, ReadFailure) {
         let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
         let mut unread = None;
@@ -78,8 +77,9 @@ impl MountUnits {
         )
     }
 
-    /// Records the mount of every mount unit. A distribution's unit counts only if it mounts a
-    /// device without a line in fstab; `lines` are the units of fstab's lines.
+    /// Records the mounts of all mount units that are not masked. A distribution's unit is left out
+    /// if fstab has a line for it (`lines`). It is also left out if it mounts no device and the
+    /// admin does not change it.
     pub fn record(
         &self,
         host: &dyn Host,
@@ -122,7 +122,6 @@ impl MountUnits {
         unread
     }
 
-    /// Applies masks, replacing units and drop-ins to a line of fstab.
     pub fn apply_to_fstab_entry(
         &self,
         host: &dyn Host,
@@ -158,7 +157,6 @@ impl MountUnits {
         }
     }
 
-    /// The names of swap units in the admin's directory.
     pub fn admin_swap_units(&self) -> impl Iterator<Item = String> {
         let own = self
             .listed
@@ -170,7 +168,6 @@ impl MountUnits {
             .map(|name| display_path(Path::new(name)))
     }
 
-    /// The unit's main file, from the first directory that has one.
     fn find_main_file(&self, host: &dyn Host, name: &OsString) -> Option<MainUnitFile> {
         let (directory, _) = self.listed.iter().find(|(_, names)| names.contains(name))?;
         let path = directory.join(name);
@@ -433,7 +430,6 @@ fn wanted_mount_units(
     Ok(pulled)
 }
 
-/// Whether the file is in the admin's directory, the first of [`DIRECTORIES`].
 fn is_admin_file(file: &Path) -> bool {
     file.starts_with(DIRECTORIES[0])
 }
@@ -442,8 +438,8 @@ fn is_mount_unit(name: &OsString) -> bool {
     name.as_bytes().ends_with(b".mount")
 }
 
-/// Whether `What=` is a path or tag. Distributions' own units mount the kernel's pseudo file
-/// systems.
+/// Whether `What=` is a path or a tag such as `UUID=`. In distributions' own units it is neither,
+/// because they mount the kernel's pseudo file systems.
 fn names_a_device(what: &[u8]) -> bool {
     what.starts_with(b"/") || what.contains(&b'=')
 }

@@ -1,5 +1,6 @@
-//! Whether the device that a line names exists now: a path under /dev, or a tag such as `UUID=`,
-//! for which udev makes a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
+//! Whether the device that a line of fstab or a unit names exists now (fstab(5), mount(8),
+//! systemd.mount(5)). The name is a path under /dev, or a tag such as `UUID=`, for which udev makes
+//! a link under /dev/disk.
 //!
 //! The next boot itself cannot be predicted: a later boot step may create devices, such as unlocked
 //! or network disks. In a container the runtime chooses /dev, so no device is certainly missing.
@@ -18,7 +19,7 @@ use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
 use crate::text;
 
-const TAGS: [(&str, &str); 5] = [
+const TAG_DIRECTORIES: [(&str, &str); 5] = [
     ("UUID=", "/dev/disk/by-uuid"),
     ("LABEL=", "/dev/disk/by-label"),
     ("PARTUUID=", "/dev/disk/by-partuuid"),
@@ -26,7 +27,6 @@ const TAGS: [(&str, &str); 5] = [
     ("ID=", "/dev/disk/by-id"),
 ];
 
-/// The names in each link directory that has been listed so far.
 pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
 pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
@@ -102,7 +102,7 @@ pub fn device_presence(
             ..
         } if contained => Reading::unknown(
             UnknownReason::Ambiguous,
-            format!("{given} does not exist here, but /dev may not be the host's own"),
+            format!("{given} does not exist here, but this /dev may not be the host's"),
         ),
         found @ (Reading::Known {
             value:
@@ -116,9 +116,10 @@ pub fn device_presence(
     }
 }
 
-/// The link directory for a tag such as `UUID=`, and the tag's value.
 fn tag_directory(given: &str) -> Option<(&'static str, &str)> {
-    let (tag, directory) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag))?;
+    let (tag, directory) = TAG_DIRECTORIES
+        .into_iter()
+        .find(|(tag, _)| given.starts_with(tag))?;
     Some((
         directory,
         given
@@ -133,7 +134,6 @@ pub fn tag_link(given: &str) -> Option<PathBuf> {
     tag_directory(given).map(|(directory, value)| Path::new(directory).join(udev_encode(value)))
 }
 
-/// The block device that a line names, if the facts have it.
 pub fn find_device(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
     let path = tag_link(given).unwrap_or_else(|| path_from_bytes(text::decode_display_safe(given)));
     let linked = device_of_path(host, path_bytes(&path), facts);
@@ -156,7 +156,6 @@ pub fn mounts_on_device<'f>(
         .filter(move |mounted| facts.directly_below(mounted).contains(device))
 }
 
-/// Whether a path is that of a known device, or leads to a block device.
 fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDeviceState> {
     let known = given
         .strip_prefix("/dev/")
@@ -179,8 +178,8 @@ fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<Named
     }
 }
 
-/// Encodes a label or id as udev does in link names: anything but letters, digits and `#+-.:=@_`
-/// becomes `\xNN` (systemd's encode_devnode_name).
+/// Encodes a label or id as udev does in link names: ASCII characters other than letters, digits
+/// and `#+-.:=@_` become `\xNN` (systemd's encode_devnode_name).
 fn udev_encode(value: &str) -> String {
     let bytes = text::decode_display_safe(value);
     let plain = |c: char| c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c);

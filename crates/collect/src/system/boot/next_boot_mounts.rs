@@ -1,5 +1,5 @@
-//! Whether the next boot mounts the current mounts again: by fstab or a mount unit for the mount
-//! point, by an automounter above it, or by the kernel for the root.
+//! Whether the next boot mounts the current mounts again: through fstab, a mount unit or an
+//! automounter above the mount point. The kernel mounts the root.
 //!
 //! *No* is known only if every source of mounts was read. A line may reach the same directory
 //! through a symbolic link. A line whose mount point has no mount now therefore leaves the answer
@@ -17,8 +17,8 @@ const DISCOVERED_BY_TYPE: [&str; 8] = [
     "/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/var", "/var/tmp",
 ];
 
-/// Records the answer for every mount of a disk or network file system. `unread` is the reason if a
-/// source of mounts could not be read.
+/// Records whether the next boot mounts the current mounts of disk and network file systems.
+/// `unread` is the reason why a source of mounts could not be read, if any.
 pub fn record_next_boot_mounts(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
     let next = NextBoot::from_facts(facts);
     let mounts: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).cloned().collect();
@@ -37,14 +37,13 @@ fn may_have_fstab_line(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Network)
 }
 
-/// The parts of the answer that all mounts share.
 struct NextBoot {
-    /// For each mount, whether each of its lines is mounted at boot.
+    /// For each mount, one reading per line of fstab or mount unit: whether the line is mounted at
+    /// boot.
     readings_by_mount: BTreeMap<Subject, Vec<Reading<bool>>>,
     automount_points: BTreeSet<String>,
     /// The reason why something other than fstab and mount units may mount file systems.
     other_mounter: Option<Reading<bool>>,
-    /// Describes a line whose mount point has no mount now.
     unmatched_line: Option<String>,
 }
 
@@ -61,7 +60,7 @@ impl NextBoot {
                         .value(line, &boot::WHERE)
                         .unwrap_or_else(|| line.name().to_owned());
                     elsewhere = Some(format!(
-                        "{place} mounts {}, where nothing is mounted now",
+                        "{place} mounts {}, but nothing is mounted there now",
                         line.name()
                     ));
                 }
@@ -123,7 +122,7 @@ impl NextBoot {
         }
         if !said.is_empty() {
             return undecided_reading(
-                "its fstab line or unit has noauto; something else, such as a cluster manager, mounts it",
+                "the fstab line or unit has noauto; another program, such as a cluster manager, mounts the directory",
             );
         }
         if DISCOVERED_BY_TYPE.contains(&point) {
@@ -159,7 +158,6 @@ fn mount_point(facts: &FactSet, mounted: &Subject) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Mounts of /data and / on disks and an overlay, and the mount points of the next boot.
     fn facts_with_lines(lines: &[(&str, Option<bool>)]) -> FactSet {
         let from = || Source::file("/proc/self/mountinfo");
         let mut facts = FactSet::default();

@@ -1,8 +1,8 @@
 //! The swap of the next boot, and whether it is active now.
 //!
 //! A path is known to be swap only while it is active, because the contents of devices and files
-//! are not read. The device of a swap unit is not read either. A zram device is created at each
-//! boot by a service that is not examined.
+//! are not read. Swap units are not read either, so their swap stays unknown. A zram device is
+//! created at each boot by a service that is not examined.
 
 use super::entry::FSTAB;
 use super::named_device;
@@ -15,7 +15,6 @@ use crate::text;
 
 pub enum SwapDeclaration {
     Unit(String),
-    /// A line of fstab. `source` is the device or file.
     Line {
         source: String,
         options: Vec<String>,

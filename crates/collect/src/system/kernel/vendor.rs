@@ -2,18 +2,17 @@
 //! backports, the version number does not show which features are missing.
 //!
 //! Stable kernels with a packager's tail (Debian, Amazon, Fedora, Arch) have the features of their
-//! number; enterprise kernels have more. An unknown tail that looks like an RPM's counts as
+//! version number; enterprise kernels have more. An unknown tail that looks like an RPM's counts as
 //! backporting: if that is wrong, answers are unknown instead of false.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
-    /// The vendor, as in the fact `kernel.vendor`.
     pub name: &'static str,
     pub backports: bool,
 }
 
-/// A substring of the release's tail, the vendor, and whether the vendor backports; most specific
-/// first.
+/// A substring of the release's tail, the vendor, and whether the vendor backports. The first match
+/// counts: the tail `-1.el9.elrepo` contains two of the substrings.
 const BY_TAIL: &[(&str, &str, bool)] = &[
     ("elrepo", "elrepo", false),
     ("uek", "uek", true),
@@ -59,7 +58,8 @@ const SUSE_BASES: &[&str] = &[
     "6.12.0-16",
 ];
 
-/// The vendor by `uname -r` and /proc/version.
+/// Returns the vendor of a kernel release. `build` is the text of /proc/version, or empty if
+/// unknown.
 pub fn identify_vendor(release: &str, build: &str) -> Vendor {
     let digits = release
         .bytes()
@@ -115,7 +115,6 @@ const UBUNTU_GENERAL_FLAVOURS: &[&str] = &[
     "-virtual",
 ];
 
-/// Ubuntu's kernel flavours: general-purpose, for clouds, and for particular machines.
 const UBUNTU_FLAVOURS: &[&str] = &[
     "aws",
     "aws-64k",
@@ -166,7 +165,6 @@ fn is_ubuntu_release(release: &str) -> bool {
         && UBUNTU_FLAVOURS.contains(&flavour)
 }
 
-/// Architectures in the names of Debian's kernels, some with a variant.
 const DEBIAN_ARCHITECTURES: &[&str] = &[
     "686",
     "686-pae",
@@ -227,7 +225,7 @@ fn is_number(text: &str) -> bool {
 
 /// Whether the vendor backports features; true for an unknown vendor.
 pub fn may_backport(name: &str) -> bool {
-    const AS_NUMBERED: &[&str] = &[
+    const VENDORS_WITHOUT_BACKPORTS: &[&str] = &[
         "mainline",
         "debian",
         "debian-cloud",
@@ -237,11 +235,11 @@ pub fn may_backport(name: &str) -> bool {
     ];
     match BY_TAIL.iter().find(|(_, known, _)| *known == name) {
         Some((_, _, backports)) => *backports,
-        None => !AS_NUMBERED.contains(&name),
+        None => !VENDORS_WITHOUT_BACKPORTS.contains(&name),
     }
 }
 
-/// The stable level in Debian's build string: `… Debian 6.1.140-1 (2025-05-22)` → `6.1.140`.
+/// The stable level in Debian's build string: `6.1.140` in `… Debian 6.1.140-1 (2025-05-22)`.
 pub fn debian_upstream_version(build: &str) -> Option<String> {
     let mut words = build
         .split_whitespace()
@@ -345,8 +343,6 @@ mod tests {
     }
 
     proptest! {
-        /// A release that looks like an RPM's backports, unless its vendor is known not to
-        /// backport.
         #[test]
         fn any_text_has_a_vendor_and_what_looks_like_an_rpm_backports(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
             identify_vendor(&release, &build);

@@ -1,8 +1,8 @@
 //! MySQL and MariaDB: redo log, binary log, flush method and doublewrite (manuals, InnoDB system
 //! variables).
 //!
-//! After a crash InnoDB rolls back prepared transactions that the binary log lacks, so `sync_binlog
-//! = 0` loses commits although the redo log was flushed.
+//! After a crash InnoDB rolls back prepared transactions that the binary log lacks.
+//! `sync_binlog = 0` can therefore lose commits although the redo log was flushed.
 
 use super::evidence_log::{EvidenceLog, preload_disables_flush};
 use super::torn_pages::{self, PageProtection};
@@ -17,7 +17,8 @@ use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-/// Returns whether the settings disable every flush.
+/// Adds the evidence about the server's settings to `sayer`. Returns true if the settings disable
+/// every flush.
 pub fn judge_settings(
     ask: &mut FactReader,
     of: &Subject,
@@ -59,7 +60,7 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
                 "1",
             )),
             format!(
-                "{name} reports commits before it flushes them (innodb_flush_log_at_trx_commit is {value}): a crash loses {}, \
+                "{name} reports commits before it flushes them (innodb_flush_log_at_trx_commit is {value}): a crash can lose {}, \
                  but corrupts nothing",
                 crash_loss_text(ask, cluster)
             ),
@@ -67,7 +68,7 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
         Some(value) => (
             Unproven,
             format!(
-                "innodb_flush_log_at_trx_commit is {value}, a value of {name} that is not in walwise's tables"
+                "innodb_flush_log_at_trx_commit is {value}, which is not in walwise's tables for {name}"
             ),
         ),
         None => (
@@ -80,10 +81,10 @@ fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &m
     sayer.push_evidence(ask, cluster, key, bears, says);
 }
 
-/// Extent of the loss in a crash if commits do not wait for the flush.
 fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
     match ask.get(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
-        // 0 leaves the flush to the master thread, whose interval the manuals do not state.
+        // For 0 the sentence states no interval: the master thread flushes, and the manuals do not
+        // state how often.
         Some(0) | None => "the commits since its last flush".to_owned(),
         Some(seconds) => {
             format!(
@@ -104,8 +105,8 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
             return sayer.push_evidence(ask, cluster, &mysql::LOG_BIN, Unproven, says);
         }
     }
-    // MariaDB 12.3 and later can keep the binary log in a storage engine, whose own log is flushed
-    // instead.
+    // MariaDB 12.3 and later can keep the binary log in a storage engine. When the engine flushes
+    // the log is unknown.
     let engine = ask.facts.get(cluster, &mysql::BINLOG_ENGINE);
     let in_engine = engine.value().map(|engine| !engine.is_empty());
     let absent = matches!(
@@ -124,26 +125,26 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
         (Some(value), Some(true)) => (
             Unproven,
             format!(
-                "sync_binlog is {value}, and a storage engine keeps the binary log: it is unknown when the engine flushes it"
+                "sync_binlog is {value}, and a storage engine stores the binary log: it is unknown when the engine flushes it"
             ),
         ),
         (Some(value), None) if !absent => (
             Unproven,
             format!(
-                "sync_binlog is {value}, and it is unknown whether a storage engine keeps the binary log"
+                "sync_binlog is {value}, and it is unknown whether a storage engine stores the binary log"
             ),
         ),
         (Some(value), _) => {
-            let when = if value == 0 {
-                "only when the kernel does".to_owned()
+            let flushes = if value == 0 {
+                "leaves flushing its binary log to the kernel".to_owned()
             } else {
-                format!("once every {value} commits or groups of commits")
+                format!("flushes its binary log once every {value} commits or groups of commits")
             };
             (
                 AtRisk(remedy_to_set(cluster, "sync_binlog", "1")),
                 format!(
-                    "{name} flushes its binary log {when} (sync_binlog is {value}): after a crash InnoDB rolls back \
-                     commits missing from it"
+                    "{name} {flushes} (sync_binlog is {value}): after a crash InnoDB rolls back \
+                     commits missing from that log"
                 ),
             )
         }
@@ -155,7 +156,8 @@ fn judge_binlog(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut
     sayer.push_evidence(ask, cluster, key, bears, says);
 }
 
-/// Returns whether the flush method skips all flushes.
+/// Adds the evidence about `innodb_flush_method`. Returns true if the method skips all flushes, as
+/// `nosync` and `littlesync` do.
 fn judge_flush_method(
     ask: &mut FactReader,
     of: &Subject,
@@ -193,7 +195,6 @@ fn omits_flushes(method: FlushMethod) -> bool {
     matches!(method, FlushMethod::Nosync | FlushMethod::Littlesync)
 }
 
-/// MariaDB's mode `fast` skips flushing data files before a checkpoint.
 fn judge_fast_doublewrite(
     ask: &mut FactReader,
     of: &Subject,
@@ -205,7 +206,8 @@ fn judge_fast_doublewrite(
     let mode = ask.get(cluster, key);
     let (bears, says) = match mode {
         _ if !holds_pages(ask.facts, of) => return,
-        // If the setting is unknown, the finding about torn pages is more serious.
+        // If the setting is unknown and pages can be torn, `judge_doublewrite` reports that greater
+        // danger, so nothing is added here.
         None if torn_pages::holds_tearable_pages(ask, of) => return,
         None => (
             Unproven,
@@ -235,7 +237,7 @@ fn judge_doublewrite(
         enabled: doublewrite.map(|mode| matches!(mode, Doublewrite::On | Doublewrite::Fast)),
         setting_text: format!(
             "innodb_doublewrite is {}",
-            doublewrite.map_or("not known", Doublewrite::as_str)
+            doublewrite.map_or("unknown", Doublewrite::as_str)
         ),
         remedy: remedy_to_set(cluster, "innodb_doublewrite", "on"),
     };
@@ -287,7 +289,7 @@ fn judge_o_direct_no_fsync(
             return (
                 AtRisk(default_flush_method_remedy(cluster)),
                 format!(
-                    "{name} of this release never flushes data files, not even their sizes ({method})"
+                    "{name} never flushes data files in this release, not even their sizes ({method})"
                 ),
             );
         }
@@ -296,47 +298,47 @@ fn judge_o_direct_no_fsync(
             return (
                 Unproven,
                 format!(
-                    "it is unknown whether {name} of this release flushes the sizes of its files ({method})"
+                    "it is unknown whether {name} flushes the sizes of its files in this release ({method})"
                 ),
             );
         }
         Ternary::True => {}
     }
     let shared = shares_disks_with_redo(ask, of, cluster);
-    match cache_safety(ask.facts, of) {
-        CacheSafety::Safe => (
+    match disk_cache_safety(ask.facts, of) {
+        DiskCacheSafety::Safe => (
             Durable,
-            format!("{name} flushes no data pages ({method}), and no disk here needs flushes"),
+            format!("{name} does not flush data pages ({method}), and no disk here needs flushes"),
         ),
-        CacheSafety::Volatile | CacheSafety::Unknown if shared == Some(true) => (
+        DiskCacheSafety::Volatile | DiskCacheSafety::Unknown if shared == Some(true) => (
             Durable,
             format!(
-                "{name} flushes no data pages ({method}), but flushes of its redo log, on the same disks, cover both"
+                "{name} does not flush data pages ({method}), but flushing its redo log on the same disks flushes their caches"
             ),
         ),
-        CacheSafety::Volatile if shared == Some(false) => (
+        DiskCacheSafety::Volatile if shared == Some(false) => (
             AtRisk(default_flush_method_remedy(cluster)),
             format!(
-                "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
+                "{name} does not flush data pages ({method}), and flushes of its redo log do not reach this disk's volatile cache"
             ),
         ),
-        CacheSafety::Volatile => (
+        DiskCacheSafety::Volatile => (
             Unproven,
             format!(
-                "{name} flushes no data pages ({method}), and it is unknown whether the redo log's flushes reach this disk"
+                "{name} does not flush data pages ({method}), and it is unknown whether flushes of its redo log reach this disk"
             ),
         ),
-        CacheSafety::Unknown => (
+        DiskCacheSafety::Unknown => (
             Unproven,
             format!(
-                "{name} flushes no data pages ({method}), and it is unknown whether a cache here needs flushes"
+                "{name} does not flush data pages ({method}), and it is unknown whether a cache here needs flushes"
             ),
         ),
     }
 }
 
-/// Judges data pages that MariaDB does not flush before a checkpoint, which its author calls safe
-/// on some file systems only (MDEV-33545).
+/// Judges data pages that MariaDB does not flush before a checkpoint. MariaDB's developers call
+/// this safe on some file systems only (MDEV-33545).
 fn judge_unflushed_pages(
     facts: &FactSet,
     of: &Subject,
@@ -344,29 +346,29 @@ fn judge_unflushed_pages(
     setting: &str,
     mend: Remedy,
 ) -> (VerdictImpact, String) {
-    match cache_safety(facts, of) {
-        CacheSafety::Volatile => (
+    match disk_cache_safety(facts, of) {
+        DiskCacheSafety::Volatile => (
             AtRisk(mend),
             format!(
                 "{name} discards redo before flushing the data pages ({setting}), and a disk here caches writes in a volatile cache"
             ),
         ),
-        CacheSafety::Safe | CacheSafety::Unknown => (
+        DiskCacheSafety::Safe | DiskCacheSafety::Unknown => (
             Unproven,
             format!(
-                "{name} discards redo before flushing the data pages ({setting}), which its developers call safe on some file systems only"
+                "{name} discards redo before flushing the data pages ({setting}), which its developers consider safe only on some file systems"
             ),
         ),
     }
 }
 
-enum CacheSafety {
+enum DiskCacheSafety {
     Safe,
     Volatile,
     Unknown,
 }
 
-fn cache_safety(facts: &FactSet, of: &Subject) -> CacheSafety {
+fn disk_cache_safety(facts: &FactSet, of: &Subject) -> DiskCacheSafety {
     let worst = facts
         .bottom_devices(of)
         .iter()
@@ -377,9 +379,11 @@ fn cache_safety(facts: &FactSet, of: &Subject) -> CacheSafety {
         })
         .min();
     match worst {
-        Some(CacheVolatility::Volatile | CacheVolatility::Contradictory) => CacheSafety::Volatile,
-        Some(CacheVolatility::Unknown) | None => CacheSafety::Unknown,
-        Some(CacheVolatility::Protected | CacheVolatility::None) => CacheSafety::Safe,
+        Some(CacheVolatility::Volatile | CacheVolatility::Contradictory) => {
+            DiskCacheSafety::Volatile
+        }
+        Some(CacheVolatility::Unknown) | None => DiskCacheSafety::Unknown,
+        Some(CacheVolatility::Protected | CacheVolatility::None) => DiskCacheSafety::Safe,
     }
 }
 
@@ -391,7 +395,6 @@ fn shares_disks_with_redo(ask: &mut FactReader, of: &Subject, cluster: &Subject)
     if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
-    // The cluster's target is the mount of the redo log.
     let redo = facts.subject_in_scope(cluster, Scope::Target)?;
     // Several paths to one disk count as one: a flush through any path empties the disk's cache.
     let (here, there) = (
@@ -412,7 +415,7 @@ fn remedy_to_set(cluster: &Subject, setting: &'static str, value: &'static str) 
     }
 }
 
-/// Resets the setting, because every default of the flush method flushes.
+/// The remedy that removes `innodb_flush_method`, because every default of this setting flushes.
 fn default_flush_method_remedy(cluster: &Subject) -> Remedy {
     Remedy::ResetSetting {
         setting: "innodb_flush_method",

@@ -1,8 +1,8 @@
 //! PostgreSQL sessions with their own `synchronous_commit`, set per database or role (*ALTER
 //! DATABASE*, *ALTER ROLE*).
 //!
-//! The server's value decides the verdict; deviating sessions are listed. Any role may change the
-//! value for its sessions, so a deviation is at most a warning.
+//! The server's value decides the verdict. Deviating sessions are only listed, because any role may
+//! change the value for its sessions.
 
 use super::evidence_log::{DeviatingSessions, EvidenceLog};
 use crate::durability::VerdictImpact::Unproven;
@@ -53,8 +53,8 @@ pub fn waits_for_flush(value: SynchronousCommit) -> bool {
     )
 }
 
-/// Guarantee of a standby if this host is lost, as a sentence. Empty if no standby is configured or
-/// the setting is unknown.
+/// Guarantee of a standby if this host is lost, as sentences. Empty if no standby is configured or
+/// a needed setting is unknown.
 pub fn host_loss_sentence(
     ask: &mut FactReader,
     cluster: &Subject,
@@ -66,11 +66,12 @@ pub fn host_loss_sentence(
     let (Some(standbys), Some(value)) = (standbys, instance) else {
         return String::new();
     };
-    // Without WAL senders no commit waits for a standby (`SyncRepRequested` in syncrep.h).
+    // Without WAL senders no commit waits for a standby (`SyncRepRequested` in syncrep.h), whatever
+    // `synchronous_commit` is.
     match ask.get(cluster, &postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
         Some(0) => {
-            return "The last commits may be lost with this host: max_wal_senders = 0, so commits wait for no standby."
+            return "The last commits may be lost if this host is lost: max_wal_senders = 0, so commits do not wait for a standby."
                 .to_owned();
         }
         None => return String::new(),
@@ -88,35 +89,34 @@ pub fn host_loss_sentence(
     } else {
         format!(" Exceptions: {}.", weaker.join("; "))
     };
-    let by = if standbys == 1 {
-        "a standby".to_owned()
+    let (by, has) = if standbys == 1 {
+        ("a standby".to_owned(), "has")
     } else {
-        format!("{standbys} standbys")
+        (format!("{standbys} standbys"), "have")
     };
     let says = match value {
         SynchronousCommit::On => {
             format!(
-                "Configured, not observed: a commit survives the loss of this host, once {by} flushed it."
+                "As configured (not observed), a commit survives the loss of this host once {by} {has} flushed it."
             )
         }
         SynchronousCommit::RemoteApply => format!(
-            "Configured, not observed: a commit survives the loss of this host, once {by} flushed and applied it."
+            "As configured (not observed), a commit survives the loss of this host once {by} {has} flushed and applied it."
         ),
         SynchronousCommit::RemoteWrite => {
             let crash = if standbys == 1 { "crashes" } else { "crash" };
             format!(
-                "Configured, not observed: a commit survives the loss of this host unless {by} also {crash}. It waits for the \
-                 write there, not the flush."
+                "As configured (not observed), a commit survives the loss of this host unless {by} also {crash}: the commit waits for the write there, not for the flush."
             )
         }
         SynchronousCommit::Local | SynchronousCommit::Off => format!(
-            "The last commits may be lost with this host: synchronous_commit = {value} waits for no standby."
+            "The last commits may be lost if this host is lost: synchronous_commit = {value} does not wait for a standby."
         ),
     };
     says + &but
 }
 
-/// What a commit waits for on a standby, weakest first.
+/// The event on a standby that a commit waits for, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum StandbyWait {
     Nothing,

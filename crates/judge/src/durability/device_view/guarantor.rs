@@ -1,8 +1,8 @@
-//! Party that vouches for a disk whose inside this host cannot see, and whether that party
-//! documents the guarantee.
+//! The guarantor of a disk is the party that vouches for acknowledged writes: the drive itself, a
+//! hypervisor, a cloud provider, a remote array or a Ceph cluster.
 //!
-//! Every protocol defines what a flush means, so a disk that accepts flushes is durable unless an
-//! unknown array serves it. A disk without a volatile cache also needs documentation of its
+//! Every protocol defines what a flush means, so a disk that accepts flushes is durable unless a
+//! remote array serves it. A disk that reports no volatile cache also needs documentation of its
 //! guarantor.
 
 use crate::durability::fact_reader::FactReader;
@@ -12,21 +12,22 @@ use crate::facts::catalog::device::{
 };
 use crate::facts::catalog::host;
 
-/// Cloud providers, by the value of the fact `host.virtualisation`.
+/// Values of the fact `host.virtualisation` that stand for a cloud provider.
 const PROVIDERS: [&str; 4] = ["amazon", "google", "alibaba", "azure"];
 
 /// Value of `host.virtualisation` for QEMU, whose manual documents what each disk type does with a
 /// write (*Block device options*, cache).
 const QEMU: &str = "kvm";
 
-/// In bytes: Azure does not cache writes of disks of this size or larger (*Azure premium storage*,
+/// Smallest size in bytes of a disk whose writes Azure does not cache (*Azure premium storage*,
 /// Disk caching).
 const AZURE_UNCACHED_SIZE: u64 = 4 << 40;
 
-/// In bytes: only Ultra Disk and Premium SSD v2 have this sector size, and Azure caches neither.
+/// A sector size in bytes that only Ultra Disk and Premium SSD v2 have. Azure caches neither of
+/// these disk types.
 const AZURE_UNCACHED_SECTOR: u64 = 4096;
 
-/// For a disk that is not a RAID volume; `None` if the disk's attachment is unknown.
+/// The guarantor of a disk that is not a RAID volume; `None` if the disk's attachment is unknown.
 pub fn find_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
@@ -64,7 +65,7 @@ pub fn find_guarantor(
         | Transport::Usb
         | Transport::Mmc
         | Transport::Pmem
-        // A RAID volume never gets here; these disks are passed through by their controller.
+        // RAID volumes do not get here, so the controller passes this disk through.
         | Transport::Megaraid
         | Transport::Raid => Some(match machine {
             Some("none") | None => Guarantor::Drive,
@@ -75,9 +76,9 @@ pub fn find_guarantor(
     }
 }
 
-/// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged writes
-/// (virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba *Elastic Block
-/// Storage*; Ceph *Architecture*).
+/// Whether the guarantor documents that a disk without a volatile cache keeps acknowledged writes.
+/// Sources: virtio, *Block Device*; Amazon EBS User Guide; Google *Persistent Disk*; Alibaba
+/// *Elastic Block Storage*; Ceph *Architecture*.
 pub fn is_cache_guarantee_documented(
     ask: &mut FactReader,
     disk: &Subject,
@@ -85,7 +86,8 @@ pub fn is_cache_guarantee_documented(
     transport: Option<Transport>,
 ) -> bool {
     match guarantor {
-        // The drive's own report decides, also for an unknown attachment.
+        // For a drive, and for a disk whose attachment is unknown, no document is needed, because
+        // the disk's own report decides. Ceph, the only storage cluster, documents the guarantee.
         Some(Guarantor::Drive | Guarantor::StorageCluster) | None => true,
         Some(Guarantor::Array) => false,
         Some(Guarantor::Hypervisor) => is_protocol_documented(ask, transport),
@@ -94,8 +96,8 @@ pub fn is_cache_guarantee_documented(
                 CloudDiskService::AmazonEbs
                 | CloudDiskService::GooglePersistentDisk
                 | CloudDiskService::AlibabaBlockStorage
-                // Local drives of the provider: another finding warns about their loss with the
-                // instance.
+                // The three services below are local drives of the provider. The evidence in
+                // `warnings` reports that their data is lost with the instance.
                 | CloudDiskService::AmazonInstanceStore
                 | CloudDiskService::GoogleLocalSsd
                 | CloudDiskService::AzureLocalDisk,
@@ -129,7 +131,8 @@ fn is_protocol_documented(ask: &mut FactReader, transport: Option<Transport>) ->
     }
 }
 
-/// Judged by size and sector size, because only Azure's portal shows the setting *host caching*.
+/// Whether Azure never caches writes to the disk. Size and sector size decide, because only Azure's
+/// portal shows the setting *host caching*.
 fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
     let size = ask
         .get(disk, &device::SIZE)
@@ -138,7 +141,6 @@ fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
     size || sector
 }
 
-/// Records `device.cache` as missing, with the party to ask.
 pub fn note_cache_unverifiable(
     ask: &mut FactReader,
     disk: &Subject,
@@ -152,13 +154,13 @@ pub fn note_cache_unverifiable(
     ask.note_unobtainable(
         disk,
         &device::CACHE,
-        "not visible from this host; the provider, array or hypervisor decides",
+        "the cache is not visible from this host; the provider, array or hypervisor manages it",
         remedy,
     );
 }
 
-/// Request to the party that can answer for the disk; `None` if this host can read the answer
-/// itself.
+/// What the remedy advises to ask or check, as a clause; `None` if the disk's guarantor is the
+/// drive, a Ceph cluster or unknown.
 fn question_for_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
@@ -192,7 +194,8 @@ fn question_for_guarantor(
             ),
         },
         Some(Guarantor::Hypervisor) => match transport {
-            // Captures of earlier versions lack the tag that identifies Azure.
+            // This may be a disk of Azure: captures by earlier versions of walwise lack the tag
+            // that identifies Azure.
             Some(Transport::Hyperv) => {
                 format!(
                     "{}; on Azure, check its host caching in the portal",
@@ -220,7 +223,7 @@ fn question_for_guarantor(
         },
         Some(Guarantor::Provider) => match ask.get(disk, &device::CLOUD) {
             Some(CloudDiskService::AzureManagedDisk) => format!(
-                "check the host caching of {name} in Azure's portal: None or ReadOnly caches no writes"
+                "check the host caching of {name} in the Azure portal (None and ReadOnly cache no writes)"
             ),
             Some(
                 CloudDiskService::AmazonEbs

@@ -1,10 +1,10 @@
-//! Reports of NVMe drives: VWC of Identify Controller and feature 06h (NVM Express base
-//! specification).
+//! What NVMe drives report about their caches: VWC of Identify Controller and feature 06h (NVM
+//! Express base specification).
 //!
 //! The kernel sets FUA only for drives with a volatile cache, and sysfs cannot change FUA. FUA
 //! therefore reveals VWC even if the queue was set to *write through* (drivers/nvme/host/core.c).
 
-use super::cache_statement::CacheReport;
+use super::cache_report::CacheReport;
 use crate::durability::fact_reader::FactReader;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, DriveCache};
@@ -13,7 +13,7 @@ const IDENTIFY_REMEDY: &str = "read it as root: nvme id-ctrl -H DEVICE (line vwc
 const WARNINGS_REMEDY: &str =
     "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
-pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     let name = disk.name();
     let presented = is_persistent_cloud_volume(ask, disk);
     let told = ask
@@ -23,17 +23,17 @@ pub fn cache_statement(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     let asked = ask.get(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => CacheReport::Conflicting(format!(
-            "{name} reports no volatile cache and also that this cache is on"
+            "{name} reports both that it has no volatile cache and that this cache is on"
         )),
         (Some(true), Some(false)) => CacheReport::SwitchedOff,
         (Some(true), _) | (None, Some(true)) => CacheReport::Volatile,
         (Some(false), _) if presented => {
             CacheReport::NoCache("the provider's statement; a guest cannot verify it".to_owned())
         }
-        // The drive has no volatile cache, or a protected one: warnings show whether the protection
-        // still works.
+        // Without a volatile cache, the drive has either no cache or a protected one. Only its
+        // warnings show whether the protection still works.
         (Some(false), _) => match ask.get(disk, &device::NVME_WARNINGS) {
-            Some(_) => CacheReport::NoCache("VWC of nvme id-ctrl, no warnings".to_owned()),
+            Some(_) => CacheReport::NoCache("VWC in nvme id-ctrl, no warnings".to_owned()),
             None => CacheReport::Unreported(format!(
                 "{name} reports no volatile cache, and it is unknown whether it warns of a failed power backup"
             )),

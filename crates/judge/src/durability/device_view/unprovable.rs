@@ -1,10 +1,10 @@
 //! Disks for which nothing on this host can prove that acknowledged data is kept: remote disks,
 //! persistent memory and unknown attachments.
 //!
-//! *Persistent memory* may be ordinary memory, declared on the kernel command line (`memmap=`);
-//! both look alike.
+//! A device of *persistent memory* may be ordinary memory that the kernel command line declares
+//! (`memmap=`). The two look alike.
 
-use super::cache_statement::{CacheReport, device_evidence};
+use super::cache_report::{CacheReport, device_evidence};
 use super::guarantor;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, VerdictImpact};
@@ -14,7 +14,8 @@ use crate::facts::catalog::device::{
 };
 use crate::scsi_drivers::{self, ScsiDriver};
 
-/// `None` if the disk's own report decides.
+/// Evidence about a disk whose own report does not decide: a remote disk, persistent memory, or a
+/// disk with an unknown adapter or attachment. `None` for any other disk.
 pub fn judge_unprovable_disk(
     ask: &mut FactReader,
     disk: &Subject,
@@ -43,10 +44,11 @@ pub fn judge_unprovable_disk(
         Some(Transport::Pmem) => format!(
             "it is unknown whether {name} is persistent memory with healthy power backup (ndctl list -DHR shows it)"
         ),
-        // An unknown adapter may be a RAID controller.
+        // An adapter that is not known to lack a cache may be a RAID controller, so its cache is
+        // unknown.
         Some(Transport::Scsi | Transport::Sas) if !is_adapter_without_cache(ask, disk) => {
             ask.note_missing(disk, &device::DRIVER, None);
-            format!("it is unknown whether the adapter of {name} caches writes")
+            format!("it is unknown whether {name}'s adapter caches writes")
         }
         Some(
             Transport::Nvme
@@ -60,11 +62,9 @@ pub fn judge_unprovable_disk(
             | Transport::Hyperv
             | Transport::Xen
             | Transport::Mmc
-            // For a provider's network volume the provider's report counts, whatever protocol
-            // carries the volume.
+            // With this transport, only a cloud provider's volume gets here. The provider's report
+            // about the volume decides.
             | Transport::Network
-            // RAID volumes are judged with their controllers; a disk that gets here is passed
-            // through, as the controller's tool reports.
             | Transport::Megaraid
             | Transport::Raid,
         ) => return None,
@@ -95,8 +95,8 @@ fn judge_remote_disk(
 ) -> (CacheVolatility, Evidence) {
     let name = disk.name();
     guarantor::note_cache_unverifiable(ask, disk, Some(Guarantor::Array), transport);
-    // The kernel sets the queue from the remote report, so the queue counts if the disk itself
-    // reports nothing.
+    // The kernel sets the queue's mode from the report of the remote machine, so the mode counts if
+    // the disk itself reports nothing.
     let cache = match word {
         CacheReport::Volatile => CacheVolatility::Volatile,
         CacheReport::Unreported(_) if queue == Some(true) => CacheVolatility::Volatile,

@@ -4,7 +4,7 @@
 //! A drive with protected memory may acknowledge flushes without executing them, so flushing does
 //! not help once the protection fails.
 
-use super::cache_statement::device_evidence;
+use super::cache_report::device_evidence;
 use super::nvme;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, Layer, Remedy, VerdictImpact};
@@ -15,7 +15,7 @@ use crate::facts::{Choice, MissingFact, Reading, Subject, UnknownReason};
 /// message.
 ///
 /// If such a fact is *absent*, the disk's own report stands: nvme-cli may be missing, and most
-/// drives lack the log page. A fact that is unknown for another reason means *unproven*.
+/// drives lack the log page about the capacitor. A fact that could not be read means *unproven*.
 const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     (device::EPHEMERAL.info.name, "whether", "is ephemeral"),
     (device::NVME_WARNINGS.info.name, "which warnings", "reports"),
@@ -26,7 +26,8 @@ const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Evidence against a disk, and whether the drive's memory must be treated as volatile.
+/// Evidence from reports that count against a disk. The flag is true if the drive's memory must be
+/// treated as volatile.
 pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
@@ -45,7 +46,7 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
     found.extend(unread_warning_evidence(ask, disk));
     for warning in ask.get(disk, &device::NVME_WARNINGS).unwrap_or_default() {
         let (bears, says) = match NvmeWarning::from_word(&warning) {
-            // These warnings do not affect acknowledged data.
+            // No evidence, because these warnings do not concern acknowledged data.
             Some(
                 NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory,
             ) => {
@@ -61,7 +62,9 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
             }
             Some(NvmeWarning::ReadOnly) => (
                 VerdictImpact::Unproven,
-                format!("{name} has turned read-only, as drives do when they can store no more"),
+                format!(
+                    "{name} has become read-only, as drives do when they can no longer store data"
+                ),
             ),
             Some(NvmeWarning::Unreliable) => (
                 VerdictImpact::Unproven,
@@ -83,7 +86,6 @@ pub fn warning_evidence(ask: &mut FactReader, disk: &Subject) -> (Vec<Evidence>,
     (found, forgets)
 }
 
-/// Evidence for each unknown fact in `LOWERING_FACTS` that the disk could report.
 fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence> {
     let name = disk.name();
     // The hardware of a cloud volume is outside this instance, so no warning can be read.
@@ -92,7 +94,7 @@ fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence
         .is_some_and(Transport::is_nvme)
         && !nvme::is_persistent_cloud_volume(ask, disk);
     // A drive with a volatile cache writes the cache out on a flush, whatever the capacitor's
-    // state. Captures of earlier walwise versions lack facts about warnings and capacitor.
+    // state. Facts about warnings and capacitor that an older capture lacks are then not needed.
     let is_volatile = ask.get(disk, &device::NVME_VOLATILE) == Some(true);
     let mut found = Vec::new();
     for (fact, question, predicate) in LOWERING_FACTS {

@@ -1,8 +1,9 @@
 //! State of an md array: whether the array runs, and whether a power failure can damage data at
 //! rest.
 //!
-//! A degraded RAID 4, 5 or 6 without journal or partial parity log computes missing data from
-//! parity that may be wrong (md(4); *cannot start dirty degraded array* in raid5.c).
+//! A degraded RAID 4, 5 or 6 computes missing data from parity. Without a journal or partial parity
+//! log, a power failure can leave the parity wrong (md(4); *cannot start dirty degraded array* in
+//! raid5.c).
 
 use super::{HopFinding, kernel_evidence};
 use crate::durability::device_view::FlushOutcome;
@@ -11,7 +12,6 @@ use crate::durability::{Remedy, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy};
 
-/// Findings about an array, except for its queue.
 pub fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
     let level = ask.require(hop, &device::MD_LEVEL);
     let state = inoperative_array_finding(ask, hop)
@@ -35,7 +35,8 @@ fn unknown_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-/// A stopped array acknowledges nothing, so nothing is lost; a failed array lost acknowledged data.
+/// A finding about an array that does not run. A stopped array acknowledges nothing, so its data is
+/// unproven, not at risk. A failed array has lost acknowledged data.
 fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let (bears, says) = match ask.get(hop, &device::MD_STATE)? {
@@ -61,8 +62,6 @@ fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopF
     ))
 }
 
-/// A finding if a member is missing from the devices below the array, or if the member list is
-/// unknown.
 fn missing_member_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -83,7 +82,7 @@ fn missing_member_finding(
                     && !below.contains(&Subject::device(*member))
             });
             let member = unseen.next()?;
-            format!("the member {member} of {name} is not among the devices below it")
+            format!("{member}, a member of {name}, is not among its underlying devices")
         }
     };
     Some((
@@ -113,8 +112,8 @@ fn level_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Opti
     }
 }
 
-/// Whether the array lacks more members than its level tolerates. RAID 10 counts as failed only if
-/// every member is missing, because the layout of the copies is unknown.
+/// A finding about an array that lacks more members than its level tolerates. RAID 10 counts as
+/// failed only if every member is missing, because the layout of the copies is unknown.
 fn array_failure_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -140,7 +139,6 @@ fn array_failure_finding(
     (missing > bearable).then_some(hop)
 }
 
-/// Write hole: a power failure can damage data that was not being written.
 fn write_hole_finding(
     ask: &mut FactReader,
     hop: &Subject,

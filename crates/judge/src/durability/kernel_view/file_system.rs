@@ -51,18 +51,18 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
         Some(MountClass::Network) => unseen(
             ask,
             format!(
-                "{name} is {fstype} over the network; whether its server honours flushes is not visible"
+                "{name} is a network file system ({fstype}), and its storage may not honour flushes"
             ),
         ),
         Some(MountClass::Fuse) => unseen(
             ask,
             format!(
-                "{name} is a FUSE file system ({fstype}); whether its program honours flushes is not visible"
+                "{name} is a FUSE file system ({fstype}); it is unknown whether its program honours flushes"
             ),
         ),
         Some(MountClass::Other) => unseen(
             ask,
-            format!("it is unknown whether {fstype} at {name} honours flushes"),
+            format!("it is unknown whether {name} ({fstype}) honours flushes"),
         ),
         None => unseen(
             ask,
@@ -71,7 +71,6 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     }
 }
 
-/// Impact of sending no flushes: none if every disk below keeps its cache and no layer holds data.
 fn impact_without_flush(bottom: DisksBelow, off: &str, mend: Remedy) -> (VerdictImpact, String) {
     if !bottom.cache.is_safe_unflushed() || bottom.is_stateless == Ternary::False {
         (
@@ -81,10 +80,10 @@ fn impact_without_flush(bottom: DisksBelow, off: &str, mend: Remedy) -> (Verdict
     } else if bottom.is_stateless == Ternary::Unknown {
         (
             VerdictImpact::Unproven,
-            format!("{off}, and a layer below it may hold data until it is flushed"),
+            format!("{off}, and an underlying layer may hold data until it is flushed"),
         )
     } else {
-        let only = "which is safe only because no disk below loses its cache";
+        let only = "which is safe only because no underlying disk loses cached writes";
         (VerdictImpact::Durable, format!("{off}, {only}"))
     }
 }
@@ -101,15 +100,15 @@ fn barrier_finding(
         Some(Barrier::On) => (
             FlushOutcome::Sent,
             Durable,
-            format!("{name} is {fstype} and sends flushes"),
+            format!("{name} ({fstype}) sends flushes"),
         ),
         Some(Barrier::NoEffect) => (
             FlushOutcome::Sent,
             Durable,
-            format!("{name} is {fstype} and sends flushes, whatever its barrier option"),
+            format!("{name} ({fstype}) sends flushes, regardless of its barrier option"),
         ),
         Some(Barrier::Off) => {
-            let off = format!("{name} is {fstype} mounted without barriers");
+            let off = format!("{name} ({fstype}) is mounted without barriers");
             let (bears, says) =
                 impact_without_flush(bottom, &off, Remedy::EnableBarriers(hop.clone()));
             (
@@ -130,7 +129,8 @@ fn barrier_finding(
     )
 }
 
-/// A mount names only one btrfs device, but a commit is only as durable as the worst device.
+/// A finding about unknown devices of a btrfs file system. A mount names only one of them, but a
+/// commit is only as durable as the worst one.
 fn unknown_btrfs_devices_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -155,7 +155,6 @@ fn unknown_btrfs_devices_finding(
     ))
 }
 
-/// For file systems of the ext4 driver.
 fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let name = hop.name();
     let Some(fstype) = ask.require(hop, &mount::FSTYPE) else {
@@ -170,7 +169,8 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
     }
     let (bears, says) = match ask.require(hop, &mount::EXT4_JOURNAL) {
         Some(true) => {
-            // The journal device is part of the stack, unless it could not be identified.
+            // A separate journal device is judged with the stack. Only a device that could not be
+            // identified needs a finding here.
             let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
             if !matches!(
                 elsewhere,
@@ -188,14 +188,14 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
             );
             (
                 VerdictImpact::Unproven,
-                format!("the journal of {name} is on another device, which is unknown"),
+                format!("the journal of {name} is on another, unknown device"),
             )
         }
         Some(false) if mounts_without_journal_replay(ask, hop) => (
             VerdictImpact::AtRisk(Remedy::LoadJournal(hop.clone())),
             format!(
-                "{name} is {fstype} mounted norecovery, so its journal is not in use and a power failure can lose whole \
-                 directories, even with flushed data"
+                "{name} ({fstype}) is mounted with norecovery, so its journal is not in use and a \
+                 power failure can lose whole directories, including flushed data"
             ),
         ),
         Some(false) => (
@@ -204,7 +204,7 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
                 _ => Remedy::AddJournal(hop.clone()),
             }),
             format!(
-                "{name} is {fstype} without a journal, so a power failure can lose whole directories, even with flushed data"
+                "{name} ({fstype}) has no journal, so a power failure can lose whole directories, including flushed data"
             ),
         ),
         None => (
@@ -218,8 +218,8 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
     ))
 }
 
-/// Whether the file system has a journal that this mount does not load. The kernel shows such a
-/// mount as one without a journal, so the option and the superblock decide.
+/// Whether the file system has a journal that this mount does not load. Mount option and superblock
+/// decide, because the kernel shows such a mount as one without a journal.
 fn mounts_without_journal_replay(ask: &mut FactReader, hop: &Subject) -> bool {
     let is_named = |options: Option<Vec<String>>| {
         options.is_some_and(|options| {
@@ -234,7 +234,6 @@ fn mounts_without_journal_replay(ask: &mut FactReader, hop: &Subject) -> bool {
     is_skipped && !ask.get(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
 }
 
-/// A log or real-time device that was not found cannot be judged.
 fn missing_extra_device_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
     let key = &mount::EXTRA_DEVICES;
     if !matches!(
@@ -266,7 +265,7 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
         Some(true) => (
             FlushOutcome::Dropped(FlushSuppressor::FileSystem),
             AtRisk(Remedy::RemountOverlay(hop.clone())),
-            format!("{name} is an overlay mounted volatile, so nothing is flushed"),
+            format!("{name} is an overlay mounted with volatile, so nothing is flushed"),
         ),
         Some(false) => (
             FlushOutcome::Sent,
@@ -285,8 +284,6 @@ fn overlay_finding(ask: &mut FactReader, hop: &Subject) -> HopFinding {
     )
 }
 
-/// ZFS honours flushes unless the dataset has `sync=disabled`, and flushes its disks unless a
-/// module parameter disables that.
 fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFinding {
     use VerdictImpact::{AtRisk, Durable, Unproven};
     let name = hop.name();
@@ -296,7 +293,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
         ask.note_missing(
             hop,
             &mount::ZFS_SYNC,
-            Some("read it: zfs get -Hp -o value sync DATASET"),
+            Some("read the property: zfs get -Hp -o value sync DATASET"),
         );
     }
     let (passage, bears, says) = match (sync, ask.require(&host, &kernel::ZFS_NO_FLUSH)) {
@@ -312,8 +309,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
             let (mut bears, mut says) = impact_without_flush(bottom, &off, Remedy::ZfsFlush);
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
-                says +=
-                    "; it is unknown whether it writes before it acknowledges (its property sync)";
+                says += "; it is unknown whether commits wait for their writes (its sync property)";
             }
             let hop = (
                 FlushOutcome::Dropped(FlushSuppressor::FileSystem),
@@ -324,7 +320,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
         (None, Some(false) | None) => (
             FlushOutcome::Unknown,
             Unproven,
-            format!("it is unknown whether ZFS at {name} honours flushes (its property sync)"),
+            format!("it is unknown whether ZFS at {name} honours flushes (its sync property)"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), None) => (
             FlushOutcome::Unknown,
@@ -345,7 +341,7 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
         (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
             let log = match ask.get(hop, &mount::ZFS_LOGBIAS) {
                 Some(Logbias::Throughput) => {
-                    " (logbias=throughput: commits go to the pool, not its separate log)"
+                    " (logbias=throughput: commits go to the pool, not to its separate log)"
                 }
                 Some(Logbias::Latency) | None => "",
             };
@@ -362,15 +358,14 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
     )
 }
 
-/// Directory flags that new files inherit and that change how writes behave (chattr(1)).
+/// Evidence about flags of the target's directory that change how writes to new files behave,
+/// because new files inherit the flags (chattr(1)).
 pub fn directory_flags_evidence(ask: &mut FactReader, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
     for flag in ask.get(target, &target::FLAGS).unwrap_or_default() {
         let what = match flag {
             InodeFlag::Sync => "every write to new files in it waits for the disk (chattr +S)",
-            InodeFlag::JournalData => {
-                "data of new files in it goes through the journal (chattr +j)"
-            }
+            InodeFlag::JournalData => "new files in it have the data-journalling flag (chattr +j)",
             InodeFlag::Nocow => {
                 "new files in it are overwritten in place, without checksums (chattr +C)"
             }

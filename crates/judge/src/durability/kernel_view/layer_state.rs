@@ -8,10 +8,8 @@ use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
 use crate::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
 use crate::ternary::Ternary;
 
-/// How the targets of a mapping treat flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DmTargetBehaviour {
-    /// Every target only passes requests on.
     PassThrough,
     /// At least one target has state of its own and requests flushes itself (`flush_supported` in
     /// drivers/md).
@@ -19,7 +17,6 @@ pub enum DmTargetBehaviour {
     /// Every target passes flushes on (`num_flush_bios` in drivers/md), but whether one has state
     /// is unknown.
     ForwardsFlush,
-    /// At least one target is missing from the lists below.
     Unknown,
 }
 
@@ -51,7 +48,8 @@ const FORWARDING_TARGETS: [&str; 8] = [
     "zoned",
 ];
 
-/// `None` if the targets could not be read. With several targets the worst counts.
+/// The behaviour of a mapping's targets taken together: unknown if any target is unknown, otherwise
+/// stateful if any target is stateful. `None` if the targets could not be read.
 pub fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetBehaviour> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
     if find_unknown_dm_target(&targets).is_some() {
@@ -71,7 +69,7 @@ pub fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetBeh
     })
 }
 
-/// The first target that is in none of the lists; `none` for a mapping without targets.
+/// The first target whose behaviour is not listed here; `"none"` for a mapping without targets.
 pub fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
     let is_known = |target: &&String| {
         let known = [
@@ -124,7 +122,6 @@ pub fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind
     }
 }
 
-/// Whether a device on top of others keeps no state of its own.
 pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
     let kind = |of: &Subject| facts.value(of, &device::KIND);
     match kind(hop) {
@@ -157,7 +154,8 @@ pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
             )
             | None => Ternary::Unknown,
         },
-        // Devices of these kinds keep data in memory, in a file, or in a cache or log of their own.
+        // Not stateless: devices of these kinds keep data in memory, in a file, or in a cache or
+        // log of their own.
         Some(
             DeviceKind::Loop
             | DeviceKind::Zram

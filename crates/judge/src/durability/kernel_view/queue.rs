@@ -1,7 +1,7 @@
 //! The queue of a stacked device: *write back* passes flushes on; *write through* drops them, which
 //! is right only if nothing below caches writes.
 //!
-//! The drivers of some kinds always announce a cache. *Write through* on such a device was set by
+//! Some drivers always announce a cache. *Write through* on a device of such a driver was set by
 //! hand.
 
 use super::{DisksBelow, HopFinding, array, is_stateless, kernel_evidence, layer_state, mapping};
@@ -15,7 +15,7 @@ use crate::facts::catalog::target::FlushSuppressor;
 use crate::facts::{Scope, Subject};
 use crate::ternary::Ternary;
 
-/// Whether drivers of the kind announce a cache whatever is below (drivers/md/md.c,
+/// Whether drivers of this kind announce a cache, whatever devices are below (drivers/md/md.c,
 /// drivers/block/loop.c, drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, zvol_os.c of
 /// OpenZFS).
 fn is_always_write_back(kind: DeviceKind) -> bool {
@@ -29,10 +29,10 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
     )
 }
 
-/// Empty for a partition, which uses the queue of its disk.
+/// Findings about a stacked device; none for a partition, which uses the queue of its disk.
 pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
     let kind = ask.require(hop, &device::KIND);
-    // `is_stateless` reads the targets without `ask`, so their use is recorded here.
+    // Reads the targets to record them as used, because `is_stateless` reads them without `ask`.
     match kind {
         Some(DeviceKind::Partition) => return Vec::new(),
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
@@ -91,7 +91,7 @@ fn write_cache_finding(
             FlushOutcome::Dropped(FlushSuppressor::QueueOverride),
             Contradictory(Remedy::WriteBackQueue(hop.clone())),
             format!(
-                "{name}'s queue is write through above a write back disk, so flushes are dropped"
+                "{name}'s queue is write through, but an underlying disk is write back, so flushes are dropped"
             ),
         ),
         Some(QueueWriteCache::WriteThrough) if never => (
@@ -105,13 +105,13 @@ fn write_cache_finding(
             FlushOutcome::Unknown,
             Unproven,
             format!(
-                "{name}'s queue is write through, and it is unknown whether a disk below is write back"
+                "{name}'s queue is write through, and it is unknown whether an underlying disk is write back"
             ),
         ),
         Some(QueueWriteCache::WriteThrough) if is_stateless(ask.facts, hop) == Ternary::True => (
             FlushOutcome::NotNeeded,
             Durable,
-            format!("{name} drops flushes like the disks below it, which are write through too"),
+            format!("{name} drops flushes, as do the disks below it (also write through)"),
         ),
         Some(QueueWriteCache::WriteThrough) => (
             FlushOutcome::Unknown,
@@ -132,7 +132,6 @@ fn write_cache_finding(
     )
 }
 
-/// Evidence that follows from the kind of a device, apart from the queue.
 fn device_kind_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -149,8 +148,8 @@ fn device_kind_finding(
                 kernel_evidence(ask, hop, &device::KIND, bears, says),
             ))
         }
-        // The cache device is another disk below and judged as such; only a missing cache device
-        // needs a finding here.
+        // The cache device is judged as one of the disks below. Only a missing cache device needs a
+        // finding here.
         DeviceKind::Bcache => {
             let disks = ask.facts.directly_below(hop).len();
             let mode = ask.get(hop, &device::BCACHE_MODE);
@@ -186,15 +185,15 @@ fn device_kind_finding(
             let protocol = ask.get(hop, &device::DRBD_PROTOCOL);
             let peer = match protocol {
                 Some(DrbdProtocol::A) => {
-                    "the peer, not visible here, gets a commit after it was reported (protocol A)"
+                    "the peer (not visible here) may receive a commit only after it is acknowledged (protocol A)"
                 }
                 Some(DrbdProtocol::B) => {
-                    "the peer, not visible here, has a commit in memory at best (protocol B)"
+                    "the peer (not visible here) has a commit in memory at best (protocol B)"
                 }
                 Some(DrbdProtocol::C) => {
-                    "the peer, not visible here, may have a commit only in its disk's cache (protocol C)"
+                    "the peer (not visible here) may have a commit only in its disk's cache (protocol C)"
                 }
-                None => "it is unknown when the peer, not visible here, has a commit",
+                None => "it is unknown when the peer (not visible here) receives a commit",
             };
             let says = format!("{name} is DRBD and passes flushes on; {peer}");
             let evidence = match protocol {
@@ -205,7 +204,7 @@ fn device_kind_finding(
         }
         DeviceKind::Zvol => {
             let says = format!(
-                "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its property sync)"
+                "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its sync property)"
             );
             Some((
                 FlushOutcome::Unknown,
@@ -213,7 +212,7 @@ fn device_kind_finding(
             ))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
-            let says = format!("{name} is a kind of device that walwise cannot inspect");
+            let says = format!("{name} is of a device type that walwise cannot inspect");
             Some((
                 FlushOutcome::Unknown,
                 kernel_evidence(ask, hop, &device::KIND, Unproven, says),
@@ -232,8 +231,8 @@ fn device_kind_finding(
     }
 }
 
-/// Judges a mapping by its targets, which only root can read. LVM's own targets all pass flushes
-/// on. Other mappings are unknown if their targets were not read.
+/// Judges a mapping by its targets, which only root can read. Unread targets of an LVM volume are
+/// no finding, because LVM's own targets all pass flushes on.
 fn mapping_target_finding(
     ask: &mut FactReader,
     hop: &Subject,
@@ -274,7 +273,6 @@ fn mapping_target_finding(
     })
 }
 
-/// An unknown mode may be writeback.
 fn may_hold_writes(mode: Option<DmCacheMode>) -> bool {
     match mode {
         Some(DmCacheMode::Writeback) | None => true,

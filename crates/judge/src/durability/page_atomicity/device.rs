@@ -1,5 +1,5 @@
-//! The lower links: alignment of partitions and linear mappings, request size, and atomicity of
-//! device writes.
+//! The lower links of the chain that keeps page writes atomic: alignment of partitions and linear
+//! mappings, request size, and atomicity of device writes.
 //!
 //! `atomic_write_unit_max_bytes` holds only for RWF_ATOMIC writes, which no server here uses.
 //! NVMe's AWUPF is often wrong and is not used.
@@ -51,7 +51,7 @@ pub fn device_links(
         ))
     }));
     if ends == 0 {
-        let says = format!("the device under {} was not found", home.name());
+        let says = format!("the underlying device of {} was not found", home.name());
         links.push(PageLink::new(LinkPlace::Device, Ternary::Unknown, says));
     }
     links
@@ -96,7 +96,6 @@ fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<Pa
     }
 }
 
-/// Link for a layer whose treatment of pages is not documented.
 fn undocumented_layer_link(hop: &Subject) -> PageLink {
     let says = format!(
         "{} may split or move a page; no documentation rules that out",
@@ -111,9 +110,9 @@ fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Pag
     };
     let holds = is_page_multiple(page, start);
     let of_page = match holds {
-        Ternary::True => ", a multiple of a page",
+        Ternary::True => ", a multiple of the page size",
         Ternary::Unknown => "",
-        Ternary::False => ", not a multiple of a page",
+        Ternary::False => ", not a multiple of the page size",
     };
     PageLink::new(
         LinkPlace::Partition,
@@ -139,7 +138,6 @@ fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -
     PageLink::new(LinkPlace::Mapping, holds, says)
 }
 
-/// Whether the device's queue sends a page in one request.
 fn request_size_link(
     ask: &mut FactReader,
     part: LinkPlace,
@@ -163,7 +161,8 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
     let name = disk.name();
     let open = |says: String| PageLink::new(LinkPlace::Device, Ternary::Unknown, says);
     match ask.get(disk, &device::CLOUD) {
-        // Only EBS volumes attached by NVMe report this model, and NVMe attachment implies Nitro.
+        // The volume is on Nitro: only EBS volumes attached by NVMe have this model, and only Nitro
+        // instances attach volumes by NVMe.
         Some(CloudDiskService::AmazonEbs) => {
             let says = format!(
                 "Amazon documents that {name} writes {} atomically (EBS on Nitro)",
@@ -175,7 +174,7 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
             "whether {name} writes a page atomically depends on the instance type"
         )),
         Some(CloudDiskService::AzureManagedDisk) => open(format!(
-            "Microsoft documents atomic 16 KiB writes of {name}, but no file system for them"
+            "Microsoft documents atomic 16 KiB writes to {name}, but does not name the file systems"
         )),
         Some(
             cloud @ (CloudDiskService::GooglePersistentDisk
@@ -190,7 +189,6 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
     }
 }
 
-/// Link for a device outside a cloud, judged by the kernel's `atomic_write_unit_max_bytes`.
 fn kernel_atomic_write_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> PageLink {
     let name = disk.name();
     let Some(most) = ask.get(disk, &device::ATOMIC_WRITE_MAX) else {

@@ -1,11 +1,10 @@
-//! A link of the chain, and comparisons with a page whose size may be unknown.
-
 use crate::durability::fact_reader::FactReader;
 use crate::facts::{FactValue, Key, Reading, Subject};
 use crate::ternary::Ternary;
 use crate::text;
 
-/// Largest InnoDB page in bytes (innodb_page_size); PostgreSQL's limit is 32 KiB (BLCKSZ).
+/// The largest InnoDB page in bytes (innodb_page_size). PostgreSQL's largest page is smaller: 32
+/// KiB (BLCKSZ).
 const LARGEST_PAGE: u64 = 65536;
 
 /// Smallest InnoDB page in bytes.
@@ -14,17 +13,12 @@ const SMALLEST_PAGE: u64 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkPlace {
     Page,
-    /// How the server writes the page: through the page cache or with direct I/O.
     Server,
     Kernel,
-    /// Placement of pages in the file system, and direct I/O.
     FileSystem,
-    /// Alignment of a partition.
     Partition,
-    /// Alignment of a linear mapping, such as a logical volume.
     Mapping,
     Layer,
-    /// Atomicity of the device's writes.
     Device,
 }
 
@@ -46,13 +40,13 @@ impl LinkPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLink {
     pub place: LinkPlace,
-    /// Whether a page passes in one piece at an aligned offset.
+    /// Whether a page at an offset that is a multiple of its size passes this link in one piece.
     pub holds: Ternary,
     text: String,
 }
 
 impl PageLink {
-    /// `says` is a clause without full stop.
+    /// Creates a link; `says` is a clause without a full stop.
     pub fn new(place: LinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
         Self {
             place,
@@ -61,7 +55,6 @@ impl PageLink {
         }
     }
 
-    /// A link that cannot be judged because the fact is unknown.
     pub fn unknown<T: FactValue>(
         place: LinkPlace,
         ask: &FactReader,
@@ -79,12 +72,11 @@ impl PageLink {
         )
     }
 
-    /// Example: `partition: sda1 begins at byte 32256, not a multiple of a page`.
     pub fn summary(&self) -> String {
         format!("{}: {}", self.place.as_str(), self.text)
     }
 
-    /// The summary followed by `(holds)`, `(unknown)` or `(broken)`.
+    /// Place and text of the link, followed by `(holds)`, `(unknown)` or `(broken)`.
     pub fn summary_with_state(&self) -> String {
         let comes_to = match self.holds {
             Ternary::True => "holds",
@@ -108,7 +100,8 @@ pub fn page_fits(page: Option<u64>, bytes: u64) -> Ternary {
     }
 }
 
-/// `bytes` is an offset or a size.
+/// Whether an offset or a size, in bytes, is a multiple of the page size. If the page size is
+/// unknown, the result is known only if all page sizes agree.
 pub fn is_page_multiple(page: Option<u64>, bytes: u64) -> Ternary {
     match page {
         Some(page) => bytes
@@ -129,7 +122,6 @@ mod tests {
     const PAGES: [u64; 5] = [4096, 8192, 16384, 32768, 65536];
 
     proptest! {
-        /// With an unknown page size, the answer is known only if it is equal for all page sizes.
         #[test]
         fn an_unknown_page_is_any_page(sectors in 0u64..1024) {
             for judge in [page_fits as fn(Option<u64>, u64) -> Ternary, is_page_multiple] {

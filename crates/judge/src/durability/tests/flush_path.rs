@@ -3,7 +3,6 @@ use crate::durability::{FlushState, Verdict, VerdictKind};
 use crate::facts::Subject;
 use crate::facts::catalog::target::FlushDelivery;
 
-/// `None` if the flush path agrees with its verdict.
 pub fn flush_path_contradiction(verdict: &Verdict) -> Option<&'static str> {
     let fates = || verdict.flush_path.iter().map(|hop| hop.state);
     let loses = verdict.standing < VerdictKind::Unproven;
@@ -47,7 +46,6 @@ pub fn flush_path_contradiction(verdict: &Verdict) -> Option<&'static str> {
     None
 }
 
-/// The hops in one line: each name with its state.
 fn path_text(machine: &TestHost) -> String {
     let verdict = machine.verdict();
     assert_eq!(
@@ -107,7 +105,6 @@ fn the_place_where_a_commit_is_lost() {
             TestHost::with_volatile_disk().with("device.write_cache", "?"),
             "no server yet not judged, ext4 passed, sda unknown",
         ),
-        // Nothing below caches the commit, so it is lost where the flush is dropped.
         (
             TestHost::with_protected_cache()
                 .with_cluster()
@@ -119,7 +116,6 @@ fn the_place_where_a_commit_is_lost() {
     }
 }
 
-/// The loop device passes on what it gets, so the loss is marked below, where the flush is dropped.
 #[test]
 fn a_loop_above_a_drop_loses_nothing() {
     let (top, host_mount, disk) = (

@@ -1,19 +1,14 @@
-//! Every kind of network, attachment and cloud: the verdict with flushes, the verdict without a
-//! volatile cache, and the party to ask.
-
 use super::machine::TestHost;
 use crate::durability::{Verdict, VerdictKind};
 use crate::facts::catalog::device::{CloudDiskService, NetworkTransport, Transport};
 use crate::facts::{Choice, Remedy};
 
-/// A disk that gets flushes.
 fn with_flushes_sent(machine: TestHost) -> TestHost {
     machine
         .with("device.write_cache", "write back")
         .with("device.cache_type", "write back")
 }
 
-/// A disk whose every report is of no volatile cache.
 fn without_volatile_cache(machine: TestHost) -> TestHost {
     machine
         .with("device.write_cache", "write through")
@@ -23,7 +18,6 @@ fn without_volatile_cache(machine: TestHost) -> TestHost {
         .with("nvme.critical_warning", "")
 }
 
-/// The question for the guarantor, among the verdict's missing facts.
 fn question_text(verdict: &Verdict) -> String {
     let asked = verdict
         .missing
@@ -36,8 +30,8 @@ fn question_text(verdict: &Verdict) -> String {
     says.collect::<Vec<_>>().join("; ")
 }
 
-/// Guarantor, verdict with flushes, verdict without a volatile cache, and words of the question if
-/// unproven.
+/// Columns: name, guarantor, verdict if flushes are sent, verdict without a volatile cache, and
+/// words of the question to the guarantor if a verdict is unproven.
 type Row = (
     &'static str,
     &'static str,
@@ -157,7 +151,6 @@ fn every_attachment() {
     }
 }
 
-/// A provider's volume has one verdict under all protocols.
 #[test]
 fn every_cloud_by_every_protocol() {
     let rows: [Row; 8] = [
@@ -188,7 +181,7 @@ fn every_cloud_by_every_protocol() {
             "provider",
             "durable",
             "unproven",
-            "host caching of sda in Azure's portal",
+            "host caching of sda in the Azure portal",
         ),
         ("Azure local disk", "provider", "at risk", "at risk", ""),
         (
@@ -227,7 +220,6 @@ fn every_cloud_by_every_protocol() {
     }
 }
 
-/// Azure caches neither large disks nor disks with large sectors; a guest can see both properties.
 #[test]
 fn azure_disks_that_no_host_caches() {
     for (size, sector, standing) in [
@@ -253,7 +245,6 @@ fn azure_disks_that_no_host_caches() {
     }
 }
 
-/// Only QEMU documents what each of its disks does with a write.
 #[test]
 fn a_disk_without_a_volatile_cache_in_a_guest() {
     for (virtualisation, standing) in [
@@ -277,7 +268,6 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
     }
 }
 
-/// Disks of an array and of a RAID controller in one host keep their own guarantors.
 #[test]
 fn guarantors_of_several_disks_are_named_once_each() {
     use crate::facts::Subject;

@@ -1,13 +1,10 @@
 //! The interlock opens in exactly the combinations that its specification allows.
 //!
-//! About 10¹² combinations are covered by three exhaustive factors; only the values in `Class` pass
-//! from one factor to the next. Random complete hosts check that no later factor reads a fact of an
-//! earlier one.
+//! Three groups of facts, each enumerated completely, cover about 10¹² combinations. A later group
+//! depends on an earlier group only through the values in `Class`; random complete hosts check
+//! this.
 
 mod factors {
-    //! The factors, each visited exhaustively: a disk's facts, the facts joined to the disk's
-    //! assessment, and the facts that the interlock adds.
-
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::super::machine::{TestHost, data_target};
@@ -21,11 +18,8 @@ mod factors {
     use crate::facts::{Reading, Subject};
     use crate::ternary::Ternary;
 
-    /// The part of a disk's assessment that later factors use: cache, flush, whether *write back*
-    /// is reported, and the worst verdict.
     type Class = (CacheVolatility, FlushOutcome, Ternary, VerdictKind);
 
-    /// The only class with which the interlock can open.
     const OPENING: Class = (
         CacheVolatility::Protected,
         FlushOutcome::Sent,
@@ -43,7 +37,6 @@ mod factors {
         names.iter().map(find).collect()
     }
 
-    /// Visits every combination, changing the machine in place.
     fn for_each_combination(
         of: &[Fact],
         machine: &mut TestHost,
@@ -61,8 +54,6 @@ mod factors {
         }
     }
 
-    /// Visits every combination of a disk's facts and collects the assessments, after a check
-    /// against the specification.
     fn collect_assessments(
         names: &[&str],
         start: &TestHost,
@@ -91,11 +82,8 @@ mod factors {
         visited
     }
 
-    /// Every assessment that a disk's facts can produce, by class.
     fn all_assessments() -> BTreeMap<Class, DiskAssessment> {
         let mut found = BTreeMap::new();
-        // Behind a controller: all reports of the controller's tool, with all reports of the kernel
-        // about the volume.
         let behind = [
             "controller.battery",
             "controller.policy",
@@ -106,7 +94,6 @@ mod factors {
             "device.cache_type",
         ];
         let mut visited = collect_assessments(&behind, &host_with_open_interlock(), &mut found);
-        // Any attachment: all reports of the disk itself.
         let own = [
             "device.transport",
             "nvme.volatile_cache",
@@ -117,7 +104,6 @@ mod factors {
             "device.drive_cache",
         ];
         visited += collect_assessments(&own, &host_with_open_interlock(), &mut found);
-        // All reports of an NVMe drive about cache, warnings and capacitor.
         let capacitor = [
             "device.transport",
             "nvme.volatile_cache",
@@ -176,8 +162,6 @@ mod factors {
                         && found.flush == FlushOutcome::Sent
                         && found.is_stateless == Ternary::True;
                     let fine = |(fact, value): (&str, &str)| match fact {
-                        // The interlock requires ext4, and the file system's finding requires a
-                        // journal.
                         "mount.fstype" => value != "?",
                         "ext4.journal" => {
                             allows_opening(fact, value) || !chosen[0].starts_with("ext")
@@ -242,7 +226,6 @@ mod factors {
             cache,
             ..leaf.clone()
         });
-        // One disk with each kind of cache, each kind next to a protected disk, and no disk.
         let mut below: Vec<Vec<&DiskAssessment>> = leaves.iter().map(|leaf| vec![leaf]).collect();
         below.extend(leaves.iter().map(|leaf| vec![&leaves[0], leaf]));
         below.push(Vec::new());
@@ -269,7 +252,8 @@ mod factors {
                                 (standing, flush, plain);
                             let is_ready = (standing, flush, plain)
                                 == (VerdictKind::Durable, FlushOutcome::Sent, Ternary::True);
-                            // If two conditions fail already, the disks cannot matter.
+                            // With two conditions failed already, one set of disks is enough,
+                            // because the disks cannot open the interlock.
                             let few = if wrong + usize::from(!is_ready) > 1 {
                                 1
                             } else {
@@ -321,7 +305,8 @@ use crate::facts::{Reading, Subject};
 
 type Fact = (&'static str, &'static [&'static str]);
 
-/// Every deciding fact with all its values (representatives for numbers), including unknown.
+/// Every deciding fact with its values: all words of a choice, examples of a number, and `?` for an
+/// unknown reading.
 const ALL: &[Fact] = &[
     (
         "controller.battery",
@@ -442,11 +427,12 @@ const ALL: &[Fact] = &[
     ("probe.commit", &["100", "?"]),
 ];
 
-/// The specification for one fact, written independently of the code.
+/// Whether the specification lets the interlock open with this value of the fact. Written
+/// independently of the code under test.
 fn allows_opening(fact: &str, value: &str) -> bool {
     match fact {
-        // The cache is protected by a healthy battery or flash module, member caches are off,
-        // write-back falls back, and flushes are sent today.
+        // The interlock needs a cache with a healthy battery that falls back to write-through,
+        // member disks without caches, and a queue that sends flushes.
         "controller.battery" => value == "healthy",
         "controller.policy" | "controller.policy_in_force" | "device.write_cache" => {
             value == "write back"
@@ -457,29 +443,30 @@ fn allows_opening(fact: &str, value: &str) -> bool {
         "device.transport" => value == "megaraid" || value == "raid",
         "device.fabric" => value == "?",
         "nvme.critical_warning" => ["", "?", "temperature"].contains(&value),
-        // A capacitor never opens the interlock, and a failed one shuts it.
+        // A failed capacitor keeps the interlock shut. No other state of the capacitor matters.
         "nvme.capacitor" => value != "failed",
-        // Only ext4, on a kernel that accepts and honours the option; kernel 9 is newer than the
-        // tables.
+        // The interlock needs ext4 and a kernel that accepts and honours `nobarrier`. Kernel 9 is
+        // newer than the tables of `compat`.
         "mount.class" => value == "block",
         "mount.fstype" => value == "ext4",
         "kernel.version" => value == "6.1.0",
         "kernel.vendor" => value == "debian",
-        // "No effect" means that the barrier option changes nothing, so flushes are sent.
+        // "No effect" means that the kernel ignores the option `nobarrier`, so flushes are sent.
         "mount.barrier" => value == "on" || value == "no effect",
         "ext4.journal" | "pg.fsync" => value == "true",
         "pg.synchronous_commit" => value == "on",
-        // The server's own value decides, but the sessions' values must be known.
+        // Sessions that override `synchronous_commit` do not matter, but it must be known which
+        // sessions these are.
         "pg.synchronous_commit_overrides" => value != "?",
         "pg.fsync_disabled_by" => value == "none",
         // A commit takes 100 µs; the gain must exceed 5 % of that.
         "probe.flush_cost" => value == "40",
         "probe.commit" => value == "100",
-        // Unlike a missing report, a report that could not be read shuts the interlock.
+        // A disk that is ephemeral, or may be, keeps the interlock shut.
         "device.ephemeral" => value == "false",
         "probe.implausible" => value != "true",
         // A *write back* queue agrees with any report of the disk. `should_open_interlock` judges
-        // flush counts in combination.
+        // `counts_flushes` and `flushes_per_commit` together.
         "device.cache_type"
         | "device.drive_cache"
         | "nvme.volatile_cache"
@@ -489,8 +476,6 @@ fn allows_opening(fact: &str, value: &str) -> bool {
     }
 }
 
-/// The specification for a host: every fact allows the opening, and no flush count shows lost
-/// flushes.
 fn should_open_interlock<'a>(value: impl Fn(&str) -> &'a str) -> bool {
     let lost = value("device.counts_flushes") == "true"
         && ["0", "0.2"].contains(&value("probe.flushes_per_commit"));
@@ -508,7 +493,7 @@ fn host_with_open_interlock() -> TestHost {
     TestHost::with_protected_cache().with_cluster()
 }
 
-/// A value for every fact. At least 12 of 13 values allow the opening.
+/// A value for every fact. At least 12 of 13 values on average let the interlock open.
 fn arbitrary_fact_values() -> impl Strategy<Value = Vec<&'static str>> {
     let one = |(fact, values): &Fact| {
         let fine: Vec<&str> = values
@@ -527,7 +512,6 @@ fn arbitrary_fact_values() -> impl Strategy<Value = Vec<&'static str>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
-    /// Random hosts from all combinations of facts.
     #[test]
     fn a_whole_machine_opens_it_exactly_as_specified(values in arbitrary_fact_values()) {
         let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with(fact, value));

@@ -17,7 +17,6 @@ pub fn data_target() -> Subject {
     Subject::target("/data")
 }
 
-/// The subject of the plain host to which facts of `scope` belong.
 fn default_subject(scope: Scope) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
@@ -30,7 +29,6 @@ fn default_subject(scope: Scope) -> Subject {
 }
 
 impl TestHost {
-    /// Only the stack: target, mount, partition, disk.
     pub fn with_stack_only() -> Self {
         let mut facts = FactSet::default();
         let (mount, part, disk) = (
@@ -48,7 +46,7 @@ impl TestHost {
             .with_fact_of(&part, "device.kind", "partition")
     }
 
-    /// ext4 with barriers, on a SATA disk whose volatile cache every layer reports.
+    /// A host with ext4 and barriers, on a SATA disk whose volatile cache every layer reports.
     pub fn with_volatile_disk() -> Self {
         Self::with_stack_only()
             .with("host.seen_by", "host")
@@ -62,7 +60,6 @@ impl TestHost {
             .with("device.cache_type", "write back")
     }
 
-    /// A host on which the interlock opens.
     pub fn with_protected_cache() -> Self {
         Self::with_volatile_disk()
             .with("kernel.version", "6.1.0")
@@ -82,19 +79,19 @@ impl TestHost {
         self.with_fact_of(&default_subject(info.scope), fact, word)
     }
 
-    /// `?` makes the fact unknown; `~word` makes the value an assumption.
+    /// Sets a fact: `?` makes it unknown, and `~word` makes its value an assumption.
     pub fn with_fact_of(mut self, of: &Subject, fact: &str, word: &str) -> Self {
         self.insert_text(of, fact, word);
         self
     }
 
-    /// Like `with`, but in place.
     pub fn set(&mut self, fact: &str, word: &str) {
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         self.insert_text(&default_subject(info.scope), fact, word);
     }
 
-    /// Like `with_fact_of`, but in place. A new layer also gets a healthy state.
+    /// Sets a fact from text. A new layer or file system also gets the state facts of a healthy
+    /// one.
     pub fn insert_text(&mut self, of: &Subject, fact: &str, word: &str) {
         let state: &[(&str, &str)] = match (fact, word) {
             ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
@@ -137,8 +134,6 @@ impl TestHost {
         }
     }
 
-    /// Inserts readings that a disk's collectors always record: persistent, no warnings, no
-    /// capacitor page.
     fn insert_default_disk_facts(&mut self, disk: &Subject) {
         self.insert_text(disk, "device.ephemeral", "false");
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
@@ -156,7 +151,6 @@ impl TestHost {
         self
     }
 
-    /// A host with the facts of this one and no stack.
     pub fn without_stack(self) -> Self {
         let mut facts = FactSet::default();
         for FactRow {
@@ -181,7 +175,6 @@ impl TestHost {
             .value()
     }
 
-    /// Adds a PostgreSQL server in /data.
     pub fn with_cluster(mut self) -> Self {
         let cluster = Subject::cluster("/data");
         self.facts.link(&data_target(), &cluster);
@@ -196,18 +189,15 @@ impl TestHost {
         self.clone().judge_facts().1
     }
 
-    /// The verdict of /data, as a word.
     pub fn standing_word(&self) -> &'static str {
         self.verdict().standing.as_str()
     }
 
-    /// A fact of /data after judging; `?` if unknown.
     pub fn concluded_fact(&self, fact: &str) -> String {
         let [value] = self.concluded_facts([fact]);
         value
     }
 
-    /// Verdict, cache and flush of /data.
     pub fn judgement(&self) -> [String; 3] {
         self.concluded_facts(["target.verdict", "target.cache", "target.flush"])
     }

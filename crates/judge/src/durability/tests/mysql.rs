@@ -1,5 +1,3 @@
-//! Settings of MySQL and MariaDB, in every combination of the deciding values.
-
 use super::machine::{TestHost, data_target};
 use crate::durability::VerdictKind;
 use crate::facts::ServerArea;
@@ -14,13 +12,12 @@ const VERSIONS: [(&str, &str); 6] = [
     ("?", "?"),
 ];
 
-/// A server in /data with its redo log, on a disk whose reports agree.
 fn host_with_mysql() -> TestHost {
     let mut machine = TestHost::with_volatile_disk();
     let cluster = Subject::cluster("/data");
     machine.facts.link(&data_target(), &cluster);
     machine.facts.link(&cluster, &data_target());
-    machine.facts.set_area(&cluster, ServerArea::Mysql);
+    machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     machine
         .with("target.roles", "data,redo,binlog")
         .with("target.clusters", "/data")
@@ -87,8 +84,8 @@ fn the_worst_of_all_settings_governs() {
                         .with("mysql.sync_binlog", sync)
                         .with("mysql.fsync_disabled_by", library)
                         .with("mysql.running", running);
-                    // MariaDB 12.3 and later may keep the log in a storage engine; the empty value
-                    // rules that out.
+                    // MariaDB 12.3 and later may keep the binary log in a storage engine; the empty
+                    // value rules that out.
                     let machine = machine.with("mysql.binlog_storage_engine", "");
                     let expected = verdict_of_redo_setting(kind, redo)
                         .min(verdict_of_binlog_settings(log_bin, sync))
@@ -139,7 +136,6 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
     }
 }
 
-/// Two disks: data on sda, redo log on sdb.
 fn with_redo_on_other_disk(cache: &str) -> TestHost {
     let (redo, other) = (Subject::target("/redo"), Subject::device("sdb"));
     let cluster = Subject::cluster("/data");
@@ -221,7 +217,7 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
             }
         }
     }
-    // Without data pages on the target, this method leaves nothing unflushed.
+    // O_DIRECT_NO_FSYNC omits only the flushes of data files, and this target holds none.
     let only_redo = host_with_mysql()
         .with("target.roles", "redo")
         .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
@@ -257,8 +253,6 @@ fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() 
     );
 }
 
-/// The text gives the configured flush interval. For 0 the text gives no figure, because the
-/// manuals do not state the interval.
 #[test]
 fn how_much_is_lost_is_what_the_settings_say() {
     for (timeout, says) in [

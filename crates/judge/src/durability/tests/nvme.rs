@@ -1,9 +1,6 @@
-//! NVMe drives: reports about cache and capacitor, and the kernel's view.
-
 use super::machine::TestHost;
 use crate::durability::VerdictKind;
 
-/// An NVMe drive with this queue and no other kernel facts about its cache.
 fn host_with_nvme_drive(queue: &str) -> TestHost {
     TestHost::with_volatile_disk()
         .with("device.transport", "nvme")
@@ -13,7 +10,7 @@ fn host_with_nvme_drive(queue: &str) -> TestHost {
 
 #[test]
 fn nvme_drives() {
-    // queue, VWC, feature 06h, warnings → verdict, cache, flush
+    // Columns: queue, VWC, feature 06h, warnings → verdict, cache, flush.
     for (queue, has_one, is_on, warnings, verdict, cache, flush) in [
         (
             "write back",
@@ -272,7 +269,8 @@ fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
         "{}",
         told.verdict().sentence
     );
-    // The drive's own report outranks FUA, which only the NVMe driver ties to the cache.
+    // The drive's own report that it has no volatile cache outranks FUA, from which the cache was
+    // only inferred.
     let asked = told
         .with("nvme.volatile_cache", "false")
         .with("nvme.critical_warning", "");
@@ -298,7 +296,7 @@ fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
             .map(|one| one.text.as_str())
             .collect();
         says.iter()
-            .any(|says| says.starts_with("a flush takes 2.00 ms, although sda"))
+            .any(|says| says.starts_with("a flush takes 2.00 ms, even though sda"))
     };
     let dear = drive.clone().with("probe.flush_cost", "2000");
     for claim in [

@@ -1,12 +1,10 @@
-//! The chain of page links holds in one setup only, every deviation is reported, and an unknown
-//! link never holds.
-
 use super::machine::{TestHost, data_target};
 use crate::durability::{VerdictCaps, judge_targets};
 use crate::facts::catalog::target::{self, PageAtomicity};
 use crate::facts::{FactSet, ServerArea, Subject};
 
-/// `None` for an empty name, which stands for the default subject of a fact.
+/// The device for a name in `LINKS`; `None` for the empty name, which stands for the default
+/// subject of a fact.
 fn named_subject(name: &str) -> Option<Subject> {
     match name {
         "part" => Some(Subject::device("sda1")),
@@ -22,8 +20,8 @@ fn with_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
     }
 }
 
-/// MySQL in /data as documented by Amazon: ext4 with clusters of a page, on a logical volume on a
-/// partition of an EBS volume.
+/// MySQL in /data as documented by Amazon: ext4 whose clusters have the size of a page, on a
+/// logical volume on a partition of an EBS volume.
 fn host_with_atomic_pages() -> TestHost {
     let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
     let [part, volume] = ["part", "volume"].map(|name| named_subject(name).unwrap());
@@ -31,7 +29,7 @@ fn host_with_atomic_pages() -> TestHost {
     machine.facts.link(&data_target(), &mount);
     machine.facts.link(&data_target(), &cluster);
     machine.facts.link(&cluster, &data_target());
-    machine.facts.set_area(&cluster, ServerArea::Mysql);
+    machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     let machine = machine
         .with_edge(&data_target(), &mount)
         .with_edge(&mount, &volume)
@@ -59,8 +57,8 @@ fn host_with_atomic_pages() -> TestHost {
     })
 }
 
-/// A fact of a link: subject, fact, value for which the link holds, and other values. Each other
-/// value comes with text expected about the link; `!` marks a broken link.
+/// Columns: subject, fact, a value with which the link holds, and other values, each with the
+/// beginning of the link's text; `!` marks a broken link.
 type Row = (
     &'static str,
     &'static str,
@@ -70,24 +68,23 @@ type Row = (
 
 #[rustfmt::skip] // a row is a line
 const LINKS: &[Row] = &[
-    ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4 has clusters of 16 KiB, not a multiple"), ("?", "page: mysql.innodb_page_size of /data is unknown")]),
+    ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4's cluster size is 16 KiB, not a multiple"), ("?", "page: mysql.innodb_page_size of /data is unknown")]),
     ("", "mysql.innodb_flush_method", "O_DIRECT", &[("fsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"), ("O_DSYNC", "!server: "), ("?", "server: mysql.innodb_flush_method of /data")]),
     ("", "kernel.version", "6.1.0", &[("4.14.355", "!kernel: Linux 4.14.355 is older than 5.10"), ("?", "kernel: ")]),
-    ("", "mount.fstype", "ext4", &[("xfs", "!file system: xfs is not the ext4"), ("ext3", "!file system: ext3 is not the ext4"), ("btrfs", "!file system: btrfs")]),
+    ("", "mount.fstype", "ext4", &[("xfs", "!file system: xfs is not ext4"), ("ext3", "!file system: ext3 is not ext4"), ("btrfs", "!file system: btrfs")]),
     ("", "ext4.features", "extent,bigalloc", &[("extent", "!file system: ext4 has no clusters (bigalloc)"), ("extent,bigalloc,encrypt", "file system: files may be encrypted"), ("?", "file system: ext4.features")]),
-    ("", "ext4.cluster_size", "16384", &[("8192", "!file system: ext4 has clusters of 8 KiB, not a multiple"), ("0", "file system: "), ("?", "file system: ext4.cluster_size")]),
+    ("", "ext4.cluster_size", "16384", &[("8192", "!file system: ext4's cluster size is 8 KiB, not a multiple"), ("0", "file system: "), ("?", "file system: ext4.cluster_size")]),
     ("", "ext4.data", "ordered", &[("journal", "!file system: data=journal turns direct I/O"), ("?", "file system: ext4.data")]),
     ("", "target.flags", "", &[("journal-data", "!file system: the attribute +j"), ("?", "file system: target.flags")]),
     ("volume", "dm.targets", "linear", &[("striped", "layer: dm-0 may split"), ("linear,striped", "layer: dm-0"), ("", "layer: dm-0"), ("?", "logical volume: dm.targets of dm-0")]),
     ("volume", "dm.alignment", "1048576", &[("8192", "!logical volume: dm-0 begins at a multiple of 8 KiB only"), ("512", "!logical volume: "), ("?", "logical volume: dm.alignment of dm-0")]),
     ("volume", "device.max_io", "262144", &[("4096", "!logical volume: dm-0 accepts at most 4 KiB"), ("?", "logical volume: device.max_io of dm-0")]),
     ("volume", "device.kind", "lvm", &[("crypt", "layer: dm-0 may split"), ("md", "layer: dm-0"), ("multipath", "layer: dm-0"), ("loop", "layer: dm-0"), ("?", "layer: device.kind of dm-0")]),
-    ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, not a multiple of a page"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),
+    ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, not a multiple of the page size"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),
     ("", "device.cloud", "Amazon Elastic Block Store", &[("Amazon EC2 instance store", "device: whether sda"), ("Azure managed disk", "device: Microsoft documents"), ("Google persistent disk", "device: no documentation"), ("?", "device: device.atomic_write_max of sda")]),
     ("", "device.max_io", "131072", &[("8192", "!device: sda accepts at most 8 KiB"), ("?", "device: device.max_io of sda")]),
 ];
 
-/// Further values for which the link holds.
 #[rustfmt::skip] // a row is a line
 const ALSO: &[(&str, &str, &str)] = &[
     ("", "mysql.innodb_page_size", "8192"),
@@ -198,7 +195,6 @@ fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
     }
 }
 
-/// Two deviations never cancel out, and a broken link is reported before an unknown one above it.
 #[test]
 fn no_pair_of_deviations_holds() {
     let all: Vec<(&Row, &str)> = LINKS
@@ -256,7 +252,6 @@ fn an_unknown_file_system_is_no_question_of_links() {
     }
 }
 
-/// In MariaDB 11.0 and later a separate setting decides, not the flush method.
 #[test]
 fn mariadb_has_a_setting_of_its_own() {
     let mariadb = || {
@@ -281,8 +276,6 @@ fn mariadb_has_a_setting_of_its_own() {
     }
 }
 
-/// The kernel's value holds only for writes that request atomicity, and a controller's AWUPF is
-/// never used.
 #[test]
 fn no_promise_of_a_disk_of_no_cloud_holds() {
     for (most, awupf, says) in [
@@ -318,7 +311,6 @@ fn no_promise_of_a_disk_of_no_cloud_holds() {
     }
 }
 
-/// PostgreSQL writes pages through the page cache, so atomic storage does not help.
 #[test]
 fn postgres_breaks_the_chain_itself() {
     let mut other = host_with_atomic_pages()
@@ -326,7 +318,7 @@ fn postgres_breaks_the_chain_itself() {
         .with("pg.full_page_writes", "false");
     other
         .facts
-        .set_area(&Subject::cluster("/data"), ServerArea::Pg);
+        .set_server_area(&Subject::cluster("/data"), ServerArea::Pg);
     let facts = judged_facts(&other);
     assert_eq!(
         facts.value(&data_target(), &target::PAGE_WRITES),

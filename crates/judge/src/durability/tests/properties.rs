@@ -11,7 +11,6 @@ use crate::durability::VerdictKind;
 use crate::facts::catalog;
 use crate::facts::{Reading, Scope, Subject, UnknownReason, Value};
 
-/// Facts that affect a verdict, with their values.
 const BEARING: &[(&str, &[&str])] = &[
     (
         "mount.class",
@@ -81,7 +80,7 @@ const OF_LAYERS: &[(&str, &[&str])] = &[
     ("drbd.protocol", &["A", "B", "C"]),
 ];
 
-/// Facts that only count against a disk: warnings, faults, signs of virtualisation.
+/// Facts that only count against a disk: warnings, faults and network attachment.
 const AGAINST: &[(&str, &[&str])] = &[
     (
         "nvme.critical_warning",
@@ -96,7 +95,7 @@ const AGAINST: &[(&str, &[&str])] = &[
 ];
 
 /// Kinds of layers. A random stack has one device per layer, so thin volumes are left out: each
-/// needs a second device, its pool. `stacks.rs` tests them.
+/// needs a second device, its pool.
 const LAYERS: &[&str] = &[
     "lvm",
     "crypt",
@@ -216,7 +215,6 @@ impl RandomStack {
         self.disks.push(disk);
     }
 
-    /// The subject to change: one of the disks or layers, or the only subject of the fact's scope.
     fn subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
         let scope = catalog::find_by_name(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
@@ -279,10 +277,9 @@ fn only_counts_against_disk(machine: &TestHost, of: &Subject, fact: &str) -> boo
 }
 
 proptest! {
-    // Most random stacks are not durable, and the first property rejects these.
+    // Most random stacks are not durable, and `durable_survives_learning_more` rejects these.
     #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
-    /// A durable verdict with an unknown fact stays durable for every value of that fact.
     #[test]
     fn durable_survives_learning_more(stack in any_stack()) {
         prop_assume!(stack.standing() == VerdictKind::Durable);
@@ -301,7 +298,6 @@ proptest! {
         }
     }
 
-    /// Removing a fact never makes a verdict *durable* and never opens the interlock.
     #[test]
     fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in any_stack()) {
         let (before, open) = (stack.standing(), stack.interlock_opens());
@@ -338,8 +334,8 @@ proptest! {
         prop_assert_eq!(super::flush_path::flush_path_contradiction(&verdict), None, "{:?}: {:?}", verdict.standing, path);
     }
 
-    /// A bcache device is an exception: a second disk below may be the cache device that was
-    /// missing, so the verdict may improve.
+    /// Adds a disk below the file system or a layer. Below bcache, the disk could be the missing
+    /// cache device and improve the verdict, so bcache is left out.
     #[test]
     fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
@@ -353,7 +349,6 @@ proptest! {
         prop_assert!(open || !more.interlock_opens());
     }
 
-    /// Neither a measurement nor a fact that only counts against a disk raises a verdict.
     #[test]
     fn no_measurement_raises(
         stack in any_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,
@@ -368,8 +363,9 @@ proptest! {
         machine.set("probe.implausible", &implausible.to_string());
         prop_assert!(machine.verdict().standing <= before);
         let disk = &stack.disks[at % stack.disks.len()];
-        // Only facts that are absent, false or not collected are set. `nvme.critical_warning` is
-        // left out, because an NVMe drive's report of no cache counts only with known warnings.
+        // A warning is set only in place of a fact that is absent, false or not collected.
+        // `nvme.critical_warning` is left out: an NVMe drive's report of no cache counts only if
+        // its warnings are known.
         let reading = machine.facts.reading_by_name(disk, warning.0);
         let is_open = *reading == Reading::not_collected()
             || reading.is_absent()

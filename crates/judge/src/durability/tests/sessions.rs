@@ -1,5 +1,3 @@
-//! PostgreSQL sessions with their own `synchronous_commit`, and the guarantees of standbys.
-
 use super::machine::TestHost;
 
 #[test]
@@ -70,12 +68,12 @@ fn what_standbys_promise_is_one_sentence() {
     assert_eq!(loss("?", "1"), "");
     assert_eq!(
         loss("on", "1"),
-        "Configured, not observed: a commit survives the loss of this host, once a standby flushed it."
+        "As configured (not observed), a commit survives the loss of this host once a standby has flushed it."
     );
-    assert!(loss("remote_apply", "2").contains("once 2 standbys flushed and applied it"));
+    assert!(loss("remote_apply", "2").contains("once 2 standbys have flushed and applied it"));
     for commit in ["on", "remote_apply", "remote_write"] {
         assert!(
-            loss(commit, "1").starts_with("Configured, not observed: "),
+            loss(commit, "1").starts_with("As configured (not observed), "),
             "{commit}: nobody saw a standby"
         );
     }
@@ -109,26 +107,24 @@ fn what_standbys_promise_is_one_sentence() {
     );
     for value in ["local", "off"] {
         assert!(
-            loss(value, "1").starts_with("The last commits may be lost with this host"),
+            loss(value, "1").starts_with("The last commits may be lost if this host is lost"),
             "{value}"
         );
     }
 }
 
-/// An asynchronous commit can lose three times the server's delay; the text has no figure if the
-/// delay was not read.
 #[test]
 fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
     for (delay, says) in [
         (
             "200000",
-            "up to the last 600.00 ms (three times wal_writer_delay)",
+            "up to the last 600.00 ms of commits (three times wal_writer_delay)",
         ),
         (
             "10000000",
-            "up to the last 30.00 s (three times wal_writer_delay)",
+            "up to the last 30.00 s of commits (three times wal_writer_delay)",
         ),
-        ("?", "the commits of up to three times wal_writer_delay"),
+        ("?", "the commits of up to three wal_writer_delay intervals"),
     ] {
         let machine = TestHost::with_volatile_disk()
             .with_cluster()

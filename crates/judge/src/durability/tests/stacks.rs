@@ -1,13 +1,9 @@
-//! Stacks of several layers: queues above the disk, files as disks, several disks, and stacks with
-//! too many paths.
-
 use super::machine::{TestHost, data_target};
 use crate::durability::VerdictCaps;
 use crate::durability::VerdictKind;
 use crate::facts::catalog::device::MappingState;
 use crate::facts::{Choice, Subject};
 
-/// Puts a device between the file system and sda.
 pub fn with_device_between(kind: &str, queue: &str) -> TestHost {
     let top = Subject::device("top");
     let mount = Subject::mount("/data2");
@@ -109,14 +105,14 @@ fn queues_above_the_disk() {
         .with("device.cache_type", "?");
     let says = unread.verdict().sentence;
     assert!(
-        says.contains("it is unknown whether a disk below is write back"),
+        says.contains("it is unknown whether an underlying disk is write back"),
         "{says}"
     );
 }
 
 #[test]
 fn devices_that_keep_something_themselves() {
-    // kind, its queue, a fact of it, disks below → verdict
+    // Columns: kind, queue, fact and value, number of disks below → verdict.
     for (kind, queue, (fact, value), disks, verdict) in [
         (
             "bcache",
@@ -226,7 +222,7 @@ fn devices_that_keep_something_themselves() {
 
 #[test]
 fn a_mapping_goes_by_its_targets_where_they_were_read() {
-    // targets, its queue above disks without cache, barrier → verdict
+    // Columns: targets, the mapping's queue above disks without cache, barrier → verdict.
     for (targets, queue, barrier, verdict) in [
         ("linear", "write through", "on", "durable"),
         ("linear,striped", "write through", "off", "durable"),
@@ -263,7 +259,6 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
     }
 }
 
-/// Only working states are durable.
 #[test]
 fn a_mapping_is_as_good_as_its_state() {
     for state in MappingState::ALL
@@ -296,7 +291,6 @@ fn a_mapping_is_as_good_as_its_state() {
     }
 }
 
-/// States of a pool, its data and its device list. Without the zpool command nothing can be read.
 #[test]
 fn a_zfs_pool_is_as_good_as_its_state() {
     for (fact, word, verdict) in [
@@ -322,7 +316,6 @@ fn a_zfs_pool_is_as_good_as_its_state() {
     }
 }
 
-/// An unknown member list never counts as complete.
 #[test]
 fn an_array_of_which_a_member_is_not_judged_is_unproven() {
     let top = Subject::device("top");
@@ -352,8 +345,6 @@ fn an_array_of_which_a_member_is_not_judged_is_unproven() {
     );
 }
 
-/// LVM's own targets all pass flushes on. Other mappings are unproven if their targets were not
-/// read.
 #[test]
 fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
     for (kind, verdict) in [
@@ -476,8 +467,8 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
     assert_eq!(machine.facts.notes().len(), 1);
 }
 
-/// `facts` are `level state degraded/members policy` of an array above sda; `failed` lists the
-/// failed members.
+/// A host with an array above sda. `facts` has the form `LEVEL STATE MISSING/MEMBERS POLICY`, as in
+/// `raid1 active 0/2 bitmap`; `failed` lists the failed members.
 fn host_with_array(facts: &str, failed: &str) -> TestHost {
     let top = Subject::device("top");
     let words: Vec<&str> = facts.split(' ').collect();
@@ -491,8 +482,6 @@ fn host_with_array(facts: &str, failed: &str) -> TestHost {
         .with_fact_of(&top, "md.failed_members", failed)
 }
 
-/// The verdict is about a power failure and redundancy about the next disk failure; the heading
-/// shows both.
 #[test]
 fn an_array_by_what_it_lacks() {
     for (facts, failed, heading) in [
@@ -508,31 +497,31 @@ fn an_array_by_what_it_lacks() {
             "durable, but with a failed member",
         ),
         ("raid10 active 2/4 bitmap", "", "durable, but degraded"),
-        ("raid10 active 4/4 bitmap", "", "at risk, and failed"),
-        ("raid1 active 2/2 bitmap", "", "at risk, and failed"),
-        ("raid5 active 4/4 bitmap", "", "at risk, and failed"),
-        ("raid5 active 2/4 ppl", "", "at risk, and failed"),
+        ("raid10 active 4/4 bitmap", "", "at risk, failed"),
+        ("raid1 active 2/2 bitmap", "", "at risk, failed"),
+        ("raid5 active 4/4 bitmap", "", "at risk, failed"),
+        ("raid5 active 2/4 ppl", "", "at risk, failed"),
         ("raid6 active 2/6 journal", "", "durable, but degraded"),
-        ("raid6 active 3/6 journal", "", "at risk, and failed"),
+        ("raid6 active 3/6 journal", "", "at risk, failed"),
         (
             "raid5 active 0/3 bitmap",
             "",
             "durable, but with its write hole open",
         ),
         ("raid5 active 0/3 ppl", "", "durable"),
-        ("raid5 active 1/3 bitmap", "", "at risk, and degraded"),
-        ("raid4 active 1/3 resync", "", "at risk, and degraded"),
-        ("raid6 active 1/4 none", "", "at risk, and degraded"),
+        ("raid5 active 1/3 bitmap", "", "at risk, degraded"),
+        ("raid4 active 1/3 resync", "", "at risk, degraded"),
+        ("raid6 active 1/4 none", "", "at risk, degraded"),
         ("raid5 active 1/3 ppl", "", "durable, but degraded"),
-        ("raid5 active 1/3 ?", "", "unproven, and degraded"),
+        ("raid5 active 1/3 ?", "", "unproven, degraded"),
         (
             "raid5 active ?/3 bitmap",
             "",
-            "unproven, and with its write hole open",
+            "unproven, with its write hole open",
         ),
         ("raid5 active 0/3 ?", "", "durable"),
-        ("raid1 inactive 0/2 unknown", "", "unproven, and failed"),
-        ("raid0 broken ?/2 none", "", "at risk, and failed"),
+        ("raid1 inactive 0/2 unknown", "", "unproven, failed"),
+        ("raid0 broken ?/2 none", "", "at risk, failed"),
         ("raid1 readonly 0/2 bitmap", "", "durable"),
         ("faulty active ?/1 none", "", "unproven"),
         ("? active 0/2 bitmap", "", "unproven"),

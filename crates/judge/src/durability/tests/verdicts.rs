@@ -1,6 +1,3 @@
-//! One disk below one file system: verdicts, caches, flushes, and the effects of databases and
-//! measurements.
-
 use super::machine::{TestHost, data_target};
 use crate::durability::{Layer, VerdictCaps, VerdictKind};
 use crate::facts::Subject;
@@ -8,7 +5,7 @@ use crate::scsi_drivers;
 
 #[test]
 fn kernel_view_device_report_and_barrier() {
-    // queue, disk's report, barrier → verdict, cache, flush, suppressed by
+    // Columns: queue, disk's report, barrier → verdict, cache, flush, suppressed by.
     for (queue, word, barrier, verdict, cache, flush, by) in [
         (
             "write back",
@@ -203,7 +200,7 @@ fn kernel_view_device_report_and_barrier() {
 
 #[test]
 fn the_disk_asked_past_the_kernel() {
-    // queue, kernel's cache_type, disk's answer, barrier → verdict, cache, flush
+    // Columns: queue, kernel's cache_type, disk's answer, barrier → verdict, cache, flush.
     for (queue, kept, answer, barrier, verdict, cache, flush) in [
         (
             "write through",
@@ -278,8 +275,6 @@ fn the_disk_asked_past_the_kernel() {
             "volatile",
             "sent",
         ),
-        // The cache was switched off after the kernel had read its state; the worse case is
-        // assumed.
         (
             "write back",
             "write back",
@@ -413,7 +408,6 @@ fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
     }
 }
 
-/// If a disk reports nothing itself, the queue is the source of the report.
 #[test]
 fn a_volatile_cache_is_never_claimed_by_nobody() {
     for transport in ["nvme", "xen", "virtio", "sata", "mmc"] {
@@ -460,13 +454,11 @@ fn a_controller_is_asked_with_its_own_tool() {
     }
 }
 
-/// The driver decides, not the transport: `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips` and
-/// `megaraid` are RAID controllers.
 #[test]
 fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
     let controllers = scsi_drivers::ALL
         .iter()
-        .filter(|driver| driver.controller().is_some());
+        .filter(|driver| driver.raid_controller().is_some());
     let names: Vec<&str> = controllers.map(|driver| driver.name).collect();
     assert!(
         ["mpi3mr", "smartpqi", "hptiop", "esas2r", "ips", "megaraid"]
@@ -503,8 +495,8 @@ fn ext4_without_a_journal() {
     }
 }
 
-/// A file system mounted without loading its journal still has one, and tune2fs would refuse to add
-/// another.
+/// Without a journal, the remedy would be to add one with tune2fs. A file system mounted without
+/// loading its journal still has one, so tune2fs would refuse.
 #[test]
 fn a_journal_that_is_not_loaded_is_no_missing_one() {
     for (fact, options, features, says, mend) in [
@@ -512,42 +504,42 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
             "mount.super_options",
             "rw,norecovery",
             "?",
-            "mounted norecovery",
+            "mounted with norecovery",
             "without norecovery",
         ),
         (
             "mount.super_options",
             "rw,noload",
             "?",
-            "mounted norecovery",
+            "mounted with norecovery",
             "without norecovery",
         ),
         (
             "ext4.options",
             "rw,norecovery,barrier",
             "?",
-            "mounted norecovery",
+            "mounted with norecovery",
             "without norecovery",
         ),
         (
             "mount.super_options",
             "rw,norecovery",
             "has_journal,extent",
-            "mounted norecovery",
+            "mounted with norecovery",
             "without norecovery",
         ),
         (
             "mount.super_options",
             "rw,norecovery",
             "extent",
-            "without a journal",
+            "has no journal",
             "tune2fs -O has_journal",
         ),
         (
             "mount.super_options",
             "rw",
             "?",
-            "without a journal",
+            "has no journal",
             "tune2fs -O has_journal",
         ),
     ] {
@@ -588,7 +580,8 @@ fn zfs_sync_and_flush_settings() {
             .with("device.cache_type", queue)
             .with("device.drive_cache", answer)
     };
-    // sync, module flushes off, queue of the pool's disk, disk's answer → verdict, flush
+    // Columns: `sync`, whether the module omits flushes, queue of the pool's disk, disk's answer →
+    // verdict, flush.
     for (sync, told, queue, answer, verdict, flush) in [
         ("standard", "false", "write back", "?", "durable", "sent"),
         ("always", "false", "write back", "?", "durable", "sent"),
@@ -746,7 +739,7 @@ fn what_a_transport_lets_one_conclude() {
 
 #[test]
 fn raid_controller_caches() {
-    // battery, policy, in force, on battery failure, member disks → verdict, cache
+    // Columns: battery, policy, in force, on battery failure, member disks → verdict, cache.
     for (battery, policy, in_force, failure, members, verdict, cache) in [
         (
             "healthy",
@@ -1086,7 +1079,6 @@ fn measurements_lower_and_never_raise() {
     );
 }
 
-/// More flushes than the probe can cause come from other processes and prove nothing.
 #[test]
 fn flushes_of_others_are_no_evidence() {
     let counted = TestHost::with_volatile_disk().with("device.counts_flushes", "true");
@@ -1117,8 +1109,6 @@ fn flushes_of_others_are_no_evidence() {
     }
 }
 
-/// The controller's cache is not in front of a passed-through disk, so the disk's own report
-/// counts.
 #[test]
 fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     let passed = |driver: &str| {
@@ -1184,19 +1174,19 @@ fn verdict_sentences() {
         .verdict();
     assert_eq!(
         risky.sentence,
-        "A commit acknowledged now may be lost in a power failure: /data is ext4 mounted without barriers, so no flush \
+        "A commit acknowledged now may be lost in a power failure: /data (ext4) is mounted without barriers, so no flush \
          is sent; sda caches writes in a volatile cache."
     );
     assert!(risky.limits.is_empty());
     let sound = TestHost::with_volatile_disk().with_cluster().verdict();
     assert_eq!(
         sound.sentence,
-        "A commit acknowledged now survives a power failure according to the drive: flushes are passed down to sda, \
+        "A commit acknowledged now survives a power failure, according to the drive: flushes are passed down to sda, \
          which must write out its volatile cache."
     );
     let unread = TestHost::with_stack_only().verdict();
     assert!(
-        unread.sentence.starts_with("Cannot show that"),
+        unread.sentence.contains("is not proven to survive"),
         "{}",
         unread.sentence
     );

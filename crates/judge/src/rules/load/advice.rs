@@ -1,6 +1,3 @@
-//! Parses the advice of a rule: a setting, one change that fits the setting, reach, risk and
-//! commands.
-
 use toml::Spanned;
 
 use super::condition::{self, FactVisibility};
@@ -14,7 +11,7 @@ use crate::rules::user_commands::{Purpose, UserCommandSpec, find_destructive_wor
 use crate::rules::{Change, EffectScope, Level, Risk};
 use crate::settings::{self, Setting};
 
-const ADVICE: TableSchema = TableSchema {
+const ADVICE_SCHEMA: TableSchema = TableSchema {
     what: "this advice",
     required: &["setting", "reach", "risk"],
     optional: &[
@@ -34,7 +31,7 @@ const ADVICE: TableSchema = TableSchema {
         "undo",
     ],
 };
-const CHANGES: [&str; 7] = [
+const CHANGE_KEYS: [&str; 7] = [
     "set",
     "set_from",
     "add",
@@ -51,7 +48,7 @@ pub(super) fn parse_advice(
     author: Author,
     problems: &mut Diagnostics,
 ) -> Option<AdviceSpec> {
-    let fields = CheckedTable::from_item(item, &ADVICE, problems)?;
+    let fields = CheckedTable::from_item(item, &ADVICE_SCHEMA, problems)?;
     let setting = fields
         .parse_text_field("setting", problems)
         .and_then(|name| parse_setting(&name, problems));
@@ -64,7 +61,7 @@ pub(super) fn parse_advice(
     let risk_at = fields
         .get("risk")
         .map_or(fields.span.clone(), Spanned::span);
-    // `price` is the older key.
+    // The key `tradeoff` has the older name `price`, which is still read.
     let older = fields.get("tradeoff").is_none();
     let tradeoff_key = if older { "price" } else { "tradeoff" };
     let tradeoff = fields.parse_text_field(tradeoff_key, problems);
@@ -80,7 +77,7 @@ pub(super) fn parse_advice(
         problems.report_mistake(
             &risk_at,
             "only walwise's own rules may give advice that can lose data",
-            "only their tests rule out unknown facts; a user's rule may describe the change in `because`",
+            "the tests of walwise's own rules rule out unknown facts; a user's rule may describe the change in `because`",
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
@@ -123,7 +120,7 @@ pub(super) fn parse_advice(
         problems.report_missing_entry(
             &fields,
             "optional advice without a `tradeoff`",
-            "add tradeoff = \"…\": what it costs, or could cost",
+            "add tradeoff = \"…\" with the cost or the possible cost",
         );
     }
     let tradeoff = tradeoff.map(|text| parse_prose(&text, sight, problems));
@@ -189,7 +186,7 @@ fn parse_change(
     sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
-    let given: Vec<&str> = CHANGES
+    let given: Vec<&str> = CHANGE_KEYS
         .into_iter()
         .filter(|change| fields.get(change).is_some())
         .collect();
@@ -240,13 +237,16 @@ fn parse_change(
             Some(ChangeSpec::Fixed(Change::Keep))
         }
         given => {
-            let help = format!("one of: {}; or add and remove together", CHANGES.join(", "));
+            let help = format!(
+                "one of: {}; or add and remove together",
+                CHANGE_KEYS.join(", ")
+            );
             match given {
                 [] => problems.report_missing_entry(fields, "advice without a change", help),
                 given => {
                     problems.report_mistake(
                         fields,
-                        format!("{} in one advice", given.join(" and ")),
+                        format!("{} in one advice entry", given.join(" and ")),
                         help,
                     );
                 }
@@ -256,7 +256,6 @@ fn parse_change(
     }
 }
 
-/// Whether the change fits the setting, which is one value or a list of options.
 fn change_fits_setting(
     change: &str,
     fields: &CheckedTable<'_>,
@@ -294,8 +293,8 @@ const MKFS_OPTIONS: [&str; 12] = [
 /// Feature words that drop all defaults of mkfs, including the journal (mke2fs(8)).
 const FEATURE_RESETS: [&str; 2] = ["none", "clear"];
 
-/// Help text for a word that must not be in a user's list, because the word ends up in a command or
-/// in fstab. `None` if the word is allowed.
+/// A help text for a word that a user's list must not contain, because the word ends up in a
+/// command or in fstab. `None` if the word is allowed.
 fn option_word_error(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
@@ -319,14 +318,16 @@ fn option_word_error(setting: &Setting, word: &str) -> Option<&'static str> {
     None
 }
 
-/// Reports a word that holds more than one option, because only the first would be judged.
+/// Reports an empty option word, or one that may hold several options. Of several options in a
+/// word, only the first would be judged.
 fn check_single_option(
     word: &SpannedText,
     setting: Option<&'static Setting>,
     problems: &mut Diagnostics,
 ) {
     let Some(setting) = setting else { return };
-    // mkfs options are written as on the command line, with their values.
+    // mkfs options may contain any character, because they are written as on the command line, with
+    // their values.
     let as_written = !setting.kind.is_list_of_words();
     let odd = |c: char| c == ',' || c.is_whitespace() || "'\"".contains(c);
     let place = word.text.find(odd).filter(|_| !as_written);
@@ -359,7 +360,7 @@ fn check_single_option(
     problems.report_mistake(
         word.span_of_part(at),
         what,
-        format!("one option each: [{}]", words.join(", ")),
+        format!("write one option per string: [{}]", words.join(", ")),
     );
 }
 
@@ -451,7 +452,7 @@ fn parse_set_value(
         problems.report_mistake(
             value,
             format!("{} cannot be `{}`", setting.name, value.text),
-            format!("it is {kind}"),
+            format!("the setting is {kind}"),
         );
         return None;
     }
@@ -467,7 +468,7 @@ fn parse_rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32>
     if rank.is_none() {
         problems.report_mistake(
             item,
-            "a rank is a whole number from 1",
+            "a rank must be a whole number of at least 1",
             "write rank = 1 for the first choice",
         );
     }
@@ -494,7 +495,7 @@ fn parse_command(
     if text.text.contains('\n') {
         problems.report_mistake(
             text,
-            "a command is one line",
+            "a command must be one line",
             "write several commands as several strings: [\"…\", \"…\"]",
         );
         return None;

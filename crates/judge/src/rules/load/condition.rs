@@ -1,6 +1,3 @@
-//! Parses conditions (quantifiers, combinations and tests) and checks that their facts are visible
-//! from the rule's subject.
-
 use super::fields::{
     CheckedTable, SpannedText, SpannedValue, TableSchema, parse_list, parse_text, safe_name,
     value_kind,
@@ -17,13 +14,13 @@ use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
 use crate::rules::{deciding_facts, suggest};
 use crate::ternary::Ternary;
 
-const COMBINATIONS: [&str; 5] = ["all", "any", "not", "every", "some"];
+const COMBINATION_KEYS: [&str; 5] = ["all", "any", "not", "every", "some"];
 
-/// The scopes visible to a condition: the scopes linked to the rule's subject, and the scopes of
+/// The scopes whose facts a condition can test: those linked to the rule's subject, and those of
 /// the enclosing quantifiers.
 #[derive(Clone, Debug)]
 pub(super) struct FactVisibility {
-    /// `None` if the rule names no scope; then every fact is visible.
+    /// The scope of the rule; `None` if the rule names no scope, so that every fact is visible.
     scope: Option<Scope>,
     elements: Vec<Scope>,
 }
@@ -42,7 +39,7 @@ impl FactVisibility {
         inside
     }
 
-    /// Returns whether the fact is visible, and reports a fact that is not.
+    /// Whether the fact is visible from the rule's scope. If not, a mistake is reported.
     pub fn check_fact_visible(
         &self,
         fact: &KeyInfo,
@@ -89,7 +86,7 @@ fn linked_scopes(scope: Scope) -> &'static [Scope] {
     }
 }
 
-/// `None` if any part of the condition has a mistake; every mistake is reported.
+/// Reports every mistake in the condition. `None` if any part has a mistake.
 pub(super) fn parse_condition(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
@@ -105,14 +102,14 @@ pub(super) fn parse_condition(
     };
     let heads: Vec<&str> = ["fact"]
         .into_iter()
-        .chain(COMBINATIONS)
+        .chain(COMBINATION_KEYS)
         .filter(|head| table.contains_key(*head))
         .collect();
     match heads.as_slice() {
         ["fact"] => parse_test(item, sight, problems).map(Condition::Fact),
         [head] => parse_combination(head, item, sight, problems),
         [] => {
-            let known = || ["fact"].into_iter().chain(COMBINATIONS);
+            let known = || ["fact"].into_iter().chain(COMBINATION_KEYS);
             let help = table
                 .keys()
                 .find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
@@ -211,7 +208,6 @@ fn parse_combination(
     })
 }
 
-/// Largest number of tests of one fact that are checked against each other.
 const MAX_CHECKED_TESTS: usize = 4;
 
 /// Reports a test that contradicts earlier tests of the fact, so that no value satisfies them all.
@@ -244,7 +240,7 @@ fn check_satisfiable(
             let others: Vec<String> = tests.iter().map(|test| test.label()).collect();
             problems.report_mistake(
                 item,
-                format!("this is never true: {}", others.join(", and ")),
+                format!("this condition is never true: {}", others.join(", and ")),
                 "to accept any of several, use in = [..] for values or any = [..] for tests",
             );
             return false;
@@ -303,7 +299,6 @@ fn parse_test(
     }
 }
 
-/// The fact must exist and be visible.
 pub(super) fn parse_fact(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
@@ -313,7 +308,6 @@ pub(super) fn parse_fact(
     find_visible_fact(&text, &span, sight, problems)
 }
 
-/// Like [`parse_fact`], for a name within a text.
 pub(super) fn find_visible_fact(
     name: &str,
     span: &Span,
@@ -323,7 +317,8 @@ pub(super) fn find_visible_fact(
     find_fact(name, span, problems).filter(|fact| sight.check_fact_visible(fact, span, problems))
 }
 
-/// The fact must exist, but need not be visible.
+/// Looks a fact up by name and reports an unknown name. The fact need not be visible from the
+/// rule's scope.
 pub(super) fn find_fact(
     name: &str,
     span: &Span,

@@ -1,5 +1,3 @@
-//! Parses the examples of a rule, which are its tests.
-
 use super::advice;
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, value_kind};
@@ -8,12 +6,11 @@ use crate::facts::{KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueK
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{ExampleFact, ExampleStack, ExpectedOutcome, RuleExample};
 
-const EXAMPLE: TableSchema = TableSchema {
+const EXAMPLE_SCHEMA: TableSchema = TableSchema {
     what: "this example",
     required: &["name", "expect"],
     optional: &["facts", "leaves", "layers", "mounts", "advise"],
 };
-/// How examples write unknown readings.
 const UNKNOWN_READINGS: [(&str, UnknownReason); 6] = [
     ("?absent", UnknownReason::Absent),
     ("?denied", UnknownReason::Denied),
@@ -29,7 +26,7 @@ pub(super) fn parse_example(
     problems: &mut Diagnostics,
 ) -> Option<RuleExample> {
     let before = problems.mistake_count();
-    let fields = CheckedTable::from_item(item, &EXAMPLE, problems)?;
+    let fields = CheckedTable::from_item(item, &EXAMPLE_SCHEMA, problems)?;
     let name = fields.parse_text_field("name", problems);
     let facts = fields
         .get("facts")
@@ -59,7 +56,19 @@ pub(super) fn parse_example(
     })
 }
 
-/// Facts of the rule's subject and of the linked subjects.
+/// The reading of a fact that an example of a table's row takes away.
+pub(super) fn unknown_reading() -> Reading<Value> {
+    Reading::unknown(UnknownReason::Denied, "the example says so")
+}
+
+/// The facts with the readings of `other` in place of their own.
+pub(super) fn with_facts(facts: &[ExampleFact], other: &[ExampleFact]) -> Vec<ExampleFact> {
+    let kept = facts
+        .iter()
+        .filter(|(key, _)| !other.iter().any(|(new, _)| new.name == key.name));
+    kept.chain(other).cloned().collect()
+}
+
 pub(super) fn parse_facts(
     item: SpannedValue<'_>,
     sight: &FactVisibility,
@@ -73,7 +82,6 @@ pub(super) fn parse_facts(
 
 type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
 
-/// Facts of a table whose names `find` accepts.
 fn named_facts<'a>(
     item: SpannedValue<'a>,
     problems: &mut Diagnostics,
@@ -105,7 +113,10 @@ fn fact_readings(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<
     read.collect()
 }
 
-fn parse_stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<ExampleStack> {
+pub(super) fn parse_stack(
+    fields: &CheckedTable<'_>,
+    problems: &mut Diagnostics,
+) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"]
         .iter()
         .any(|key| fields.get(key).is_some());
@@ -139,8 +150,8 @@ fn parse_stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<
     listed.then_some(stack)
 }
 
-/// Parses a value, or `?reason` for an unknown reading. A version that ends in ` backports` belongs
-/// to a vendor that backports.
+/// Parses a value, or `?reason` for an unknown reading. The suffix ` backports` marks the version
+/// of a vendor that backports fixes.
 pub(super) fn parse_reading(
     fact: &KeyInfo,
     item: SpannedValue<'_>,

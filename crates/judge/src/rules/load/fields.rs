@@ -1,4 +1,4 @@
-//! Reads the fields of a table: presence, type, and the likely intention of unknown keys.
+//! Reads the fields of a TOML table, and reports missing keys, wrong types and unknown keys.
 //!
 //! The fields are decoded by hand, because a derived decoder stops at the first mistake or silently
 //! drops misspelt operators.
@@ -36,10 +36,11 @@ impl HasSpan for CheckedTable<'_> {
 }
 
 impl SpannedText {
-    /// The part's place in the file if the file holds the text literally, otherwise the place of
-    /// the whole text.
+    /// The place of a part of the text in the file. If the file does not hold the text literally,
+    /// for example because of an escape, the place of the entire text.
     pub fn span_of_part(&self, part: std::ops::Range<usize>) -> Span {
-        // A literal text has one or three quotes on each side; any other notation is longer.
+        // A literal text is one or three quotes shorter than its source at each end. With any other
+        // difference, the text contains escapes.
         let quotes = match self.span.len().checked_sub(self.text.len()) {
             Some(2) => 1,
             Some(6) => 3,
@@ -56,15 +57,14 @@ pub(super) struct TableSchema {
     pub optional: &'static [&'static str],
 }
 
-/// A table whose keys were checked against a schema.
 pub(super) struct CheckedTable<'a> {
     table: &'a DeTable<'a>,
-    /// Place for mistakes that concern the whole table: its name, if the table has one.
+    /// The place of mistakes that concern the entire table: its id, name, setting, source or rule,
+    /// or else the table itself.
     pub span: Span,
 }
 
 impl<'a> CheckedTable<'a> {
-    /// Reports unknown and missing keys.
     pub fn from_item(
         item: SpannedValue<'a>,
         shape: &TableSchema,
@@ -81,7 +81,6 @@ impl<'a> CheckedTable<'a> {
         Some(Self::new(table, item.span(), shape, problems))
     }
 
-    /// Reports unknown and missing keys.
     pub fn new(
         table: &'a DeTable<'a>,
         span: Span,
@@ -133,7 +132,7 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    /// Place of the key, or of the table if the key is absent.
+    /// The place of a key; if the key is absent, the place of the table.
     pub fn key_span(&self, key: &str) -> Span {
         self.table
             .get_key_value(key)
@@ -142,6 +141,17 @@ impl<'a> CheckedTable<'a> {
 
     pub fn parse_text_field(&self, key: &str, problems: &mut Diagnostics) -> Option<SpannedText> {
         parse_text(self.get(key)?, problems)
+    }
+
+    /// Parses `true` or `false`; false without the key.
+    pub fn parse_flag(&self, key: &str, problems: &mut Diagnostics) -> bool {
+        let Some(item) = self.get(key) else {
+            return false;
+        };
+        item.get_ref().as_bool().unwrap_or_else(|| {
+            problems.report_mistake(item, format!("`{key}` is not true or false"), "");
+            false
+        })
     }
 
     /// Parses a day, with or without quotes: `2027-03-31`.
@@ -162,7 +172,7 @@ impl<'a> CheckedTable<'a> {
         date
     }
 
-    /// `None` if the key is absent.
+    /// The list of texts under a key; `None` if the key is absent.
     pub fn parse_text_list(
         &self,
         key: &str,
@@ -171,14 +181,13 @@ impl<'a> CheckedTable<'a> {
         self.get(key).map(|item| parse_texts(item, problems))
     }
 
-    /// Empty if the key is absent.
     pub fn table_list(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
         self.get(key)
             .map(|item| parse_list(item, problems))
             .unwrap_or_default()
     }
 
-    /// Repeated tables such as `[[rule]]`; empty if there are none.
+    /// The tables that repeat a header such as `[[rule]]`; none if there is no such header.
     pub fn repeated_tables(
         &self,
         key: &str,
@@ -215,7 +224,7 @@ impl<'a> CheckedTable<'a> {
         meant
     }
 
-    /// Accepts the former word `option` for `optional`.
+    /// Parses a level, and also accepts the former word `option` for `optional`.
     pub fn parse_level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
         let is_former = self
             .get("level")
@@ -254,7 +263,7 @@ pub(super) fn parse_text(
                 "a string of {} bytes; the limit is {MAX_TEXT_BYTES}",
                 text.len()
             ),
-            "say it in fewer words",
+            "shorten the text",
         );
         return None;
     }
@@ -290,14 +299,13 @@ pub(super) fn parse_list<'a>(
                 "a list of {} items; the limit is {MAX_LIST_ITEMS}",
                 list.len()
             ),
-            "split the list over several rules",
+            "split the list across several rules",
         );
         return &[];
     }
     list
 }
 
-/// The type of the value in words.
 pub(super) fn value_kind(item: SpannedValue<'_>) -> &'static str {
     match item.get_ref() {
         DeValue::String(_) => "text",
@@ -309,7 +317,6 @@ pub(super) fn value_kind(item: SpannedValue<'_>) -> &'static str {
     }
 }
 
-/// A name from the file, with unsafe characters replaced for display.
 pub(super) fn safe_name(name: &str) -> String {
     crate::text::display_safe(name.as_bytes())
 }

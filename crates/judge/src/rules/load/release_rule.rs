@@ -1,32 +1,33 @@
 //! Parses a row of the release table as a rule about a faulty release.
 //!
-//! The condition is `where` and the range of releases. The examples are releases with the fault,
-//! without the fault, and undecided ones.
+//! The rule's condition joins `where` with the range of releases. Its examples are the releases
+//! that the row lists as affected, unaffected and undecided.
 
 use super::condition;
 use super::example;
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
-use super::rule_head::{self, RuleHeader};
+use super::rule_head::{self, RuleHeader, ShortRule};
 use super::value;
 use super::{LoadOptions, LoadedFile};
-use crate::facts::{KeyInfo, Reading, UnknownReason, Value};
+use crate::facts::{KeyInfo, Reading, Source, Value};
+use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{
     Condition, ExampleFact, ExampleLoading, ExpectedOutcome, FactTest, FaultEffect, Rule,
     RuleExample, TestOperator,
 };
 use crate::rules::template::Template;
-use crate::rules::{Basis, Confidence, Level};
 use crate::version::{AffectedReleases, Version};
 
-const RELEASE: TableSchema = TableSchema {
+const RELEASE_SCHEMA: TableSchema = TableSchema {
     what: "this release",
     required: &[
-        "id", "since", "for", "product", "fact", "fixed", "effect", "title", "because", "remedy",
-        "refs",
+        "id", "since", "for", "product", "fixed", "effect", "title", "because", "remedy", "refs",
     ],
     optional: &[
         "checked",
+        "fact",
+        "level",
         "where",
         "facts",
         "from",
@@ -50,12 +51,16 @@ pub(super) fn parse_release_rule(
     problems: &mut Diagnostics,
 ) -> Option<(Rule, Span)> {
     let before = problems.mistake_count();
-    let fields = CheckedTable::from_item(item, &RELEASE, problems)?;
+    let fields = CheckedTable::from_item(item, &RELEASE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
     let texts = head.parse_templates(false, problems);
     let product = fields.parse_text_field("product", problems);
     let effect = fields.parse_choice("effect", &FaultEffect::ALL, FaultEffect::as_str, problems);
-    let caps = rule_head::parse_verdict_cap(&head, &fields, None, problems);
+    let level = match fields.get("level") {
+        Some(_) => fields.parse_level(&[Level::Warning, Level::Critical], problems)?,
+        None => Level::Critical,
+    };
+    let caps = rule_head::parse_verdict_cap(&head, &fields, Some(level), problems);
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_loss())) {
         problems.report_mistake(
             fields.key_span("caps"),
@@ -63,9 +68,23 @@ pub(super) fn parse_release_rule(
             "only the loss of an acknowledged commit caps a verdict",
         );
     }
-    let fact = fields
-        .get("fact")
-        .and_then(|fact| condition::parse_fact(fact, &head.sight, problems));
+    let named = product
+        .as_ref()
+        .and_then(|product| Some((version_fact_name(&product.text)?, &product.span)));
+    let fact = match (fields.get("fact"), named) {
+        (Some(fact), _) => condition::parse_fact(fact, &head.sight, problems),
+        (None, Some((name, span))) => {
+            condition::find_visible_fact(name, span, &head.sight, problems)
+        }
+        (None, None) => {
+            problems.report_missing_entry(
+                &fields,
+                "a release without `fact`",
+                "add fact = \"..\" with the fact that contains the release of this product",
+            );
+            None
+        }
+    };
     let range = AffectedReleases {
         from: parse_versions(&fields, "from", problems),
         fixed: parse_versions(&fields, "fixed", problems),
@@ -73,19 +92,13 @@ pub(super) fn parse_release_rule(
         unfixed: parse_versions(&fields, "never", problems),
         unverified: parse_versions(&fields, "unverified", problems),
         fixed_on: fields.parse_date("fixed_on", problems),
-        packaged: fields
-            .get("packaged")
-            .and_then(|item| item.get_ref().as_bool())
-            .unwrap_or(false),
+        packaged: fields.parse_flag("packaged", problems),
     };
-    let mut conditions: Vec<Condition> = Vec::new();
-    for item in fields.table_list("where", problems) {
-        conditions.extend(condition::parse_condition(item, &head.sight, problems));
-    }
-    let given = fields
-        .get("facts")
-        .map(|item| example::parse_facts(item, &head.sight, problems))
-        .unwrap_or_default();
+    let mut conditions = head.parse_conditions(&fields, problems);
+    let given = match fields.get("facts") {
+        Some(item) => example::parse_facts(item, &head.sight, problems),
+        None => conditions.iter().filter_map(required_fact).collect(),
+    };
     let fact = fact?;
     conditions.push(Condition::Fact(FactTest {
         fact,
@@ -103,31 +116,37 @@ pub(super) fn parse_release_rule(
         product?.text,
         effect?.as_str()
     );
-    let rule = Rule {
-        id: head.id.as_ref()?.text.clone(),
-        since: head.since?.text,
-        checked: head.checked,
-        scope: head.scope?,
-        title: texts.title?,
+    let row = ShortRule {
         question: Template::parse(&question, |_| None).0,
-        level: Level::Critical,
+        level,
         caps,
-        confidence: Confidence::Documented,
-        basis: Basis::Documented,
-        because: texts.because?,
-        remedy: texts.remedy.action,
-        no_remedy: None,
-        refs: head.refs?.into(),
-        overrides: Vec::new(),
         when: Condition::All(conditions),
-        advise: Vec::new(),
-        evidence: Vec::new(),
+        change: None,
         examples,
-        author: terms.author,
-        file: file.to_owned(),
-        line: problems.line_of_offset(item.span().start),
     };
-    Some((rule, head.id?.span))
+    let line = problems.line_of_offset(item.span().start);
+    head.into_short_rule(texts, row, (terms.author, file, line))
+}
+
+fn version_fact_name(product: &str) -> Option<&'static str> {
+    match product {
+        "Linux" => Some("kernel.version"),
+        "OpenZFS" => Some("zfs.version"),
+        "PostgreSQL" => Some("pg.version"),
+        "MySQL" | "MariaDB" => Some("mysql.version"),
+        _ => None,
+    }
+}
+
+/// The fact and value that a test for equality requires; `None` for any other condition.
+fn required_fact(condition: &Condition) -> Option<ExampleFact> {
+    match condition {
+        Condition::Fact(FactTest {
+            fact,
+            op: TestOperator::Is(value),
+        }) => Some((*fact, Reading::known(value.clone(), Source::Assumed))),
+        _ => None,
+    }
 }
 
 fn parse_versions(
@@ -180,7 +199,7 @@ fn release_examples(
             problems.report_missing_entry(
                 fields,
                 format!("a release without `{key}`"),
-                format!("{key} = [..]: these releases are the tests of the row"),
+                format!("add {key} = [..]; these releases are the tests of the row"),
             );
         }
     }
@@ -191,16 +210,7 @@ fn release_examples(
         .iter()
         .chain([&(fact, Reading::<Value>::not_collected())])
     {
-        let denied = || Reading::unknown(UnknownReason::Denied, "the example says so");
-        let facts = first.facts.iter().cloned();
-        let facts = facts.map(|(key, reading)| {
-            if key.name == without.name {
-                (key, denied())
-            } else {
-                (key, reading)
-            }
-        });
-        let facts = facts.collect();
+        let facts = example::with_facts(&first.facts, &[(*without, example::unknown_reading())]);
         examples.push(example(
             format!("{} is not known", without.name),
             facts,

@@ -1,5 +1,3 @@
-//! Parses the keys that rules and releases share, and the cap of the verdict.
-
 use super::LoadedFile;
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText};
@@ -8,9 +6,10 @@ use super::remedy::RemedyTemplates;
 use crate::facts::Scope;
 use crate::facts::catalog::target::VerdictKind;
 use crate::provenance::Verification;
-use crate::rules::Level;
-use crate::rules::diagnostic::Diagnostics;
+use crate::rules::diagnostic::{Diagnostics, Span};
+use crate::rules::model::{Author, ChangeEffect, Condition, Rule, RuleExample};
 use crate::rules::template::Template;
+use crate::rules::{Basis, Confidence, Level};
 
 const MAX_TITLE_BYTES: usize = 200;
 
@@ -62,7 +61,7 @@ impl RuleHeader {
                     "a title of {} bytes; the limit is {MAX_TITLE_BYTES}",
                     title.text.len()
                 ),
-                "say the rest in `because`",
+                "move the rest to `because`",
             );
         }
         let (remedy, no_remedy) = (
@@ -83,6 +82,9 @@ impl RuleHeader {
         }
         let checked = fields
             .parse_text_field("checked", problems)
+            // Users' rules for walwise 0.1 may contain `unverified`. Such a rule counts as one
+            // without a stamp.
+            .filter(|stamp| stamp.text != "unverified")
             .and_then(|stamp| {
                 let read = Verification::parse(&stamp.text);
                 read.map_err(|how| {
@@ -104,7 +106,8 @@ impl RuleHeader {
         }
     }
 
-    /// `{which}` is allowed only if the condition has a quantifier.
+    /// Parses the texts that describe the rule: title, reason and remedies. `{which}` is a mistake
+    /// unless the condition has a quantifier.
     pub fn parse_templates(&self, quantifies: bool, problems: &mut Diagnostics) -> HeadTemplates {
         let mut parse = |text: &SpannedText| {
             let find =
@@ -130,16 +133,78 @@ impl RuleHeader {
     }
 }
 
-const CAPS: [VerdictKind; 2] = [VerdictKind::AtRisk, VerdictKind::Unproven];
+/// The parts of a row in short form that are not in its head.
+pub(super) struct ShortRule {
+    pub question: Template,
+    pub level: Level,
+    pub caps: Option<VerdictKind>,
+    pub when: Condition,
+    pub change: Option<ChangeEffect>,
+    pub examples: Vec<RuleExample>,
+}
 
-/// The rule's level must be at least as severe as the cap; *at risk* also needs a remedy.
+impl RuleHeader {
+    /// Parses the conditions in `where`, all of which must hold.
+    pub fn parse_conditions(
+        &self,
+        fields: &CheckedTable<'_>,
+        problems: &mut Diagnostics,
+    ) -> Vec<Condition> {
+        let items = fields.table_list("where", problems).iter();
+        items
+            .filter_map(|item| condition::parse_condition(item, &self.sight, problems))
+            .collect()
+    }
+
+    /// Builds the rule of a row in short form: it is documented, and advises no setting. `line` is
+    /// the first line of the row, counted from one.
+    pub fn into_short_rule(
+        self,
+        texts: HeadTemplates,
+        row: ShortRule,
+        (author, file, line): (Author, &str, usize),
+    ) -> Option<(Rule, Span)> {
+        let id = self.id?;
+        let rule = Rule {
+            id: id.text,
+            since: self.since?.text,
+            checked: self.checked,
+            scope: self.scope?,
+            title: texts.title?,
+            question: row.question,
+            level: row.level,
+            caps: row.caps,
+            confidence: Confidence::Documented,
+            basis: Basis::Documented,
+            because: texts.because?,
+            remedy: texts.remedy.action,
+            no_remedy: None,
+            refs: self.refs?.into(),
+            overrides: Vec::new(),
+            when: row.when,
+            change: row.change,
+            advise: Vec::new(),
+            evidence: Vec::new(),
+            examples: row.examples,
+            author,
+            file: file.to_owned(),
+            line,
+        };
+        Some((rule, id.span))
+    }
+}
+
+const ALLOWED_CAPS: [VerdictKind; 2] = [VerdictKind::AtRisk, VerdictKind::Unproven];
+
+/// Parses the cap of the verdict. The rule's level must be at least as severe as the cap, and *at
+/// risk* also needs a remedy.
 pub(super) fn parse_verdict_cap(
     head: &RuleHeader,
     fields: &CheckedTable<'_>,
     level: Option<Level>,
     problems: &mut Diagnostics,
 ) -> Option<VerdictKind> {
-    let caps = fields.parse_choice("caps", &CAPS, VerdictKind::as_str, problems)?;
+    let caps = fields.parse_choice("caps", &ALLOWED_CAPS, VerdictKind::as_str, problems)?;
     let least = if caps.is_at_risk() {
         Level::Critical
     } else {
@@ -148,15 +213,21 @@ pub(super) fn parse_verdict_cap(
     if level.is_some_and(|level| level < least) {
         problems.report_mistake(
             fields.key_span("level"),
-            format!("a rule that caps to `{}` below this level", caps.as_str()),
+            format!(
+                "a rule that caps verdicts at `{}` needs a higher level",
+                caps.as_str()
+            ),
             format!("level = \"{}\"", least.as_str()),
         );
     }
     if caps.is_at_risk() && head.remedy.is_none() {
         problems.report_mistake(
             fields.key_span("caps"),
-            format!("a rule that caps to `{}` without a remedy", caps.as_str()),
-            "remedy = \"..\": what makes the data safe again?",
+            format!(
+                "a rule that caps verdicts at `{}` needs a remedy",
+                caps.as_str()
+            ),
+            "add remedy = \"..\" with the steps that make the data safe again",
         );
     }
     Some(caps)

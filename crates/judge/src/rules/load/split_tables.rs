@@ -1,7 +1,7 @@
 //! Splits a rule file into tables, so that a syntax error affects only one rule.
 //!
-//! Lines that look like table headers split the file even within multi-line texts; this matters
-//! only for files with broken syntax.
+//! Lines that look like table headers split the file even within multi-line texts. This matters
+//! only for files with broken syntax or unknown tables, because other files are not split.
 
 /// Text from one table header to the next; the first section begins with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +9,12 @@ pub(super) struct TableSection<'a> {
     pub text: &'a str,
     /// Byte offset of the section in the file.
     pub start: usize,
-    /// Number of lines before the section.
     pub lines: usize,
     /// Word in the table header; `None` for the section before the first header.
     pub name: Option<&'a str>,
 }
 
-/// Concatenated, the sections are the whole file.
+/// Splits the text of a file. The sections, joined in order, give the text again.
 pub(super) fn table_sections(source: &str) -> Vec<TableSection<'_>> {
     let mut pieces = vec![TableSection {
         text: "",
@@ -42,7 +41,6 @@ pub(super) fn table_sections(source: &str) -> Vec<TableSection<'_>> {
     pieces
 }
 
-/// The word of a top-level table header, even if brackets are missing.
 fn table_name(line: &str) -> Option<&str> {
     let inner = line
         .trim_start()

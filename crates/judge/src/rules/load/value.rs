@@ -1,5 +1,3 @@
-//! Parses values and operators of tests, and checks them against the kind of the fact.
-
 use toml::de::DeValue;
 
 use super::fields::{SpannedText, SpannedValue, parse_list, parse_text, parse_texts, value_kind};
@@ -71,7 +69,7 @@ pub(super) fn parse_operator(
                 fact.name,
                 fact.kind.description()
             ),
-            format!("operators that do: {}", fitting.join(", ")),
+            format!("operators that fit: {}", fitting.join(", ")),
         );
         return None;
     }
@@ -114,7 +112,7 @@ pub(super) fn parse_operator(
     }
 }
 
-/// The empty fragment is an error, because every text contains it.
+/// Parses a fragment of text. An empty fragment is a mistake, because every text contains it.
 fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     if text.is_empty() {
@@ -128,7 +126,6 @@ fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<
     Some(text)
 }
 
-/// The version must include a vendor's build, as in `3.10.0-1160`.
 fn parse_build_version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     let version = parse_version(item, problems)?;
     if version.vendor_build().is_none() {
@@ -154,7 +151,7 @@ fn require_non_empty<T>(
     {
         problems.report_mistake(
             item,
-            "an empty list decides nothing",
+            "an empty list matches nothing",
             "write the accepted values between the brackets",
         );
     }
@@ -184,7 +181,7 @@ pub(super) fn parse_value(
         (ValueKind::Count | ValueKind::Bytes, DeValue::Integer(number)) => {
             match u64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(number) => Some(Value::Whole(number)),
-                Err(_) => report_wrong_kind(fact, "a whole number from 0", item, problems),
+                Err(_) => report_wrong_kind(fact, "a whole number of at least 0", item, problems),
             }
         }
         (ValueKind::Bytes, DeValue::String(_)) => {
@@ -213,7 +210,6 @@ pub(super) fn parse_value(
     }
 }
 
-/// A word that the fact can equal or contain.
 fn parse_text_value(
     fact: &KeyInfo,
     item: SpannedValue<'_>,
@@ -301,7 +297,8 @@ fn report_wrong_kind<T>(
     None
 }
 
-/// Units with powers of 1000 are missing, because programs differ in the meaning of MB.
+/// The accepted units of sizes. Powers of 1000 are not accepted, because programs differ in the
+/// meaning of MB.
 const UNITS: [(&str, u64); 6] = [
     ("B", 1),
     ("KiB", 1 << 10),
@@ -311,7 +308,6 @@ const UNITS: [(&str, u64); 6] = [
     ("PiB", 1 << 50),
 ];
 
-/// A size with a unit, converted to bytes.
 fn parse_size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

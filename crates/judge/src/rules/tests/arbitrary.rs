@@ -1,5 +1,3 @@
-//! Random conditions over a few facts of every kind, and random hosts to evaluate them on.
-
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -10,7 +8,6 @@ use crate::facts::{
 use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
 use crate::version::Version;
 
-/// A target on a mount on some disks; each fact is known or unknown.
 #[derive(Clone, Debug)]
 pub struct RandomHost {
     pub facts: Vec<(Subject, &'static KeyInfo, Reading<Value>)>,
@@ -36,7 +33,6 @@ impl RandomHost {
         set
     }
 
-    /// A copy with another reading of one fact.
     pub fn with_reading(&self, index: usize, reading: Reading<Value>) -> Self {
         let mut other = self.clone();
         other.facts[index].2 = reading;
@@ -52,7 +48,6 @@ fn disk(index: usize) -> Subject {
     Subject::device(format!("sd{index}"))
 }
 
-/// Facts with few values, which can be enumerated.
 pub fn facts_with_few_values() -> Vec<&'static KeyInfo> {
     vec![
         &mount::BARRIER.info,
@@ -149,7 +144,6 @@ fn version() -> impl Strategy<Value = Version> {
     .prop_map(|text| Version::parse(text).unwrap())
 }
 
-/// Any test of a fact; tests of `known` only on request.
 pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<FactTest> {
     let one = || arbitrary_value(info);
     let some = || proptest::collection::vec(arbitrary_value(info), 1..3);
@@ -199,7 +193,6 @@ pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Fact
         .boxed()
 }
 
-/// Any condition over these facts and the disks' caches.
 pub fn arbitrary_condition(
     of: Vec<&'static KeyInfo>,
     known: bool,

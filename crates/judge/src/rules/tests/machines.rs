@@ -1,8 +1,8 @@
 //! Hosts without faults: no built-in rule may have a serious finding on these hosts or ask an
 //! unanswerable question.
 //!
-//! The values of these hosts are real ones that older advice gets wrong, such as disks that wrongly
-//! report rotation (sysfs-block; guides of the clouds).
+//! The facts have values of real hosts that older advice misjudges: some disks, for example,
+//! wrongly report rotation (sysfs-block; guides of the clouds).
 
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason, catalog, testing};
 use crate::rules::{
@@ -27,7 +27,6 @@ const COMMON: Facts = &[
     ("mount.read_only", "no"),
     ("mount.atime", "noatime"),
     ("mount.free_percent", "60"),
-    ("mount.free_inodes_percent", "90"),
     ("mount.barrier", "on"),
     ("mount.trimmed", "yes"),
     ("ext4.journal", "yes"),
@@ -225,8 +224,8 @@ fn host_facts(own: Facts) -> FactSet {
     set
 }
 
-/// Whether an undecided finding is acceptable, because its question is about a probe or about a
-/// server that does not exist.
+/// Whether more than a probe is needed to answer the finding's question, so that the host's row in
+/// `MACHINES` must list the rule.
 fn is_acceptably_undecided(finding: &Finding) -> bool {
     let Outcome::Undecided { needs } = &finding.outcome else {
         return false;

@@ -1,11 +1,8 @@
-//! The rules in the manual exist, and the manual's sample files are valid.
-
 use super::super::{ExampleLoading, RuleFile, RuleSet, examples};
 use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
 
-/// The TOML code blocks of the manual.
 fn toml_samples() -> Vec<&'static str> {
     MANUAL
         .split("```toml\n")
@@ -29,7 +26,8 @@ fn the_manual_names_rules_that_exist() {
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// The first sample is itself a built-in rule, so the set that it joins lacks that rule.
+/// The first sample of the manual is a copy of a built-in rule. The file with the original is not
+/// loaded, because ids must be unique.
 #[test]
 fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
     let shown = toml_samples()[0];

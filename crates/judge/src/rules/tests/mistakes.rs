@@ -18,24 +18,22 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Mistake {
     name: String,
-    /// The part of the good rule to replace; if absent, `write` replaces the whole rule.
+    /// The part of the good rule to replace; if absent, `write` replaces the entire rule.
     instead_of: Option<String>,
     write: String,
-    /// Contents of another file, loaded before.
+    /// Contents of another rule file, which is loaded before the file with the mistake.
     #[serde(default)]
     beside: String,
-    /// Whether lines end as on Windows.
     #[serde(default)]
     crlf: bool,
     says: String,
     #[serde(rename = "do")]
     help: String,
-    /// Whether the diagnostic is only a remark.
+    /// True if the diagnostic is a remark, so that the rule remains in force.
     #[serde(default)]
     in_force: bool,
 }
 
-/// The text without marks, and the marked ranges.
 fn split_marks(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
     let (mut text, mut ranges, mut start) = (String::new(), Vec::new(), 0);
     for c in marked.chars() {
@@ -49,7 +47,6 @@ fn split_marks(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
 }
 
 impl Mistake {
-    /// Describes what is wrong with the report of the mistake.
     fn report_error(&self, rule: &str) -> Option<String> {
         let marked = match &self.instead_of {
             Some(old) if rule.matches(old.as_str()).count() == 1 => {
@@ -97,7 +94,6 @@ impl Mistake {
             if (diag.severity == Severity::Mistake) == self.in_force {
                 return Some(format!("{:?}\n{shown}", diag.severity));
             }
-            // Line and column as an editor counts them.
             let before = &text[..place.start];
             let line = 1 + before.matches('\n').count();
             let column = 1 + before

@@ -1,8 +1,8 @@
 //! Mutation score of the built-in rules: the examples or the safety enumeration should notice a
 //! condition that is changed in one place.
 //!
-//! `cargo test --lib mutants -- --nocapture` prints the score. For safety rules every dropped
-//! conjunct must be noticed.
+//! `cargo test -p walwise-judge --lib mutants -- --ignored --nocapture` prints the score. For
+//! safety rules every dropped conjunct must be noticed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,10 +39,8 @@ impl fmt::Display for MutationKind {
     }
 }
 
-/// Kind of change, description, and the changed condition.
 type Variant = (MutationKind, String, Condition);
 
-/// All conditions with exactly one change.
 fn condition_variants(cond: &Condition) -> Vec<Variant> {
     match cond {
         Condition::All(kids) => {
@@ -106,7 +104,6 @@ fn condition_variants(cond: &Condition) -> Vec<Variant> {
     }
 }
 
-/// Variants without one of the parts, if another remains, and variants with one part changed.
 fn variants_of_kids(
     kids: &[Condition],
     dropped: MutationKind,
@@ -151,7 +148,6 @@ fn condition_text(cond: &Condition) -> String {
     }
 }
 
-/// Variants of the test with one value less, or with another boundary.
 fn test_variants(test: &FactTest) -> Vec<Variant> {
     let ops: Vec<(MutationKind, String, TestOperator)> = match &test.op {
         TestOperator::In(values) => op_variants_with_less(values, TestOperator::In),
@@ -221,7 +217,6 @@ fn boundary_variants(
         .collect()
 }
 
-/// The version with its last number one less, and one more.
 fn neighbour_versions(version: &Version) -> Vec<Version> {
     let last = version.number_count() - 1;
     let with = |number: u64| {
@@ -282,7 +277,7 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MutantResult {
     Caught,
-    /// The outcome is equal on every host that was tried.
+    /// Mutant and rule have equal outcomes on every host that was tried.
     TheSame,
     Survived,
 }
@@ -299,8 +294,6 @@ fn mutant_result(rule: &Rule, mutant: &Rule) -> MutantResult {
     }
 }
 
-/// Whether both rules have equal outcomes and advice on every host that their conditions
-/// distinguish.
 fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
     fn conds(rule: &Rule) -> impl Iterator<Item = &Condition> {
         rule.advise
@@ -311,7 +304,7 @@ fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
     let both: Vec<&Condition> = conds(rule).chain(conds(mutant)).collect();
     worlds::visit_distinct_hosts(&both, rule, |example| {
         let (subject, facts) = examples::example_subject_and_facts(rule, example);
-        let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).truth();
+        let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).result();
         let comes_to = |rule: &Rule| {
             let applies = truth(&rule.when);
             let given = |when: &Option<Condition>| {
@@ -328,7 +321,8 @@ fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
     })
 }
 
-/// Whether data can be lost if the rule is wrong or does not apply when it should.
+/// Whether a mistake in the rule can lose data: the rule is critical, or advises a change that can
+/// lose data.
 fn is_safety_rule(rule: &Rule) -> bool {
     let loses = |change: &ChangeSpec, can_lose: &dyn Fn(&crate::rules::Change) -> bool| match change
     {
@@ -373,25 +367,20 @@ impl fmt::Display for MutantCounts {
     }
 }
 
-/// A surviving mutant: whether its rule is a safety rule, its kind, its result and its description.
-type Left = (bool, MutationKind, MutantResult, String);
+/// A mutant that was not caught: its kind, its result and its description.
+type Left = (MutationKind, MutantResult, String);
 
-/// Scores of all rules and of safety rules, and the surviving mutants.
-fn mutation_scores() -> (BTreeMap<(bool, MutationKind), MutantCounts>, Vec<Left>) {
+/// The scores of the safety rules by kind of mutation, and the mutants that were not caught.
+fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<Left>) {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
-    let mut scores: BTreeMap<(bool, MutationKind), MutantCounts> = BTreeMap::new();
+    let mut scores: BTreeMap<MutationKind, MutantCounts> = BTreeMap::new();
     let mut left = Vec::new();
-    for rule in set.rules() {
+    for rule in set.rules().iter().filter(|rule| is_safety_rule(rule)) {
         for mutant in mutants(rule) {
-            let (safety, fate) = (is_safety_rule(rule), mutant_result(rule, &mutant.rule));
-            scores.entry((safety, mutant.kind)).or_default().add(fate);
+            let fate = mutant_result(rule, &mutant.rule);
+            scores.entry(mutant.kind).or_default().add(fate);
             if fate != MutantResult::Caught {
-                left.push((
-                    safety,
-                    mutant.kind,
-                    fate,
-                    format!("{}: {}", rule.id, mutant.what),
-                ));
+                left.push((mutant.kind, fate, format!("{}: {}", rule.id, mutant.what)));
             }
         }
     }
@@ -403,27 +392,16 @@ fn mutation_scores() -> (BTreeMap<(bool, MutationKind), MutantCounts>, Vec<Left>
 #[expect(clippy::print_stdout, reason = "the score is for people")]
 fn every_conjunct_of_a_safety_rule_is_tried() {
     let (scores, left) = mutation_scores();
-    for safety in [true, false] {
-        println!(
-            "{}",
-            if safety {
-                "Safety rules"
-            } else {
-                "Other rules"
-            }
-        );
-        for ((_, kind), score) in scores.iter().filter(|((of, _), _)| *of == safety) {
-            println!("  {kind:<36}{score}");
-        }
+    for (kind, score) in &scores {
+        println!("  {kind:<36}{score}");
     }
-    for (safety, kind, fate, what) in &left {
-        let rule = if *safety { "safety" } else { "other" };
-        println!("{rule}, {kind}, {fate:?}: {what}");
+    for (kind, fate, what) in &left {
+        println!("{kind}, {fate:?}: {what}");
     }
     let idle: Vec<String> = left
         .into_iter()
-        .filter(|(safety, kind, ..)| *safety && *kind == MutationKind::DroppedConjunct)
-        .map(|(_, _, fate, what)| match fate {
+        .filter(|(kind, ..)| *kind == MutationKind::DroppedConjunct)
+        .map(|(_, fate, what)| match fate {
             MutantResult::TheSame => {
                 format!("{what}: the rule comes to the same without it; simplify the rule")
             }
@@ -431,5 +409,5 @@ fn every_conjunct_of_a_safety_rule_is_tried() {
         })
         .collect();
     assert!(idle.is_empty(), "{}", idle.join("\n"));
-    assert!(scores.contains_key(&(true, MutationKind::DroppedConjunct)));
+    assert!(scores.contains_key(&MutationKind::DroppedConjunct));
 }

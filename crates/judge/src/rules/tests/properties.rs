@@ -15,7 +15,7 @@ use crate::settings;
 use crate::ternary::Ternary;
 
 fn truth(cond: &Condition, world: &RandomHost) -> Ternary {
-    BoundCondition::new(cond, &world.to_fact_set(), &subject()).truth()
+    BoundCondition::new(cond, &world.to_fact_set(), &subject()).result()
 }
 
 fn unknown() -> Reading<Value> {
@@ -51,7 +51,6 @@ fn find_needs(rule: &Rule, world: &RandomHost, live: bool) -> Finding {
     )
 }
 
-/// Every value of a fact that has few values.
 fn enumerate_values(kind: ValueKind) -> Vec<Value> {
     match kind {
         ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
@@ -63,7 +62,6 @@ fn enumerate_values(kind: ValueKind) -> Vec<Value> {
     }
 }
 
-/// Whether some values of the facts in `learn` decide the condition.
 fn facts_decide_condition(cond: &Condition, world: &RandomHost, learn: &[usize]) -> bool {
     let Some((first, rest)) = learn.split_first() else {
         return truth(cond, world) != Ternary::Unknown;
@@ -78,7 +76,6 @@ fn facts_decide_condition(cond: &Condition, world: &RandomHost, learn: &[usize])
     })
 }
 
-/// The smallest sets of deciding facts, by exhaustive search.
 fn deciding_sets_by_brute_force(
     cond: &Condition,
     world: &RandomHost,
@@ -130,7 +127,7 @@ proptest! {
     fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind())) {
         let set = world.to_fact_set();
         let ground = BoundCondition::new(&cond, &set, &subject());
-        prop_assert_eq!(ground.trace().truth, ground.truth());
+        prop_assert_eq!(ground.trace().truth, ground.result());
     }
 
     #[test]
@@ -140,7 +137,7 @@ proptest! {
     ) {
         let set = world.to_fact_set();
         let at = subject();
-        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), bound_condition::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
+        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).result(), bound_condition::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
     }
 
     #[test]
@@ -179,7 +176,6 @@ proptest! {
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
         let users = Rule { author: Author::User, ..rule.clone() };
         prop_assert!(find_needs(&users, &world, live).advice.is_empty(), "of a user's rule");
-        // Removing a fact, or turning it into an assumption, never makes the advice appear.
         for index in 0..world.facts.len() {
             let assumed = world.facts[index].2.clone().map(|value| value);
             let assumed = match assumed {
@@ -191,8 +187,8 @@ proptest! {
                 prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
             }
         }
-        // Facts that were not observed on this host have no influence: the advice stays the same
-        // without them.
+        // The advice must stay the same if all facts that were not observed on this host become
+        // unknown.
         let mut seen_only = world.clone();
         for (_, _, reading) in &mut seen_only.facts {
             let here = match reading.source() {

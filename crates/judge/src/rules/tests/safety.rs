@@ -1,8 +1,7 @@
-//! Advice that can lose data, of all built-in rules, in every combination of readings of the
-//! deciding facts.
+//! Tests all advice of the built-in rules that can lose data, in every combination of readings of
+//! the deciding facts.
 //!
-//! The required facts are listed here independently, so that a rule that loses a condition is
-//! caught.
+//! `REQUIRED_FACTS` is written independently of the rules, so a rule that loses a condition fails.
 
 use super::worlds::{
     self, FactSlot, combination_count, condition_facts, example_of_combination,
@@ -20,8 +19,8 @@ use crate::ternary::Ternary;
 
 type Facts = &'static [(&'static str, &'static str)];
 
-/// Settings, values that lose data, and facts that must be observed on this host before the value
-/// may be advised. Unsafe values that are not listed may never be advised.
+/// Rows of a setting, a value that loses data, and the facts that must be observed on this host
+/// before the value may be advised. Values that lose data and have no row may never be advised.
 const REQUIRED_FACTS: &[(&str, &str, Facts)] = &[(
     "mount.options",
     "nobarrier",
@@ -32,13 +31,11 @@ const REQUIRED_FACTS: &[(&str, &str, Facts)] = &[(
     ],
 )];
 
-/// Setting whose unsafe value is right if already in force.
+/// The unsafe value of this setting may be kept if it is already in force.
 const SAFE_IF_IN_FORCE: &str = "block.write_cache"; // a disk without a cache writes through
 
-/// Largest number of combinations to visit.
 const MOST: usize = 300_000;
 
-/// Known readings of the value, one for each of the first `how_many` kinds of source.
 fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
     let concluded = Source::Derived {
         of: vec!["device.cache".to_owned()],
@@ -59,7 +56,6 @@ fn possible_readings(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
         .collect()
 }
 
-/// Whether the reading was observed on the host that it describes.
 fn is_observed_here(reading: &Reading<Value>, live: bool) -> bool {
     match reading.source() {
         None | Some(Source::Assumed | Source::Derived { assumed: true, .. }) => false,
@@ -82,7 +78,6 @@ fn is_losing_value(setting: &Setting, word: &str) -> bool {
     setting.can_lose_data(&[word.to_owned()])
 }
 
-/// Values of a setting's fact, including unsafe ones.
 fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     let text = |words: &[&str]| {
         words
@@ -110,21 +105,20 @@ fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     }
 }
 
-/// Whether the advice could lose data with any value of its facts.
 fn could_lose_data(spec: &AdviceSpec) -> bool {
     let (setting, change) = (spec.setting, &spec.change);
     setting.unsafe_values().next().is_some()
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != SAFE_IF_IN_FORCE,
             ChangeSpec::Fixed(change) => setting.can_lose_data(change.values()),
-            // A test of the feature table checks that mkfs never omits the journal.
+            // Facts about features to leave out cannot lose data: a test of the feature table
+            // checks that mkfs never omits the journal.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
             ChangeSpec::RemoveFrom(_) => false,
         }
 }
 
-/// Deciding facts of the advice, with all their possible readings.
 fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
     let conds: Vec<&Condition> = [Some(&rule.when), spec.when.as_ref()]
         .into_iter()
@@ -168,7 +162,6 @@ fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
     })
 }
 
-/// One combination: a reading for each fact, and whether the facts come from this host.
 struct Case<'a> {
     rule: &'a Rule,
     spec: &'a AdviceSpec,
@@ -191,7 +184,6 @@ impl Case<'_> {
         format!("{}; live: {}", facts.join(", "), self.live)
     }
 
-    /// Whether the fact was observed on this host with this value.
     fn was_seen(&self, fact: &str, wanted: &str) -> bool {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.reading(slot));
@@ -203,8 +195,6 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the conditions hold for every value of the facts that were not observed on this
-    /// host.
     fn holds_whatever_was_not_seen(&self) -> bool {
         let not_seen: Vec<usize> = (0..self.slots.len())
             .filter(|slot| !is_observed_here(self.reading(*slot), self.live))
@@ -231,7 +221,7 @@ impl Case<'_> {
         })
     }
 
-    /// Describes why the advice must not be given; `None` if it may.
+    /// The reason why the advice must not be given; `None` if it may be given.
     fn advice_violation(&self, level: Level, advice: &Advice) -> Option<String> {
         let setting = advice.setting;
         if advice.change == Change::Keep {
@@ -274,7 +264,7 @@ impl Case<'_> {
 }
 
 fn rule_applies_in_case(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
-    BoundCondition::new(cond, facts, subject).truth() == Ternary::True
+    BoundCondition::new(cond, facts, subject).result() == Ternary::True
 }
 
 /// Visits every combination for each advice that could lose data. Returns how often advice was
@@ -364,9 +354,19 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
     }
 }
 
-/// Critical rules that test `known`, so that an unreadable fact may silence them, each with the
-/// reason.
+/// Critical rules that test whether a fact is known, with that fact. The third column states why an
+/// unreadable fact may silence the rule.
 const SILENT_UNREAD: &[(&str, &str, &str)] = &[
+    (
+        "change.pg-checksums",
+        "os.postgresql_version",
+        "not read but assumed by `upgrade --os`; without it no server is upgraded",
+    ),
+    (
+        "boot.ext4-nobarrier",
+        "boot.options_of_first",
+        "both lists of options come from the same file; without another line there is none",
+    ),
     (
         "cache.override-on-disk",
         "nvme.volatile_cache",
@@ -375,8 +375,8 @@ const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     ("cache.override-on-disk", "nvme.volatile_cache", "the same"),
 ];
 
-/// Every test except `known` is undecided for an unknown fact, so only rules in `SILENT_UNREAD` can
-/// be silenced.
+/// An unreadable fact makes every test unknown except a test of `known`. Only a rule with such a
+/// test can be silenced, so it must be listed.
 #[test]
 fn what_cannot_be_read_silences_no_critical_rule() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());

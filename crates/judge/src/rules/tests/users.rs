@@ -1,5 +1,3 @@
-//! What a user's file can do, and what such a file can never do.
-
 use proptest::prelude::*;
 
 use super::TODAY;
@@ -74,7 +72,6 @@ when       = {{ all = [
     )
 }
 
-/// All parts of the rule except file and line.
 fn rule_text(rule: &Rule) -> String {
     let rule = rule.clone();
     let examples: Vec<_> = rule
@@ -92,7 +89,6 @@ fn rule_text(rule: &Rule) -> String {
     )
 }
 
-/// A rule damaged in one place, or intact.
 fn arbitrary_damaged_rule() -> impl Strategy<Value = String> {
     let text = rule_without_mistakes("bad.rule");
     let inside = "[[rule]]\n".len()..text.len() - 1;
@@ -133,8 +129,8 @@ proptest! {
         prop_assert_eq!(set.level_overrides().len(), usize::from(!ids.is_empty()));
     }
 
-    /// The parsed part of a rule with broken syntax may lack conditions, so the rule could apply
-    /// wrongly.
+    /// Loads a rule with a syntax error at a random place. What the parser recovers may lack
+    /// conditions, so the rule would apply wrongly.
     #[test]
     fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
         let mut text = rule_without_mistakes("bad.rule");
@@ -200,7 +196,6 @@ fn no_level_changes_what_is_advised() {
     }
 }
 
-/// Reads the built-in rules as users' rules: none that can lose data is accepted.
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
     let (set, found) = RuleSet::from_files(
@@ -222,8 +217,8 @@ fn a_users_rule_never_advises_what_can_lose_data() {
             .all(|diag| diag.message.contains("can lose data"))
     }));
 
-    // Advice whose value comes from a fact is blocked too, although the value is known only at
-    // evaluation.
+    // Advice whose value comes from a fact is blocked too. The value becomes known only when the
+    // rule is evaluated.
     let text = rule_without_mistakes("user.from-fact").replace(
         "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
         "  setting = \"mount.options\"\n  add_from = \"mount.super_options\"",
@@ -293,7 +288,7 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
     );
     assert_eq!(
         set.remarks()[1],
-        "user.toml:47: no effect: `a.b` is `warning` already; remove it, or give another level"
+        "user.toml:47: no effect: `a.b` is already `warning`; remove it, or give another level"
     );
 }
 
@@ -325,7 +320,8 @@ fn one_rule_has_one_level() {
     );
 }
 
-/// Option words of a user's rule end up in commands and in fstab.
+/// Option words of a user's rule get into commands and fstab, so words that could break these are
+/// mistakes.
 #[test]
 fn a_word_that_is_no_option_is_a_mistake() {
     let with = |setting: &str, change: &str| {
@@ -370,8 +366,6 @@ fn a_word_that_is_no_option_is_a_mistake() {
     }
 }
 
-/// The statement still holds on its last day. Afterwards the rule counts as written, and the run
-/// reports the expiry.
 #[test]
 fn a_statement_ends_with_its_last_day() {
     let off = |until: &str| format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n");
@@ -426,7 +420,7 @@ fn a_statement_ends_with_its_last_day() {
     }
 }
 
-/// With an invalid day the statement would never end.
+/// Every value here is rejected as a last day. A statement with such a last day would never expire.
 #[test]
 fn a_last_day_is_a_day() {
     for until in [

@@ -6,9 +6,7 @@ use super::super::model::{ExpectedOutcome, Rule, RuleExample};
 use super::super::{Outcome, RuleSet};
 use crate::facts::{KeyInfo, Reading, Scope, UnknownReason};
 
-/// Longest rendered title or question, in characters.
 const TITLE: usize = 70;
-/// Longest sentence, in words.
 const SENTENCE: usize = 25;
 
 /// Units that must be separated from their number by a space.
@@ -29,7 +27,6 @@ const WORDY_UNITS: [(&str, &str); 10] = [
     ("megabytes", "MB or MiB"),
     ("gigabytes", "GB or GiB"),
 ];
-/// Words to avoid, with their replacements.
 const WORDS: [(&str, &str); 3] = [
     ("platters", "hard disks"),
     ("spinning", "hard disks"),
@@ -59,7 +56,8 @@ fn subject(scope: Scope) -> &'static str {
     }
 }
 
-/// The text with the values of an example and, where these are missing, with typical names.
+/// The text with typical values of facts and, for other facts, with the values of the example. A
+/// fact without either prints as `unknown`.
 fn render_text(
     text: &str,
     facts: impl Iterator<Item = &'static KeyInfo>,
@@ -88,23 +86,22 @@ fn applying_examples(rule: &Rule) -> impl Iterator<Item = &RuleExample> {
         .filter(|example| example.expect == ExpectedOutcome::Applies)
 }
 
-/// All texts of a rule, each with the name of its field; placeholders stay.
 fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     let mut all = vec![
-        ("title", rule.title.source()),
-        ("question", rule.question.source()),
-        ("because", rule.because.source()),
+        ("title", rule.title.as_written()),
+        ("question", rule.question.as_written()),
+        ("because", rule.because.as_written()),
     ];
-    all.extend(rule.remedy.iter().map(|text| ("remedy", text.source())));
+    all.extend(rule.remedy.iter().map(|text| ("remedy", text.as_written())));
     all.extend(
         rule.no_remedy
             .iter()
-            .map(|text| ("no_remedy", text.source())),
+            .map(|text| ("no_remedy", text.as_written())),
     );
     all.extend(
         rule.advise
             .iter()
-            .filter_map(|advice| Some(("price", advice.tradeoff.as_ref()?.source()))),
+            .filter_map(|advice| Some(("price", advice.tradeoff.as_ref()?.as_written()))),
     );
     for study in &rule.evidence {
         all.push(("says", study.text.clone()));
@@ -119,7 +116,6 @@ fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     all
 }
 
-/// Splits at words that end with a full stop, question mark or exclamation mark.
 fn sentences(text: &str) -> Vec<Vec<&str>> {
     let ends = |word: &&str| {
         word.trim_end_matches(['"', '\'', ')', '”'])
@@ -173,7 +169,7 @@ fn wording_mistakes(text: &str) -> Vec<String> {
 fn titles_and_questions_are_short() {
     let mut long = Vec::new();
     for rule in RuleSet::builtin().rules() {
-        let source = rule.title.source();
+        let source = rule.title.as_written();
         if source.ends_with('.') {
             long.push(format!(
                 "{}: the title ends with a full stop: “{source}”",
@@ -187,7 +183,7 @@ fn titles_and_questions_are_short() {
             .unwrap_or(source);
         let question = rule
             .question
-            .source()
+            .as_written()
             .replace("{subject}", subject(rule.scope));
         for (what, text) in [("title", longest), ("question", question)] {
             let count = text.chars().count();
@@ -265,7 +261,7 @@ fn what_a_rule_prints_is_known_where_it_applies() {
             "{}: a question is asked where facts are unknown",
             rule.id
         );
-        let texts = rule.title.source() + &rule.because.source();
+        let texts = rule.title.as_written() + &rule.because.as_written();
         let printed = rule
             .title
             .placeholder_facts()

@@ -1,7 +1,7 @@
 //! Examples for every host that the given conditions distinguish: each fact with each distinct
 //! value, and unknown.
 //!
-//! With too many combinations, the rule's own examples are used instead, with every two facts
+//! With too many combinations, the rule's own examples are used instead, with each pair of facts
 //! changed.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,9 @@ use crate::rules::model::{
     RuleExample,
 };
 
-/// Largest number of combinations to visit.
 const MOST: usize = 60_000;
 
-/// `None` for the subject and its links, otherwise an element of the stack.
+/// The element of the stack to which a fact belongs; `None` for the subject and its links.
 type Place = Option<(QuantifiedElement, usize)>;
 
 pub struct FactSlot {
@@ -26,7 +25,6 @@ pub struct FactSlot {
 }
 
 impl FactSlot {
-    /// A fact of the subject or of a linked subject.
     pub fn of_subject(info: &'static KeyInfo, readings: Vec<Reading<Value>>) -> Self {
         Self {
             info,
@@ -35,7 +33,8 @@ impl FactSlot {
         }
     }
 
-    /// Leaves out the unknown readings, which are last.
+    /// The slot without its unknown readings. These come last, so the known readings keep their
+    /// indices.
     pub fn only_known(&self) -> Self {
         let known = self
             .readings
@@ -49,7 +48,8 @@ impl FactSlot {
     }
 }
 
-/// Tests of the conditions, each with the enclosing quantifier.
+/// All fact tests in the conditions, each with its innermost quantifier if that quantifier covers
+/// the fact's scope.
 pub fn condition_facts<'c>(
     conds: &[&'c Condition],
 ) -> Vec<(&'c FactTest, Option<QuantifiedElement>)> {
@@ -81,7 +81,6 @@ pub fn condition_facts<'c>(
     found
 }
 
-/// Values of each fact that give the conditions different results.
 pub fn values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
     let mut tests: BTreeMap<&'static str, Vec<&FactTest>> = BTreeMap::new();
     for (test, _) in condition_facts(conds) {
@@ -93,8 +92,8 @@ pub fn values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
         .collect()
 }
 
-/// One slot for each fact, with `elements` elements per quantifier. `read` gives the readings for a
-/// value.
+/// One slot for each fact, with `elements` elements per quantifier. `read` gives the readings that
+/// are tried for a value.
 pub fn slots(
     conds: &[&Condition],
     elements: usize,
@@ -139,14 +138,14 @@ pub fn unknown() -> Reading<Value> {
     Reading::unknown(UnknownReason::Denied, "not read")
 }
 
-/// [`usize::MAX`] if the product overflows.
 pub fn combination_count(slots: &[FactSlot]) -> usize {
     slots.iter().fold(1, |product, slot| {
         product.saturating_mul(slot.readings.len())
     })
 }
 
-/// Visits combinations, as an index of readings for each slot, until `visit` returns false.
+/// Visits every combination of readings until `visit` returns false. `visit` gets, for each slot,
+/// the index of one of the slot's readings.
 pub fn for_each_combination(slots: &[FactSlot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
     let mut chosen = vec![0; slots.len()];
     loop {
@@ -196,7 +195,7 @@ fn stack_slots(
 }
 
 /// Visits the hosts that the conditions distinguish, with one and two elements per quantifier,
-/// until `visit` returns false. If there are too many, visits the rule's examples with every two
+/// until `visit` returns false. If there are too many, visits the rule's examples with each pair of
 /// facts changed.
 pub fn visit_distinct_hosts(
     conds: &[&Condition],
@@ -224,7 +223,6 @@ pub fn visit_distinct_hosts(
     true
 }
 
-/// Visits the example with every two facts changed.
 fn examples_around(
     example: &RuleExample,
     conds: &[&Condition],

@@ -9,7 +9,7 @@ use super::imported_run::{ImportedRow, ImportedRun, implausible_rate_remark};
 use crate::measure::pg_test_section::SourceSection;
 use crate::text::{self, json};
 
-/// `None` if the input is not fio's JSON.
+/// Parses fio's JSON document as one run; `None` if the input is not fio's JSON.
 pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
     // fio prints warnings before the JSON document and nothing after it. Text after the document
     // means two runs in one file, which are not one result.
@@ -41,14 +41,15 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
             .collect();
     if !dry.is_empty() {
         remarks.push(format!(
-            "{} flushed nothing (no fsync=, fdatasync= or sync=, or too few writes): no figures for commits.",
+            "{} flushed nothing (no fsync=, fdatasync= or sync=, or too few writes), so there are \
+             no figures for commits.",
             dry.into_iter().collect::<Vec<_>>().join(", ")
         ));
     }
     let beside = jobs.iter().filter(|job| job.concurrent_results > 1).count();
     if beside > 1 {
         remarks.push(format!(
-            "{beside} jobs ran at the same time as others (numjobs=, or no stonewall): no row had the disk to itself."
+            "{beside} jobs ran at the same time as others (numjobs=, or no stonewall), so none of them had the disk to itself."
         ));
     }
     let alone = flushed
@@ -57,17 +58,18 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
     let sentence = match alone.max_by(|a, b| a.2.total_cmp(&b.2)) {
         Some((_, row, rate)) => {
             format!(
-                "{} made {} flushes/s there; one figure has no interval: measure here.",
+                "{} completed {} flushes/s there. A single figure has no confidence interval; measure \
+                 here.",
                 row.name,
                 text::round_grouped(*rate)
             )
         }
         None if flushed.is_empty() => {
-            "No job flushed anything: no conclusion for a server.".to_owned()
+            "No job flushed anything, so the file does not show the commit latency of a server."
+                .to_owned()
         }
-        None => {
-            "No job flushed alone and one at a time, as one client does: measure here.".to_owned()
-        }
+        None => "No job ran alone with one flush at a time, as a single client does; measure here."
+            .to_owned(),
     };
     Some(Ok(vec![ImportedRun {
         tool: text::display_safe(version.as_str().unwrap_or("fio").as_bytes()),
@@ -82,13 +84,12 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
     }]))
 }
 
-/// One result of fio: a job, or several aggregated jobs.
 struct JobStatistics {
     name: String,
     has_flushes: bool,
     /// Number of results in the job's group, this result included: jobs of a group run together.
     concurrent_results: usize,
-    /// `None` if the job does not write.
+    /// The figures of the writes; `None` if the result has no statistics of writes.
     row: Option<ImportedRow>,
 }
 
@@ -180,8 +181,8 @@ impl JobOptions {
 struct IoCounters {
     writes_per_second: Option<f64>,
     operations: f64,
-    /// Separate flush calls, without the writes of `sync=`. The latency samples are counted,
-    /// because `sync.total_ios` counts `fsync` alone, not `fdatasync`.
+    /// Number of separate flush calls, without the writes of `sync=`. The number comes from the
+    /// latency samples, because `sync.total_ios` counts only `fsync` and not `fdatasync`.
     flushes: Option<f64>,
     seconds: f64,
     /// Average number of operations in flight: sum of the latencies divided by the elapsed time.
@@ -219,7 +220,6 @@ impl IoCounters {
         }
     }
 
-    /// Flushes per second; writes per second for a job without flushes.
     fn flushes_per_second(&self, options: &JobOptions) -> Option<f64> {
         let counted = self
             .flushes
@@ -232,7 +232,6 @@ impl IoCounters {
         }
     }
 
-    /// 1 if the flushes were counted, or if each write is a flush.
     fn writes_per_flush(&self, options: &JobOptions) -> f64 {
         let is_told = self.flushes.is_none() && !options.is_sync;
         options
@@ -243,10 +242,11 @@ impl IoCounters {
             .map_or(1.0, |every| *every as f64)
     }
 
-    /// The configured number of flushes in flight; `None` if the counters contradict it.
+    /// Returns the configured number of flushes in flight; `None` if the counters contradict the
+    /// configuration.
     ///
-    /// fio does not mark aggregated jobs (`group_reporting`): such a row has the name of the first
-    /// job and the options of the last.
+    /// Contradictions occur in aggregated jobs (`group_reporting`), which fio does not mark: the
+    /// row has the name of the first job and the options of the last.
     fn flushes_in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly {
             1
@@ -258,18 +258,20 @@ impl IoCounters {
             .iter()
             .map(|every| self.operations / *every as f64)
             .sum();
-        // A process may end before its next flush is due.
+        // A process may end before its next flush is due, so a difference of two flushes per
+        // process is accepted.
         let slack = 0.05 * due + 2.0 * processes as f64;
         let is_told = self
             .flushes
             .is_none_or(|flushes| (flushes - due).abs() <= slack);
-        // Queued flushes count in addition to the queued writes.
+        // The mean counts writes and flushes, so with queued writes it can be twice the queue's
+        // depth.
         let most = if count == 1 { 1.2 } else { 2.2 * count as f64 };
         (is_told && self.mean_in_flight <= most).then_some(count)
     }
 }
 
-/// Options are strings in fio's JSON; an option without a value is 1.
+/// Parses the value of an option, which is a string in fio's JSON. An option without a value is 1.
 fn option_number(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) if text.is_empty() => Some(1),
@@ -278,8 +280,6 @@ fn option_number(value: &Value) -> Option<u64> {
     }
 }
 
-/// Converts fio's percentiles in nanoseconds, such as `{"50.000000": 123456}`, to ascending pairs
-/// `(percent, µs)`.
 fn percentiles_in_micros(percentiles: &Map<String, Value>) -> Vec<(f64, f64)> {
     let pair =
         |(percent, ns): (&String, &Value)| Some((percent.parse::<f64>().ok()?, ns.as_f64()? / 1e3));

@@ -9,7 +9,6 @@ use crate::text;
 /// Ratio of two rates up to which the difference counts as noise.
 const NOISE_RATIO: f64 = 1.05;
 
-/// Section headings are matched by prefix.
 const HEADINGS: &[(&str, SourceSection)] = &[
     (
         "Compare file sync methods using one",
@@ -25,7 +24,8 @@ const HEADINGS: &[(&str, SourceSection)] = &[
     ("Non-Sync", SourceSection::NotSynced),
 ];
 
-/// Finds all runs in a text. The error names the command that prints English output.
+/// Parses one or more runs of `pg_test_fsync`. Fails on translated output; the error names the
+/// command that prints English output.
 pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
     let lines: Vec<&str> = input.lines().map(str::trim).collect();
     let starts: Vec<usize> = (0..lines.len())
@@ -41,7 +41,7 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
                 lines
                     .first()
                     .copied()
-                    .and_then(parse_budget)
+                    .and_then(parse_test_budget)
                     .unwrap_or_default(),
                 rows,
             ));
@@ -49,34 +49,37 @@ pub fn parse(input: &str) -> Result<Vec<ImportedRun>, &'static str> {
     }
     let is_foreign = lines
         .iter()
-        .any(|line| is_o_direct_line(line) && !line.starts_with(MARKER));
+        .any(|line| is_o_direct_line(line) && !line.starts_with(RUN_MARKER_LINE));
     if runs.is_empty() && is_foreign {
-        Err(NOT_ENGLISH)
+        Err(NOT_ENGLISH_ERROR)
     } else {
         Ok(runs)
     }
 }
 
-const NOT_ENGLISH: &str = "this pg_test_fsync text is not in English: run LC_ALL=C pg_test_fsync";
+const NOT_ENGLISH_ERROR: &str =
+    "this pg_test_fsync text is not in English: run LC_ALL=C pg_test_fsync";
 
-/// Second line of every run.
-const MARKER: &str = "O_DIRECT supported on this platform";
+/// Start of the second line of `pg_test_fsync`'s output.
+const RUN_MARKER_LINE: &str = "O_DIRECT supported on this platform";
 
-/// True for [`MARKER`] in any language: translations keep the names O_DIRECT, open_datasync and
-/// open_sync.
+/// True for the line about O_DIRECT in any language: translated output keeps the names O_DIRECT,
+/// open_datasync and open_sync.
 fn is_o_direct_line(line: &str) -> bool {
     ["O_DIRECT", "open_datasync", "open_sync"]
         .iter()
         .all(|name| line.contains(name))
 }
 
-/// A run begins with the time per test; a quotation without that line begins with the marker.
+/// True if a run begins at this line, which has the time per test. The first run may also begin at
+/// [`RUN_MARKER_LINE`], because quotations can lack the line with the time.
 fn is_run_start(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
-    parse_budget(line).is_some() || (at == 0 && line.starts_with(MARKER))
+    parse_test_budget(line).is_some() || (at == 0 && line.starts_with(RUN_MARKER_LINE))
 }
 
-/// Skips lines that are neither a heading nor a row: web pages quote and cut the output.
+/// Parses the rows of one run. Lines without a known format are skipped, because web pages quote
+/// and cut the output.
 fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     let (mut rows, mut group) = (Vec::new(), None);
     for line in lines {
@@ -92,9 +95,7 @@ fn parse_rows(lines: &[&str]) -> Vec<ImportedRow> {
     rows
 }
 
-/// Parses a line such as `5 seconds per test`, `1 second per test` or `2000 operations per test`;
-/// `None` for any other line.
-fn parse_budget(line: &str) -> Option<String> {
+fn parse_test_budget(line: &str) -> Option<String> {
     let (count, rest) = line.split_once(' ')?;
     let known = ["seconds per test", "second per test", "operations per test"].contains(&rest);
     (known && count.parse::<u64>().is_ok()).then(|| line.to_owned())
@@ -121,7 +122,8 @@ fn parse_row(line: &str, group: SourceSection) -> Option<ImportedRow> {
             .filter(|rate| rate.is_finite() && *rate >= 0.0)?;
         return Some(of(named(name)?, Some(rate), None));
     }
-    // `n/a*`: the file system refuses O_DIRECT. `n/a`: the build lacks the method.
+    // `n/a*` means that the file system refuses O_DIRECT; `n/a` means that the build lacks the
+    // method.
     if let Some(name) = line.strip_suffix("n/a*") {
         return Some(of(named(name)?, None, Some("O_DIRECT was refused")));
     }
@@ -167,7 +169,7 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
             .filter(|(one, two)| *two > NOISE_RATIO * one)
         {
             remarks.push(format!(
-                "two writes with {} were faster ({}/s) than one ({}/s), although they write more: \
+                "two writes with {} were faster ({}/s) than one ({}/s), even though they write more: \
                  the figures depend on more than the method.",
                 row.name,
                 text::round_grouped(two),
@@ -183,7 +185,7 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
         .any(|row| row.name.starts_with("open_") && row.per_second.is_some())
     {
         remarks.push(
-            "the open methods used O_DIRECT here; PostgreSQL does so only up to version 15, and only with \
+            "pg_test_fsync used O_DIRECT for the open methods; PostgreSQL does so only up to version 15, and only with \
              wal_level = minimal."
                 .to_owned(),
         );
@@ -193,19 +195,21 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
         .iter()
         .any(|row| row.group == SourceSection::NotSynced)
     {
-        remarks.push("the output ends before its last section.".to_owned());
+        remarks.push("the output is incomplete: its last section is missing.".to_owned());
     }
     remarks
 }
 
-/// Never advises another method, because one figure per method has no interval.
+/// Summarises a run in a sentence, which never advises another method, because one figure per
+/// method has no interval.
 fn conclusion_sentence(run: &ImportedRun) -> String {
     let Some(default) = positive_rate(run, SourceSection::OneWrite, "fdatasync") else {
-        return "No figure for fdatasync, the default on Linux: no conclusion for a server."
+        return "The file has no figure for fdatasync, the default on Linux, so it does not show \
+                the commit latency of a server."
             .to_owned();
     };
     let costs = format!(
-        "fdatasync made {} commits/s there",
+        "fdatasync completed {} commits/s there",
         text::round_grouped(default)
     );
     let gain =
@@ -221,8 +225,9 @@ fn conclusion_sentence(run: &ImportedRun) -> String {
         .filter(|_| gains.iter().all(Option::is_some));
     match least {
         Some(least) if least > NOISE_RATIO => format!(
-            "{costs}; fsync was faster with one and with two writes, but one figure per method has no interval: measure here."
+            "{costs}; fsync was faster with one and with two writes, but a single figure per \
+             method has no confidence interval; measure here."
         ),
-        _ => format!("{costs}; nothing here favours another method."),
+        _ => format!("{costs}; no other method is clearly faster."),
     }
 }

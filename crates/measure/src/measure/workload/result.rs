@@ -28,7 +28,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// Workloads that can be requested, in the order of measurement.
+    /// Workloads that a request for all workloads runs, in the order of measurement.
     pub const ALL: [Self; 6] = [
         Self::Segment,
         Self::Group,
@@ -38,7 +38,6 @@ impl Workload {
         Self::Floor,
     ];
 
-    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Segment => "segment",
@@ -55,7 +54,7 @@ impl Workload {
     pub fn operation_text(self) -> &'static str {
         match self {
             Self::Segment => {
-                "8 kB pages written into a segment and flushed with fdatasync; and creation of the segment"
+                "8 kB pages written into a segment and flushed with fdatasync, and segment creation"
             }
             Self::Group => "commits of 512 B; one fdatasync covers all waiting commits",
             Self::Innodb => {
@@ -74,13 +73,13 @@ impl Workload {
     }
 }
 
-/// One row of a workload's results.
+/// One operation of a workload, measured with a fixed number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct WorkloadRow {
-    /// Name of the operation.
+    /// Name of the operation, to which `against` of other rows refers.
     pub name: String,
-    /// Concurrent threads.
+    /// Number of threads that ran the operation at the same time.
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
@@ -88,18 +87,18 @@ pub struct WorkloadRow {
     pub samples: u64,
     /// Operations per second of all threads: median of the rounds, with its interval.
     pub per_second: Estimate,
-    /// Mean latency of an operation.
+    /// Mean over all operations of all rounds.
     pub mean_us: f64,
     /// Median latency of an operation, with its interval over rounds.
     pub median_us: Estimate,
-    /// 95th percentile.
+    /// 95th percentile of the latency; all rounds have equal weight.
     pub p95_us: f64,
     /// 99th percentile, from 1,000 samples on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// Longest latency.
+    /// Longest latency of a single operation.
     pub max_us: f64,
-    /// Flushes requested per operation.
+    /// Flushes per operation that system calls or open flags requested.
     pub flush_calls_per_operation: f64,
     /// Flushes per operation that the disks counted; absent if the disks do not count flushes, or
     /// other I/O ran.
@@ -125,17 +124,17 @@ pub struct WorkloadRow {
     pub error: Option<String>,
 }
 
-/// Result of a workload.
+/// All rows of one workload, with a summary sentence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct WorkloadResult {
     pub workload: Workload,
-    /// Description of one operation.
+    /// The operation in words, such as `8 kB written and not flushed`.
     pub operation: String,
-    /// Complete rounds.
+    /// Number of rounds in which every row without an error was measured.
     pub rounds: u32,
-    /// One row per part, in a fixed order.
+    /// One row per operation, in a fixed order.
     pub rows: Vec<WorkloadRow>,
-    /// Summary in one sentence.
+    /// Summary of the rows; states if nothing was measured.
     pub sentence: String,
 }

@@ -1,5 +1,5 @@
-//! Sentence and table of each workload. Rows are found by the names that the probe gives them; most
-//! sentences need every row.
+//! Summarises each workload in one sentence. Rows are found by the names that the load generators
+//! give them.
 
 use super::super::{Conclusion, Method, PgTest};
 use super::result::{Workload, WorkloadResult, WorkloadRow};
@@ -17,7 +17,7 @@ pub(super) fn workload_sentence(workload: Workload, rows: &[WorkloadRow]) -> Str
         Workload::Transaction => transaction_sentence(rows),
     };
     said.unwrap_or_else(|| {
-        "Nothing measured: the workload ended before its first round.".to_owned()
+        "Nothing was measured: the workload ended before its first round.".to_owned()
     })
 }
 
@@ -29,7 +29,6 @@ fn median_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
     find_measured_row(rows, name).map(|row| text::format_micros(row.median_us.value))
 }
 
-/// For example `1.5 × as long`: the latency relative to the reference row.
 fn duration_ratio_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = find_measured_row(rows, name)?;
     let ratio = row.cost_ratio?;
@@ -43,13 +42,12 @@ fn duration_ratio_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
     })
 }
 
-/// For example `8.0 × as many`: the throughput of several threads relative to one.
 fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
     let times = |ratio: f64| 1.0 / ratio.max(1e-9);
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
         Conclusion::Settled => format!("{:.1} × as many", times(ratio.value)),
-        Conclusion::NoMeaningfulDifference => "no more".to_owned(),
+        Conclusion::NoMeaningfulDifference => "just as many".to_owned(),
         Conclusion::NotSettled => {
             format!(
                 "{:.1} to {:.1} × as many, undecided",
@@ -70,8 +68,8 @@ fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
 
 fn segment_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
-        "A commit into a recycled segment takes {}; into a new zero-filled one {}, into a new unfilled one {}. \
-         Recycling a segment takes {}, creating a zero-filled one {}, an unfilled one {}.",
+        "A commit into a recycled segment takes {}. Into a new segment it takes {} if zero-filled, {} if not filled. \
+         Recycling a segment takes {}, creating a zero-filled one {} and an unfilled one {}.",
         median_text(rows, "recycled")?,
         duration_ratio_text(rows, "filled with zeros")?,
         duration_ratio_text(rows, "not filled")?,
@@ -97,8 +95,8 @@ fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
 
 fn innodb_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
-        "A 512 B transaction in redo log and binary log takes {}, a 4 kB one {}. A flush of the growing binary log \
-         takes {} as one of the redo log.",
+        "A 512 B transaction in redo log and binary log takes {}, and a 4 kB one {}. A flush of the growing binary log \
+         takes {} as a flush of the redo log.",
         median_text(rows, "both in turn, 512 B")?,
         median_text(rows, "both in turn, 4 kB")?,
         duration_ratio_text(rows, "binlog, fdatasync, 512 B")?,
@@ -116,7 +114,7 @@ fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
         return Some(format!("{together}."));
     };
     Some(format!(
-        "A flush of the binary log takes {} as one of the redo log; with sync_binlog = 1 a transaction waits for both, \
+        "A flush of the binary log takes {} as a flush of the redo log; with sync_binlog = 1 a transaction waits for both, \
          {both} (median). {together}.",
         duration_ratio_text(rows, "binary log")?,
     ))
@@ -137,7 +135,7 @@ fn neighbour_writer_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let p95 = |name| find_measured_row(rows, name).map(|row| text::format_micros(row.p95_us));
     Some(format!(
         "Next to a writer on the same file system, fdatasync takes {} as alone (p95 {} instead of {}), \
-         fsync {} (p95 {} instead of {}).",
+         and fsync {} (p95 {} instead of {}).",
         duration_ratio_text(rows, "fdatasync, beside a writer")?,
         p95("fdatasync, beside a writer")?,
         p95("fdatasync, alone")?,
@@ -154,7 +152,7 @@ fn unflushed_write_sentence(rows: &[WorkloadRow]) -> Option<String> {
     );
     let direct = median_text(rows, "write, O_DIRECT");
     let direct = direct.map_or_else(String::new, |us| {
-        format!("; with O_DIRECT {us}, to the disk but not durable")
+        format!("; with O_DIRECT it takes {us} and reaches the disk, but is not durable")
     });
     Some(format!(
         "An unflushed 8 kB write takes {write}, or {open} if each write opens the file{direct}."
@@ -169,7 +167,6 @@ fn fewest_and_most_threads(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &Workl
     ))
 }
 
-/// Title, heading, one line per row, and the sentence.
 pub fn workload_lines(found: &WorkloadResult) -> Vec<String> {
     let title = format!(
         "{}: {}; {} rounds",
@@ -272,7 +269,7 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
             .map(|(n, us)| sample_series(n, 1, us))
             .collect();
         insta::assert_snapshot!(workload_result(Workload::Entangle, &rows).sentence, @r#"
-Next to a writer on the same file system, fdatasync takes 1.5 × as long as alone (p95 150 µs instead of 100 µs), fsync 9.0 × as long (p95 900 µs instead of 200 µs).
+Next to a writer on the same file system, fdatasync takes 1.5 × as long as alone (p95 150 µs instead of 100 µs), and fsync 9.0 × as long (p95 900 µs instead of 200 µs).
 "#);
         let rows = [
             sample_series("write", 1, 2.0),
@@ -288,7 +285,7 @@ An unflushed 8 kB write takes 2.0 µs, or 5.0 µs if each write opens the file.
         for workload in Workload::ALL {
             let found = workload_result(workload, &[RowSamples::new("write", 1)]);
             assert!(
-                found.sentence.starts_with("Nothing measured"),
+                found.sentence.starts_with("Nothing was measured"),
                 "{}",
                 found.sentence
             );

@@ -1,8 +1,6 @@
-//! The context of a workload: the scratch directory, a share of time and bytes, and repetition of
-//! an operation by threads.
-//!
-//! Time, bytes and the cancel flag are checked before every operation. A pass runs at least one
-//! operation per thread, however slow the disk, because an empty pass is meaningless.
+//! Runs the operations of workloads within the limits on time and bytes. Limits and the cancel flag
+//! are checked before every operation. In a round, each generator runs at least one operation per
+//! thread, however slow the disk, because an empty round is meaningless.
 
 use std::os::fd::OwnedFd;
 use std::sync::RwLock;
@@ -26,18 +24,18 @@ pub struct OperationResult {
     pub interrupted: bool,
 }
 
-/// One part of a round.
 pub trait LoadGenerator {
-    /// The rows that the generator fills, without samples. The error of a row is the reason that
-    /// the row stays empty.
+    /// Returns rows without samples. A row that cannot be measured has an error with the reason.
     fn rows(&self) -> Vec<RowSamples>;
 
-    /// Bytes written in addition to the operations.
+    /// Returns the bytes that each round writes outside its operations, such as the zeros of a new
+    /// segment.
     fn extra_round_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
         0
     }
 
-    /// Runs for one share of a round and returns one pass per row.
+    /// Runs the generator's operations for its share of a round. Returns one entry per row of
+    /// [`Self::rows`].
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason>;
 }
 
@@ -47,18 +45,18 @@ pub struct WorkloadContext<'a> {
     /// Size of a segment, a redo log and similar files.
     pub file_bytes: u64,
     control: &'a CancelHandle,
-    /// `None` unless the disks count flushes.
+    /// Reader of the disks' counters; `None` unless the disks count flushes.
     disks: Option<&'a DiskCounterReader>,
     deadline: Instant,
     max_bytes: u64,
     written: AtomicU64,
-    /// Time and byte limits of a pass.
+    /// Time limit of one generator in one round; `share_bytes` is the byte limit.
     share_time: Duration,
     share_bytes: u64,
 }
 
-/// Bytes that a pass may always write: on a fast disk, fewer rounds are better than passes of a few
-/// operations.
+/// Smallest byte limit of one generator in one round: on a fast disk, fewer rounds are better than
+/// rounds of a few operations.
 const MIN_SHARE_BYTES: u64 = 1 << 20;
 
 impl<'a> WorkloadContext<'a> {
@@ -87,8 +85,9 @@ impl<'a> WorkloadContext<'a> {
         }
     }
 
-    /// Divides the remaining time and bytes equally among all rounds and parts, with one more round
-    /// as warm-up. `fixed_bytes` are written in every round.
+    /// Divides the remaining time and bytes among the rounds, with one more round as warm-up, and
+    /// among the `parts` generators of a round. `fixed_bytes` are written in every round outside
+    /// the operations.
     pub fn divide_budget(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
         let bytes = self.max_bytes.saturating_sub(self.bytes_written()) / u64::from(rounds + 1);
         self.share_bytes =
@@ -98,12 +97,13 @@ impl<'a> WorkloadContext<'a> {
             .saturating_duration_since(Instant::now())
             .as_secs_f64();
         let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
-        // A longer pass would let a neighbour write too much; a shorter one would measure the start
-        // of threads.
+        // In a longer share, the second writer of `interference` would write too much; a shorter
+        // share would mostly measure the start of threads.
         self.share_time = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
-    /// Rounds that fit the time if no pass exceeds `pass`.
+    /// Returns the number of rounds that fit into the remaining time if each of the `parts`
+    /// generators takes at most `pass` per round.
     pub fn remaining_rounds(&self, pass: Duration, parts: usize) -> u32 {
         let left = self
             .deadline
@@ -123,7 +123,6 @@ impl<'a> WorkloadContext<'a> {
         self.share_time
     }
 
-    /// Fails if the probe was cancelled or time is up.
     pub fn check_limits(&self) -> Result<(), StopReason> {
         if self.control.is_cancelled() {
             Err(StopReason::Cancelled)
@@ -154,12 +153,10 @@ impl<'a> WorkloadContext<'a> {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// `doing` names the failed step.
     pub fn stop_error(&self, errno: Errno, doing: &str) -> StopReason {
         self.scratch.probe_error(errno, doing).into()
     }
 
-    /// Creates a file of [`WorkloadContext::file_bytes`] zeros and flushes it.
     pub fn create_filled_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         let file = self.scratch.create_file(name, OFlags::empty());
         let file = file.map_err(|errno| self.stop_error(errno, "creating a scratch file"))?;
@@ -181,8 +178,8 @@ impl<'a> WorkloadContext<'a> {
         self.disks?.read()?.flushes
     }
 
-    /// Repeats an operation of `bytes` bytes until the share of time or bytes is used up, at most
-    /// `limit` times.
+    /// Repeats an operation that writes `bytes` bytes until the round's share of time or bytes is
+    /// used up, at most `limit` times.
     pub fn repeat(
         &self,
         doing: &str,
@@ -229,8 +226,9 @@ impl<'a> WorkloadContext<'a> {
         })
     }
 
-    /// Repeats an operation in concurrent threads, in each at most `limit` times. The operation
-    /// receives the number of the thread and of the turn.
+    /// Runs the operation in several threads, in each at most `limit` times, and reserves `bytes`
+    /// bytes before each run. The operation gets the numbers of the thread and of the run, both
+    /// from 0.
     pub fn run_threads(
         &self,
         doing: &str,
@@ -242,7 +240,7 @@ impl<'a> WorkloadContext<'a> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
         let written = self.bytes_written();
         let work = |thread: u32| {
-            // A ready thread waits here until all threads are ready.
+            // Waits until all threads have been started.
             drop(gate.read());
             let done = self.run_thread(thread, (bytes, limit), &ended, written, operation);
             if done.is_err() {
@@ -280,7 +278,8 @@ impl<'a> WorkloadContext<'a> {
                 .into_iter()
                 .map(|one| one.unwrap_or_else(gave_up))
                 .collect();
-            // Failures come first: a failure matters more than the regular end of another thread.
+            // [`StopReason::Failed`] is sorted first, so that it takes precedence over a cancel or
+            // an exhausted budget in another thread.
             done.sort_by_key(|one| !matches!(one, Err(StopReason::Failed(_))));
             for one in done {
                 let one = one?;

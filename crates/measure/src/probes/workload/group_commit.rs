@@ -14,7 +14,7 @@ use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
 
-const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];
+const CLIENT_COUNTS: [u32; 5] = [1, 2, 4, 8, 16];
 
 /// Bytes of a small transaction's record.
 pub(super) const RECORD_BYTES: u64 = 512;
@@ -48,14 +48,12 @@ pub(super) fn create_load_generators(
             max_commits: u64::MAX,
         }) as Box<dyn LoadGenerator>
     };
-    Ok(SESSIONS.into_iter().map(part).collect())
+    Ok(CLIENT_COUNTS.into_iter().map(part).collect())
 }
 
 pub(super) struct GroupCommit {
-    /// The row of the table; its threads are the clients.
     pub(super) row: RowSamples,
     pub(super) log: Arc<SharedLog>,
-    /// Most commits of a client in a round.
     pub(super) max_commits: u64,
 }
 
@@ -65,7 +63,8 @@ impl LoadGenerator for GroupCommit {
     }
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        // The number of bytes is 0 because the leader, which writes whole pages, reserves them.
+        // The number of bytes is 0, because the leader reserves the bytes of the pages that it
+        // writes.
         let pass = stage.run_threads(
             "a group commit",
             self.row.threads,
@@ -77,11 +76,10 @@ impl LoadGenerator for GroupCommit {
     }
 }
 
-/// Writes and flushes the log between two positions.
 type LogFlush =
     dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, StopReason> + Send + Sync;
 
-/// A log shared by clients. Positions are bytes from its beginning and never decrease.
+/// A log shared by clients. Positions are byte offsets from its beginning and never decrease.
 pub(super) struct SharedLog {
     flush: Box<LogFlush>,
     log: Mutex<LogPosition>,
@@ -92,7 +90,6 @@ pub(super) struct SharedLog {
 struct LogPosition {
     inserted: u64,
     flushed: u64,
-    /// True while a leader writes and flushes.
     is_flushing: bool,
 }
 
@@ -110,7 +107,6 @@ impl SharedLog {
         }
     }
 
-    /// Inserts a record and returns once it is flushed.
     fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, StopReason> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.inserted += RECORD_BYTES;
@@ -136,13 +132,12 @@ impl SharedLog {
         if done.is_ok() {
             log.flushed = to;
         }
-        // After an error another client becomes the leader and fails too, or ends with the probe.
+        // If the flush failed, a waiting client becomes the leader and tries again.
         self.changed.notify_all();
         done
     }
 }
 
-/// A log in a file of fixed size, written in whole pages.
 pub(super) struct CyclicLog {
     writer: CommitWriter,
     bytes: u64,
@@ -158,7 +153,6 @@ impl CyclicLog {
         }
     }
 
-    /// Writes the pages between two positions at once and flushes them.
     pub(super) fn write_and_flush(
         &self,
         stage: &WorkloadContext<'_>,
@@ -179,7 +173,7 @@ impl CyclicLog {
     ) -> Result<OperationResult, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE_BYTES);
         let (at, bytes) = (start % self.bytes, end - start);
-        // At the end of the file a server needs a second write too.
+        // A group that wraps around the end of the file takes two writes, as in a server.
         let first = bytes.min(self.bytes - at);
         let done = if first < bytes {
             self.writer

@@ -1,5 +1,5 @@
-//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB, flushed in each log and in
-//! both, as a transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
+//! Flushes records of 512 bytes and 4 kB to InnoDB's redo log, to the binary log, and to both, as a
+//! transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
 //!
 //! The redo log is cyclic. The binary log grows, so each flush commits the file system's journal.
 
@@ -16,10 +16,9 @@ use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::wal_methods::open_flags;
 
-/// Sizes of records, with their names in rows.
 const RECORD_SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 
-/// Size in bytes at which a binary log starts again from the beginning.
+/// A binary log of more than half this size, in bytes, is truncated before a round.
 const BINLOG_BYTES: u64 = 4 << 20;
 
 pub(super) fn create_load_generators(
@@ -59,7 +58,8 @@ pub(super) fn create_load_generators(
     let mut add = |name: &str, logs: [Vec<AppendLog>; 2], against: bool| {
         for (i, ((bytes, size), logs)) in RECORD_SIZES.into_iter().zip(logs).enumerate() {
             let row = RowSamples::new(format!("{name}, {size}"), bytes as u64);
-            // Rows 0 and 1 are those of the redo log with fdatasync.
+            // The references, rows 0 and 1, are the redo log with fdatasync for the two record
+            // sizes.
             let row = if against { row.compared_with(i) } else { row };
             parts.push(Box::new(RedoBinlogLoad { row, bytes, logs }));
         }
@@ -88,19 +88,20 @@ pub(super) fn create_load_generators(
 struct AppendLog {
     writer: CommitWriter,
     offset: Rc<Cell<u64>>,
-    /// Offset at which the log starts again from the beginning.
+    /// Size limit in bytes. The redo log wraps around here; a binary log of more than half this
+    /// size is truncated before a round.
     end: u64,
-    /// File of a growing log; `None` for the redo log.
+    /// Second descriptor of a binary log, for truncation; `None` for the redo log.
     growing_file: Option<OwnedFd>,
 }
 
 impl AppendLog {
-    /// Appends and flushes a record; returns true if a signal interrupted the commit.
+    /// Returns true if a signal interrupted the commit.
     fn append_and_flush(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.offset.get();
         let done = self.writer.commit(record, at)?;
         let next = at + record.len() as u64;
-        // A growing log is truncated only between passes.
+        // A binary log is truncated only between rounds.
         let next = if self.growing_file.is_none() && next + record.len() as u64 > self.end {
             0
         } else {
@@ -110,7 +111,6 @@ impl AppendLog {
         Ok(done.interrupted)
     }
 
-    /// Truncates a binary log that is more than half full, and flushes the truncation.
     fn truncate_if_long(&self) -> Result<(), Errno> {
         match &self.growing_file {
             Some(file) if self.offset.get() > self.end / 2 => {

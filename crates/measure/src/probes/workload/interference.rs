@@ -1,5 +1,6 @@
-//! Commits alone, and next to a writer that appends to another file of the same file system. An
-//! ordered journal writes the neighbour's new blocks before a commit.
+//! Measures commits alone, and next to a writer that appends to another file of the same file
+//! system. An ordered journal makes a commit wait until the writer's new data blocks are on the
+//! disk.
 //!
 //! The writer starts writeback every 256 kB, as PostgreSQL's checkpointer does
 //! (`checkpoint_flush_after`).
@@ -19,8 +20,7 @@ use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, WriteCursor, retry_interrupted};
 use crate::probes::error::{ProbeError, ProbeErrorKind};
 
-/// Bytes that the neighbour writes between two pauses: at most 32 MiB/s, which does not saturate a
-/// disk.
+/// Bytes that the second writer appends between two pauses, which limit its rate to 32 MiB/s.
 const CHUNK_BYTES: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(8);
 
@@ -82,10 +82,9 @@ impl LoadGenerator for CommitLoad {
             return Ok(vec![self.measure_commits(stage)?]);
         };
         let pass = self.measure_with_neighbour(stage, &neighbour);
-        // The neighbour's data is removed before other parts are measured.
         let gone =
             rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
-        gone.map_err(|errno| stage.stop_error(errno, "truncating the neighbour's file"))?;
+        gone.map_err(|errno| stage.stop_error(errno, "truncating the second writer's file"))?;
         Ok(vec![RoundSamples {
             flushes: None,
             ..pass?
@@ -113,7 +112,8 @@ impl CommitLoad {
         let ended = AtomicBool::new(false);
         let mut at = 0;
         let noise = stage.pages.bytes(CHUNK_BYTES);
-        // The first chunk is written before any commit, so that no commit is alone.
+        // The first chunk is written before the first commit, so that no commit is measured without
+        // a second writer.
         append_chunk(stage, neighbour, noise, &mut at)?;
         thread::scope(|scope| {
             let write = || {
@@ -136,7 +136,6 @@ impl CommitLoad {
     }
 }
 
-/// Appends a chunk and starts its writeback without waiting.
 fn append_chunk(
     stage: &WorkloadContext<'_>,
     file: &OwnedFd,
@@ -149,7 +148,8 @@ fn append_chunk(
         0 => return Err(failed(Errno::NOSPC)),
         written => *at += written as u64,
     }
-    // posix_fadvise(2) starts writeback of pages that are no longer needed; a failure does no harm.
+    // With POSIX_FADV_DONTNEED, posix_fadvise(2) starts writeback of dirty pages; a failure does no
+    // harm.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! Runs the tests of `pg_test_fsync`, call for call as in version 15
-//! (src/bin/pg_test_fsync/pg_test_fsync.c), but in rounds, so that a drifting disk favours no test.
+//! (src/bin/pg_test_fsync/pg_test_fsync.c), but in rounds, so that a disk whose speed drifts
+//! favours no test.
 //!
-//! A disk of 4 kB sectors refuses O_DIRECT writes of 1 and 2 kB. Only the rows of these sizes are
-//! then missing; the tool itself exits.
+//! A disk with sectors of 4 kB refuses O_DIRECT writes of 1 and 2 kB. `pg_test_fsync` exits then;
+//! here, only the rows of these sizes are missing.
 
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -97,8 +98,8 @@ impl LoadGenerator for PgTestLoad {
     }
 }
 
-/// Repeats an operation. The first one is not counted, because it may pay for work that another
-/// test left.
+/// Repeats an operation. The first run is not counted, because it can include deferred work of
+/// another test.
 fn repeat_after_warm_up(
     stage: &WorkloadContext<'_>,
     bytes: u64,
@@ -114,7 +115,6 @@ fn repeat_after_warm_up(
     })
 }
 
-/// Makes the writes of one operation from the beginning of the file, then the flush.
 fn run_operation(
     file: &OwnedFd,
     test: PgTest,
@@ -140,8 +140,8 @@ fn write_all(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
     }
 }
 
-/// Flushes through another descriptor. The calls are write, fsync, close, open, close; with
-/// `reopens` they are write, close, open, fsync, close.
+/// Calls open, write, fsync, close, open, close; with `reopens`, calls open, write, close, open,
+/// fsync, close. `pg_test_fsync` makes the same calls.
 fn flush_by_other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
     let sync = |file: &OwnedFd| retry_interrupted(&mut false, || rustix::fs::fsync(file));
@@ -156,7 +156,7 @@ fn flush_by_other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Resu
 }
 
 /// Writes repeatedly into one page of the page cache. The bytes do not count against the write
-/// limit, because only that page reaches the disk now and then.
+/// limit, because the kernel writes only that page to the disk, and only now and then.
 fn repeat_unsynced_writes(
     file: &OwnedFd,
     stage: &WorkloadContext<'_>,

@@ -89,7 +89,7 @@ impl LoadGenerator for FreshSegment {
             durable_rename(stage, NEW_NAME, USED_NAME)
         })?;
         let used = measure_commits(stage, USED_NAME)?;
-        // The removal is flushed, so that no later commit has to record it.
+        // The removal is flushed, so that no later commit has to write it to the journal.
         let removed = stage
             .scratch
             .unlink(USED_NAME)
@@ -109,7 +109,8 @@ fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), St
     flushed.map_err(|errno| stage.stop_error(errno, "creating a segment"))
 }
 
-/// Makes the server's calls: fsync of the file under both names, and of the directory.
+/// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
+/// directory.
 fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), StopReason> {
     let flush = |name| {
         let file = stage.scratch.open_file(name, OFlags::empty())?;
@@ -122,7 +123,6 @@ fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(
     renamed.map_err(|errno| stage.stop_error(errno, "renaming a segment"))
 }
 
-/// One-page commits from the beginning of a segment, at most one per page.
 fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSamples, StopReason> {
     let file = stage.scratch.open_file(name, OFlags::empty());
     let file = file.map_err(|errno| stage.stop_error(errno, "opening a segment"))?;

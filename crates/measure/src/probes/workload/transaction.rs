@@ -1,5 +1,5 @@
-//! InnoDB's transactions as the target's server flushes them: records in the redo log, the binary
-//! log and both, by 1 client and by 16 clients that share flushes.
+//! Flushes records to the redo log, to the binary log and to both, with the system calls of the
+//! target's server. One more row has 16 clients that share flushes.
 //!
 //! A group flushes the redo log once, then the binary log once (MYSQL_BIN_LOG::ordered_commit of
 //! MySQL, trx_group_commit_leader of MariaDB). Both servers append to the binary log and call
@@ -20,10 +20,9 @@ use crate::probes::commit_writer::CommitWriter;
 use crate::probes::redo_log_config::RedoLogConfig;
 use crate::probes::wal_methods::open_flags;
 
-/// Number of clients that share flushes.
-const SESSIONS: u32 = 16;
+const GROUP_COMMIT_CLIENTS: u32 = 16;
 
-/// Size in bytes at which a binary log starts again from the beginning.
+/// A binary log of more than half this size, in bytes, is truncated before a round.
 const BINLOG_BYTES: u64 = 4 << 20;
 
 const REDO_FILE: &str = "transaction-redo";
@@ -75,15 +74,14 @@ pub(super) fn create_load_generators(
         };
         add("binary log", 1, binlog, Some(0));
         add("redo log and binary log", 1, both(2)?, Some(0));
-        add("16 sessions", SESSIONS, both(3)?, Some(2));
+        add("16 sessions", GROUP_COMMIT_CLIENTS, both(3)?, Some(2));
     } else {
-        add("16 sessions", SESSIONS, alone()?, Some(0));
+        add("16 sessions", GROUP_COMMIT_CLIENTS, alone()?, Some(0));
     }
     Ok(parts)
 }
 
-/// Opens the redo log as the server does. If O_DIRECT is refused, writes go through the page cache,
-/// as in the server.
+/// Opens the redo log as the server does: without O_DIRECT if the file system refuses that flag.
 fn open_redo_log(
     stage: &WorkloadContext<'_>,
     redo: &RedoLogConfig,
@@ -144,10 +142,8 @@ impl TransactionLogs {
     }
 }
 
-/// Each flush of a binary log records a new file size.
 struct Binlog {
     writer: CommitWriter,
-    /// A second descriptor of the file, to truncate it.
     file: OwnedFd,
     offset: AtomicU64,
 }
@@ -168,8 +164,8 @@ impl Binlog {
         }))
     }
 
-    /// Appends `bytes` bytes and flushes them; only a leader calls this. Returns true if a signal
-    /// interrupted the commit.
+    /// Appends `bytes` bytes to the binary log and flushes them. Only the leader of a group may
+    /// call this. Returns true if a signal interrupted the commit.
     fn append_and_flush(&self, stage: &WorkloadContext<'_>, bytes: u64) -> Result<bool, Errno> {
         let record = stage
             .pages
@@ -178,7 +174,7 @@ impl Binlog {
         Ok(self.writer.commit(record, at)?.interrupted)
     }
 
-    /// Truncates a long log and flushes the truncation; called only between rounds.
+    /// Truncates a long binary log to zero. Called only between rounds, while no client appends.
     fn truncate_if_long(&self) -> Result<(), Errno> {
         if self.offset.load(Ordering::Relaxed) <= BINLOG_BYTES / 2 {
             return Ok(());
@@ -189,7 +185,6 @@ impl Binlog {
     }
 }
 
-/// The clients, and the binary log that is truncated before a round.
 struct TransactionLoad {
     commit: GroupCommit,
     binlog: Option<Arc<Binlog>>,

@@ -1,6 +1,6 @@
-//! Findings of a trial about a device besides the facts: from sysfs, this host's configuration, and
-//! processes. A finding that could not be read is unknown, and [`super::free`] treats unknown as a
-//! refusal.
+//! Findings of a trial about a device, in addition to the facts: from sysfs, this host's
+//! configuration, and processes. A finding that could not be read is unknown, and
+//! [`super::erase_refusal`] treats unknown as a refusal.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::config_refs::{self, DeviceNames};
+use super::config_references::{self, DeviceNames};
 use super::device_users;
 use super::disk_id::{DiskId, disk_identities, unique_disk_id};
 
@@ -19,31 +19,30 @@ use super::disk_id::{DiskId, disk_identities, unique_disk_id};
 const SECTOR_BYTES: u64 = 512;
 
 /// The error is the reason that the finding could not be read.
-pub type Finding<T> = Result<T, String>;
+pub type DeviceFinding<T> = Result<T, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFindings {
     pub owner: u32,
-    /// True if every user can write to the device node.
     pub is_open_to_all: bool,
     /// Size in bytes.
-    pub size: Finding<u64>,
-    pub read_only: Finding<bool>,
-    pub removable: Finding<bool>,
-    /// True if the kernel hides the device, as for a path of a multipath disk.
+    pub size: DeviceFinding<u64>,
+    pub read_only: DeviceFinding<bool>,
+    pub removable: DeviceFinding<bool>,
+    /// True if the kernel hides the device, as for a path of a multipath disk. False if sysfs has
+    /// no attribute `hidden`.
     pub hidden: bool,
-    /// Devices on top of this device or of its whole disk.
-    pub holders: Finding<Vec<String>>,
-    /// Partitions of the device; for a partition, others on the same sectors.
-    pub partitions: Finding<Vec<String>>,
+    /// Devices stacked on this device or on the disk that contains it.
+    pub holders: DeviceFinding<Vec<String>>,
+    /// Partitions of the device; for a partition, other partitions that overlap with it.
+    pub partitions: DeviceFinding<Vec<String>>,
     /// True if a mount in any namespace, swap or an array has claimed the device.
-    pub claimed: Finding<bool>,
-    /// Processes that have the device open.
-    pub openers: Finding<Vec<String>>,
+    pub claimed: DeviceFinding<bool>,
+    pub openers: DeviceFinding<Vec<String>>,
     /// Users in the kernel that hold no claim: loop devices, and exports to other hosts.
-    pub exports: Finding<Vec<String>>,
-    pub mentions: Finding<Vec<String>>,
-    pub disk_id: Finding<DiskId>,
+    pub exports: DeviceFinding<Vec<String>>,
+    pub mentions: DeviceFinding<Vec<String>>,
+    pub disk_id: DeviceFinding<DiskId>,
 }
 
 impl DeviceFindings {
@@ -58,12 +57,12 @@ pub struct BlockDevice {
     pub number: u64,
     pub name: String,
     sysfs_directory: PathBuf,
-    /// sysfs directory of the whole disk.
     disk_directory: PathBuf,
 }
 
 impl BlockDevice {
-    /// The error is a sentence.
+    /// Finds a block device by its number. The error is a clause that follows the path of the
+    /// device.
     pub fn from_number(number: u64) -> Result<Self, String> {
         let link = format!(
             "/sys/dev/block/{}:{}",
@@ -94,7 +93,6 @@ impl BlockDevice {
         self.sysfs_directory != self.disk_directory
     }
 
-    /// Kernel name of the whole disk.
     pub fn disk_name(&self) -> String {
         self.disk_directory
             .file_name()
@@ -103,7 +101,7 @@ impl BlockDevice {
             .into_owned()
     }
 
-    /// Device node with the kernel's name, in which `!` stands for `/`.
+    /// Returns the device node. In the kernel's name, `!` stands for `/`.
     pub fn device_node(&self) -> String {
         format!("/dev/{}", self.name.replace('!', "/"))
     }
@@ -116,8 +114,8 @@ impl BlockDevice {
             .to_owned()
     }
 
-    /// Offset on the whole disk, and size, in bytes.
-    pub fn offset_and_size(&self) -> Finding<(u64, u64)> {
+    /// Returns the offset from the beginning of the disk, and the size, in bytes.
+    pub fn offset_and_size(&self) -> DeviceFinding<(u64, u64)> {
         let start = if self.is_partition() {
             read_number(&self.sysfs_directory.join("start"))?
         } else {
@@ -129,21 +127,22 @@ impl BlockDevice {
         ))
     }
 
-    pub fn disk_id(&self) -> Finding<DiskId> {
+    pub fn disk_id(&self) -> DeviceFinding<DiskId> {
         unique_disk_id(&self.disk_name(), &disk_identities()).map_err(str::to_owned)
     }
 
-    /// `held` is the open device node.
+    /// Collects the findings about this device; `held` is its open device node.
     pub fn inspect(&self, held: &OwnedFd) -> Result<DeviceFindings, String> {
         let node =
             rustix::fs::fstat(held).map_err(|e| format!("cannot stat the device node: {e}"))?;
         let flag = |path: PathBuf| Ok(read_number(&path)? != 0);
         let numbers = self.device_numbers();
-        let of_numbers =
-            |look: fn(&[u64]) -> Finding<Vec<String>>| numbers.clone().and_then(|all| look(&all));
+        let of_numbers = |look: fn(&[u64]) -> DeviceFinding<Vec<String>>| {
+            numbers.clone().and_then(|all| look(&all))
+        };
         let mentions = || {
-            Ok(config_refs::files_naming_device(
-                &config_refs::read_config_files()?,
+            Ok(config_references::files_naming_device(
+                &config_references::read_config_files()?,
                 &self.device_names()?,
             ))
         };
@@ -165,9 +164,10 @@ impl BlockDevice {
         })
     }
 
-    /// New users or partitions, as words that follow the device's name; `None` without any. The
-    /// caller has to treat an error as a refusal.
-    pub fn describe_new_users(&self) -> Finding<Option<String>> {
+    /// Describes devices stacked on this one, overlapping partitions, or processes that have it
+    /// open, as words that follow its name; `None` without any. The caller must treat an error as a
+    /// refusal.
+    pub fn describe_new_users(&self) -> DeviceFinding<Option<String>> {
         let openers = device_users::find_openers(&self.device_numbers()?)?;
         let lists = [
             ("has partitions", self.overlapping_partitions()?),
@@ -178,8 +178,8 @@ impl BlockDevice {
         Ok(found.map(|(does, all)| format!("{does}: {}", all.join(", "))))
     }
 
-    /// The device number, followed for a partition by that of the whole disk.
-    fn device_numbers(&self) -> Finding<Vec<u64>> {
+    /// Returns the device number and, for a partition, that of the disk that contains it.
+    fn device_numbers(&self) -> DeviceFinding<Vec<u64>> {
         let mut all = vec![self.number];
         if self.is_partition() {
             let text = read_text(&self.disk_directory.join("dev"))?;
@@ -195,7 +195,7 @@ impl BlockDevice {
         Ok(all)
     }
 
-    fn holders(&self) -> Finding<Vec<String>> {
+    fn holders(&self) -> DeviceFinding<Vec<String>> {
         let mut all = read_entry_names(&self.sysfs_directory.join("holders"))?;
         if self.is_partition() {
             all.extend(read_entry_names(&self.disk_directory.join("holders"))?);
@@ -203,8 +203,7 @@ impl BlockDevice {
         Ok(all)
     }
 
-    /// Other partitions on the same sectors.
-    fn overlapping_partitions(&self) -> Finding<Vec<String>> {
+    fn overlapping_partitions(&self) -> DeviceFinding<Vec<String>> {
         let (start, size) = self.offset_and_size()?;
         let mut found = Vec::new();
         for name in read_entry_names(&self.disk_directory)?
@@ -226,7 +225,7 @@ impl BlockDevice {
         Ok(found)
     }
 
-    fn device_names(&self) -> Finding<DeviceNames> {
+    fn device_names(&self) -> DeviceFinding<DeviceNames> {
         let numbers = self.device_numbers()?;
         let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
         for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
@@ -261,8 +260,8 @@ impl BlockDevice {
     }
 }
 
-/// Opens a device for reading, only by the kernel's own name: a link, or a node made elsewhere,
-/// could lead to another device next time. The error is a sentence.
+/// Opens a device node for reading. `path` must be the kernel's name of the device, because a link
+/// or another node could lead to a different device later. The error is a complete sentence.
 pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
     let cannot = |e: Errno| format!("cannot open {path}: {e}");
     let place = rustix::fs::open(
@@ -287,7 +286,7 @@ pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
     let device = BlockDevice::from_number(found.st_rdev).map_err(|why| format!("{path}: {why}"))?;
     if device.device_node() != path {
         return Err(format!(
-            "{path} is not the kernel's name of the device; name {}",
+            "{path} is not the kernel's name for the device; name {}",
             device.device_node()
         ));
     }
@@ -305,7 +304,7 @@ pub fn reopen(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     )
 }
 
-/// Tries a claim with O_EXCL and releases it at once.
+/// Opens the device with O_EXCL and closes it at once.
 pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
     match reopen(held, OFlags::RDONLY | OFlags::EXCL) {
         Ok(_) => Ok(false),
@@ -314,8 +313,7 @@ pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// `home` is an entry of a disk's sysfs directory.
-fn is_partition(home: &Path) -> Finding<bool> {
+fn is_partition(home: &Path) -> DeviceFinding<bool> {
     match fs::metadata(home.join("partition")) {
         Ok(_) => Ok(true),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
@@ -323,18 +321,18 @@ fn is_partition(home: &Path) -> Finding<bool> {
     }
 }
 
-fn read_text(path: &Path) -> Finding<String> {
+fn read_text(path: &Path) -> DeviceFinding<String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(text.trim().to_owned())
 }
 
-fn read_number(path: &Path) -> Finding<u64> {
+fn read_number(path: &Path) -> DeviceFinding<u64> {
     read_text(path)?
         .parse()
         .map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn read_entry_names(directory: &Path) -> Finding<Vec<String>> {
+fn read_entry_names(directory: &Path) -> DeviceFinding<Vec<String>> {
     let told = |e: std::io::Error| format!("{}: {e}", directory.display());
     let entries = fs::read_dir(directory).map_err(told)?;
     let name = |entry: std::io::Result<fs::DirEntry>| {

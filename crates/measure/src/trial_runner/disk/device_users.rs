@@ -23,8 +23,7 @@ pub fn find_openers(numbers: &[u64]) -> Result<Vec<String>, String> {
         }
         let opened = match any_thread_has_open(&entry.path().join("task"), numbers) {
             Ok(opened) => opened,
-            // The process has ended.
-            Err(e) if means_process_gone(&e) => false,
+            Err(e) if is_process_gone_error(&e) => false,
             Err(e) => return Err(format!("/proc/{name}/fd: {e}")),
         };
         if opened {
@@ -38,17 +37,17 @@ pub fn find_openers(numbers: &[u64]) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-fn means_process_gone(error: &io::Error) -> bool {
+fn is_process_gone_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
 }
 
-/// Checks all threads, because the first may have ended while others hold the descriptor.
+/// Checks all threads, because the first thread may have ended while others hold the descriptor.
 fn any_thread_has_open(threads: &Path, numbers: &[u64]) -> io::Result<bool> {
     for thread in fs::read_dir(threads)? {
         match has_device_open(&thread?.path().join("fd"), numbers) {
             Ok(false) => {}
-            Err(e) if means_process_gone(&e) => {}
+            Err(e) if is_process_gone_error(&e) => {}
             found => return found,
         }
     }
@@ -69,7 +68,6 @@ fn is_listed_device(found: &rustix::fs::Stat, numbers: &[u64]) -> bool {
         && numbers.contains(&found.st_rdev)
 }
 
-/// Users in the kernel of one of the devices: loop devices, and exports to other hosts.
 pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for home in list_entries("/sys/block".as_ref())? {
@@ -105,7 +103,7 @@ pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// Empty if the directory is missing.
+/// Paths of the entries of a directory; empty if the directory is missing.
 fn list_entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     let told = |e: io::Error| format!("{}: {e}", directory.display());
     match fs::read_dir(directory) {
@@ -124,12 +122,12 @@ fn list_entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     }
 }
 
-/// True if the path in `file` leads to one of the devices.
 fn points_to_device(file: &Path, numbers: &[u64]) -> Result<bool, String> {
     match fs::read_to_string(file) {
         Ok(path) => match rustix::fs::stat(path.trim()) {
             Ok(found) => Ok(is_listed_device(&found, numbers)),
-            // A deleted file is not a device.
+            // stat(2) fails for a deleted backing file of a loop device, which cannot be one of the
+            // devices.
             Err(_) if !path.trim_start().starts_with("/dev/") => Ok(false),
             Err(e) => Err(format!(
                 "{}: {}: {e}",
@@ -145,7 +143,7 @@ fn points_to_device(file: &Path, numbers: &[u64]) -> Result<bool, String> {
         {
             Ok(false)
         }
-        // A loop device that has just gone gives this error.
+        // ENXIO means that the loop device has just gone.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(false),
         Err(e) => Err(format!("{}: {e}", file.display())),
     }
@@ -160,7 +158,7 @@ mod tests {
         assert_eq!(find_kernel_users(&[u64::MAX]), Ok(Vec::new()));
         assert!(has_device_open(Path::new("/proc/self/fd"), &[u64::MAX]).is_ok_and(|open| !open));
         assert!(
-            has_device_open(Path::new("/proc/0/fd"), &[]).is_err_and(|e| means_process_gone(&e))
+            has_device_open(Path::new("/proc/0/fd"), &[]).is_err_and(|e| is_process_gone_error(&e))
         );
     }
 }

@@ -35,7 +35,7 @@ impl DiskId {
         }
     }
 
-    /// Blanks in `typed` are normalised.
+    /// True if the user typed this id, apart from differences in blanks.
     pub fn matches(&self, typed: &str) -> bool {
         normalise_id(typed).is_some_and(|typed| typed == self.as_str())
     }
@@ -47,7 +47,7 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'stat
     let own = all
         .iter()
         .find(|plate| plate.name == name)
-        .ok_or("is on no disk that sysfs lists")?;
+        .ok_or("is not on any disk listed in sysfs")?;
     let alone = |of: fn(&DiskIdentity) -> Option<&String>| {
         let word = of(own)?;
         let shares = |other: &&DiskIdentity| other.name != name && of(other) == Some(word);
@@ -59,8 +59,8 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'stat
         .ok_or("has neither a serial number nor a WWN of its own, so it cannot be distinguished from other disks")
 }
 
-/// Normalises blanks. `None` for an id of nothing but zeros, and for characters that no keyboard
-/// types.
+/// Normalises blanks. `None` for an id with characters outside printable ASCII, without any letter
+/// or digit but 0, or with a length outside 2 to 128.
 fn normalise_id(word: &str) -> Option<String> {
     let word = word.split_whitespace().collect::<Vec<_>>().join(" ");
     let types = word
@@ -82,8 +82,8 @@ fn scsi_serial(page: &[u8]) -> Option<String> {
     normalise_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
 }
 
-/// Ids of all whole disks, except disks that the kernel hides because they are paths of a multipath
-/// disk.
+/// Returns the ids of all disks, except those that the kernel hides because they are paths of a
+/// multipath disk.
 pub fn disk_identities() -> Vec<DiskIdentity> {
     let names = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let shown = |home: &Path, file: &str| normalise_id(&fs::read_to_string(home.join(file)).ok()?);

@@ -4,8 +4,8 @@
 //! The facts also decide whether an mkfs script may be printed. The process that writes has no
 //! facts and collects the findings again.
 
-use super::device_findings::{DeviceFindings, Finding};
-use super::trial_mark::LAST_BYTES;
+use super::device_findings::{DeviceFinding, DeviceFindings};
+use super::trial_mark::RESERVED_END_BYTES;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind, ZoneModel};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, FactValue, Key, Reading, Subject};
@@ -19,8 +19,8 @@ pub fn erase_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String>
         .or_else(|| content_refusal(facts, disk))
 }
 
-/// Like [`refusal_by_facts`], but ignores the contents of the disk, which may be leftovers of an
-/// earlier trial.
+/// Like [`erase_refusal_by_facts`], but ignores the contents of the disk, which may be leftovers of
+/// an earlier trial.
 pub fn clear_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
     kind_refusal(facts, disk).or_else(|| use_refusal(facts, disk))
 }
@@ -30,13 +30,11 @@ fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
         Ok(container) if container == "none" => {}
         Ok(container) => {
             return Some(format!(
-                "is seen from a container ({container}), which hides its users"
+                "may be in use outside this container ({container})"
             ));
         }
         Err(why) => {
-            return Some(format!(
-                "may be seen from a container, which hides its users: {why}"
-            ));
+            return Some(format!("may be in use outside a container: {why}"));
         }
     }
     match known_value(facts, disk, &device::KIND) {
@@ -62,7 +60,7 @@ fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
                 crate::facts::Choice::as_str(kind)
             ));
         }
-        Err(why) => return Some(format!("has an unknown kind: {why}")),
+        Err(why) => return Some(format!("is of an unknown kind: {why}")),
     }
     match known_value(facts, disk, &device::ZONED) {
         Ok(ZoneModel::None | ZoneModel::HostAware) => None,
@@ -112,8 +110,7 @@ fn content_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
     holds.or(signed).or(content)
 }
 
-/// The value of a fact; the error is the reason that the fact is unknown.
-fn known_value<T: FactValue>(facts: &FactSet, subject: &Subject, key: &Key<T>) -> Finding<T> {
+fn known_value<T: FactValue>(facts: &FactSet, subject: &Subject, key: &Key<T>) -> DeviceFinding<T> {
     match facts.get(subject, key) {
         Reading::Known { value, .. } => Ok(value),
         Reading::Unknown { why, detail, .. } if detail.is_empty() => Err(why.to_string()),
@@ -121,8 +118,8 @@ fn known_value<T: FactValue>(facts: &FactSet, subject: &Subject, key: &Key<T>) -
     }
 }
 
-/// Reason that the findings forbid erasing a device for an extent of `bytes`; `None` if they allow
-/// it.
+/// Reason that the findings forbid erasing a device for an extent of `bytes`, as words that follow
+/// its name; `None` if they allow it.
 pub fn erase_refusal_by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
     if found.hidden {
         return Some("is a path that the kernel hides (multipath)".to_owned());
@@ -132,11 +129,11 @@ pub fn erase_refusal_by_findings(found: &DeviceFindings, bytes: u64) -> Option<S
     }
     match &found.size {
         Ok(0) => return Some("has no size: no medium is inserted".to_owned()),
-        Ok(size) if *size < bytes.saturating_add(LAST_BYTES) => {
+        Ok(size) if *size < bytes.saturating_add(RESERVED_END_BYTES) => {
             return Some(format!(
                 "has {}, and a trial needs {}: choose a smaller --size",
                 text::format_bytes(*size),
-                text::format_bytes(bytes.saturating_add(LAST_BYTES))
+                text::format_bytes(bytes.saturating_add(RESERVED_END_BYTES))
             ));
         }
         Ok(_) => {}
@@ -159,7 +156,7 @@ pub fn erase_refusal_by_findings(found: &DeviceFindings, bytes: u64) -> Option<S
         }
     }
     let lists = [
-        (&found.holders, "is in use: held by"),
+        (&found.holders, "is in use by"),
         (&found.partitions, "has partitions, or overlaps with"),
         (&found.openers, "is open in"),
         (&found.exports, "is in use by"),

@@ -2,10 +2,10 @@
 //! before every cell, cleared at the end.
 //!
 //! While the disk is open, the kernel gives its number to no other disk. mkfs and mount get the
-//! descriptor by its path in /proc.
+//! open disk by its path in /proc.
 //!
 //! File systems stay within the extent. mkfs.xfs also clears the device's last 128 KiB, so the last
-//! MiB belongs to the trial too. The last MiB is checked like the extent and holds the mark.
+//! MiB belongs to the trial too. It is checked like the extent and holds the mark of the trial.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -20,7 +20,8 @@ use super::disk_id::DiskId;
 use super::erase_refusal::erase_refusal_by_findings;
 use super::foreign_signatures::{self, BEGINNING_BYTES};
 use super::trial_mark::{
-    LAST_BYTES, MARK_BYTES, SUPERBLOCK_BYTES, TrialId, TrialMark, Uuid, superblock_uuids, uuid_text,
+    MARK_BYTES, RESERVED_END_BYTES, SUPERBLOCK_BYTES, TrialId, TrialMark, Uuid, superblock_uuids,
+    uuid_text,
 };
 use crate::safe_path::random_u64;
 use crate::trial_runner::blank::{Blankness, clear_range, first_used_byte};
@@ -36,26 +37,24 @@ pub struct EraseTarget {
     pub number: u64,
     /// Value of `diskseq`, which increases with every new disk; empty before Linux 5.15.
     pub sequence: String,
-    /// Offset on the whole disk, and size, in bytes.
+    /// Offset from the beginning of the disk, and size, in bytes.
     pub extent: (u64, u64),
     pub known_by: DiskId,
 }
 
-/// A device that was inspected but not locked.
 #[derive(Debug)]
 pub struct InspectedDisk {
-    /// The disk that the user would agree to erase.
     pub target: EraseTarget,
-    /// Mark that an earlier trial left on the disk.
     pub leftover_mark: Option<TrialMark>,
-    /// Reason that the leftovers of that trial must not be cleared.
+    /// Reason that the leftovers of an earlier trial must not be cleared; `None` if clearing is
+    /// allowed.
     pub clear_refusal: Option<&'static str>,
     descriptor: OwnedFd,
     device: BlockDevice,
 }
 
 impl InspectedDisk {
-    /// The error is a sentence.
+    /// Opens a disk and collects the findings about it. The error is a complete sentence.
     pub fn inspect(path: &str) -> Result<Self, String> {
         let (held, place) = open_device(path)?;
         let known_by = place.disk_id().map_err(|why| format!("{path} {why}"))?;
@@ -65,7 +64,7 @@ impl InspectedDisk {
         let read = |at, length| {
             read_exact_at(&held, at, length).map_err(|e| format!("cannot read {path}: {e}"))
         };
-        let left = match extent.1.checked_sub(LAST_BYTES) {
+        let left = match extent.1.checked_sub(RESERVED_END_BYTES) {
             Some(at) => TrialMark::decode(&read(at, MARK_BYTES)?),
             None => None,
         };
@@ -122,14 +121,14 @@ pub struct LockedDisk {
     trial_id: TrialId,
     mkfs_count: Cell<u16>,
     last_uuid: RefCell<Option<Uuid>>,
-    /// True if anything was unexpected after a write; then nothing more is written.
+    /// True if the check after an mkfs failed; then only [`LockedDisk::clear`] may write.
     is_doubtful: Cell<bool>,
 }
 
 impl LockedDisk {
-    /// Locks a disk that is proven free: the disk is inspected again, and everything that will be
-    /// written is read first. `tell` gets the progress; an error from `tell` ends the read. The
-    /// error is a sentence.
+    /// Locks a disk that is proven free: the disk is inspected again, and every part that the trial
+    /// will write is read first. `tell` gets the progress; an error from `tell` ends the read. The
+    /// error is a complete sentence.
     pub fn acquire(
         order: &EraseTarget,
         bytes: u64,
@@ -140,7 +139,7 @@ impl LockedDisk {
         // meanwhile.
         let claim = disk.open_exclusively()?;
         let end = order.extent.1;
-        for part in [end - LAST_BYTES..end, 0..bytes] {
+        for part in [end - RESERVED_END_BYTES..end, 0..bytes] {
             match first_used_byte(&disk.descriptor, part, Blankness::ZerosOrOnes, tell) {
                 Ok(None) => {}
                 Ok(Some(at)) => {
@@ -163,19 +162,19 @@ impl LockedDisk {
         Ok(disk)
     }
 
-    /// Locks a disk that has leftovers of an earlier trial. The error is a sentence.
+    /// Locks a disk that has leftovers of an earlier trial. The error is a complete sentence.
     pub fn acquire_leftover(order: &EraseTarget) -> Result<Self, String> {
         let shown = InspectedDisk::inspect(&order.node)?;
         let mark = shown
             .leftover_mark
             .as_ref()
-            .ok_or_else(|| format!("no trial left anything on {}", order.node))?;
+            .ok_or_else(|| format!("no trial left data on {}", order.node))?;
         if let Some(why) = shown.clear_refusal {
             return Err(format!("{} is not cleared: {why}", order.node));
         }
         let disk = Self::open_and_lock(order, mark.bytes, mark.trial_id)?;
         // The mark is read again, now that the disk is locked.
-        let again = disk.read(order.extent.1 - LAST_BYTES, MARK_BYTES)?;
+        let again = disk.read(order.extent.1 - RESERVED_END_BYTES, MARK_BYTES)?;
         if TrialMark::decode(&again).as_ref() != Some(mark) {
             return Err(format!(
                 "{} changed while it was checked; nothing was written",
@@ -236,11 +235,11 @@ impl LockedDisk {
     }
 
     /// Checks that the disk is still the same, is unused, and holds only data of this trial. The
-    /// error is a sentence.
+    /// error is a complete sentence.
     pub fn check_unchanged_and_unused(&self) -> Result<(), String> {
         if self.is_doubtful.get() {
             return Err(format!(
-                "{} was not as expected after a write, so nothing more is written to it",
+                "{} returned unexpected data after a write, so the trial writes no more to it",
                 self.target.node
             ));
         }
@@ -250,11 +249,11 @@ impl LockedDisk {
         let found = superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?);
         let last = self.last_uuid.borrow();
         let has_last = last.as_ref().is_none_or(|last| found.contains(last));
-        if has_last && found.iter().all(|uuid| self.trial_id.owns(uuid)) {
+        if has_last && found.iter().all(|uuid| self.trial_id.owns_uuid(uuid)) {
             return Ok(());
         }
         Err(format!(
-            "{} holds data that this trial did not write, so nothing more is written to it",
+            "{} holds data that this trial did not write, so the trial writes no more to it",
             self.target.node
         ))
     }
@@ -283,13 +282,15 @@ impl LockedDisk {
         }
     }
 
-    /// Tries a claim and releases it, because mkfs and mount claim the device themselves.
+    /// Opens the device with O_EXCL and closes it at once, because mkfs and mount claim it
+    /// themselves.
     fn check_unclaimed(&self) -> Result<(), String> {
         let begun = Instant::now();
         loop {
             match is_claimed(&self.descriptor) {
                 Ok(false) => return Ok(()),
-                // The kernel may release an unmounted device a moment later.
+                // The kernel may release an unmounted device a moment later, so the claim is tried
+                // again.
                 Ok(true) if begun.elapsed() < USE_TIMEOUT => {
                     std::thread::sleep(Duration::from_millis(20));
                 }
@@ -301,7 +302,6 @@ impl LockedDisk {
         }
     }
 
-    /// Checks for new partitions, holders, openers and signatures. The error is a sentence.
     fn check_no_new_users(&self) -> Result<(), String> {
         let EraseTarget { node, extent, .. } = &self.target;
         let begun = Instant::now();
@@ -313,13 +313,14 @@ impl LockedDisk {
             if begun.elapsed() > USE_TIMEOUT {
                 return Err(format!("{node} {who}"));
             }
-            // udev opens a device for a moment after a writer has closed it.
+            // udev opens a device for a moment after a writer has closed it, so the check is
+            // repeated.
             std::thread::sleep(Duration::from_millis(50));
         }
         let length = BEGINNING_BYTES.min(usize::try_from(extent.1).unwrap_or(BEGINNING_BYTES));
         let last = self.read(
-            extent.1 - LAST_BYTES,
-            usize::try_from(LAST_BYTES).unwrap_or(MARK_BYTES),
+            extent.1 - RESERVED_END_BYTES,
+            usize::try_from(RESERVED_END_BYTES).unwrap_or(MARK_BYTES),
         )?;
         let found =
             foreign_signatures::find_foreign_signatures(extent.1, self.read(0, length)?, last);
@@ -332,14 +333,15 @@ impl LockedDisk {
         ))
     }
 
-    /// Claims the device until the result is dropped. The error is a sentence.
+    /// Opens the device with O_EXCL, which claims it until the result is dropped.
     fn open_exclusively(&self) -> Result<OwnedFd, String> {
         self.check_unclaimed()?;
         reopen(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
             .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
     }
 
-    /// `is_changing` records in the mark that a superblock may be missing.
+    /// Writes the mark of the trial to the disk. `is_changing` records in the mark that a
+    /// superblock may be missing.
     fn write_mark(&self, is_changing: bool) -> Result<(), String> {
         let disk = self.target.known_by.as_str().to_owned();
         let mark = TrialMark {
@@ -349,19 +351,24 @@ impl LockedDisk {
             disk,
         }
         .encode();
-        let done = rustix::io::pwrite(&self.descriptor, &mark, self.target.extent.1 - LAST_BYTES)
-            .and_then(|count| {
-                if count == mark.len() {
-                    Ok(())
-                } else {
-                    Err(Errno::IO)
-                }
-            })
-            .and_then(|()| rustix::fs::fsync(&self.descriptor));
+        let done = rustix::io::pwrite(
+            &self.descriptor,
+            &mark,
+            self.target.extent.1 - RESERVED_END_BYTES,
+        )
+        .and_then(|count| {
+            if count == mark.len() {
+                Ok(())
+            } else {
+                Err(Errno::IO)
+            }
+        })
+        .and_then(|()| rustix::fs::fsync(&self.descriptor));
         done.map_err(|e| format!("cannot mark {}: {e}", self.target.node))
     }
 
-    /// Call before mkfs; returns the UUID of the new file system. The error is a sentence.
+    /// Marks the disk as changing. Must be called before mkfs; returns the UUID of the new file
+    /// system. The error is a complete sentence.
     pub fn begin_mkfs(&self) -> Result<String, String> {
         self.check_unchanged_and_unused()?;
         self.write_mark(true)?;
@@ -369,14 +376,15 @@ impl LockedDisk {
             self.mkfs_count
                 .get()
                 .checked_add(1)
-                .ok_or("a trial cannot make more file systems")?,
+                .ok_or("a trial cannot create more file systems")?,
         );
         let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
         self.last_uuid.replace(None);
         Ok(uuid_text(&uuid))
     }
 
-    /// Call after mkfs. An error is a sentence and ends the trial.
+    /// Checks the new superblock. Must be called after mkfs. An error is a complete sentence and
+    /// ends the trial.
     pub fn finish_mkfs(&self) -> Result<(), String> {
         let done = self.check_new_superblock();
         self.is_doubtful.set(done.is_err());
@@ -397,9 +405,9 @@ impl LockedDisk {
     }
 
     /// Clears the extent, reads it back, and clears the mark last. `tell` gets the progress. The
-    /// error is a sentence.
+    /// error is a complete sentence.
     pub fn clear(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
-        // A doubt about an earlier write must not prevent clearing; everything else is checked.
+        // A failed check after an mkfs must not prevent clearing; the other checks still apply.
         self.is_doubtful.set(false);
         self.check_unchanged_and_unused()?;
         let claim = self.open_exclusively()?;
@@ -420,14 +428,14 @@ impl LockedDisk {
             ));
         }
         let end = self.target.extent.1;
-        let done = clear_range(&self.descriptor, end - LAST_BYTES..end, &mut |_| ()).map_err(told);
+        let done =
+            clear_range(&self.descriptor, end - RESERVED_END_BYTES..end, &mut |_| ()).map_err(told);
         drop(claim);
         done
     }
 
-    /// Path of the descriptor, for child processes.
     pub fn descriptor_path(&self) -> Result<String, String> {
-        // /proc may show another process namespace, in which this process has another number.
+        // /proc may belong to another PID namespace, in which this process has another id.
         let ourselves =
             std::fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
         Ok(format!(
@@ -437,7 +445,7 @@ impl LockedDisk {
         ))
     }
 
-    /// Opens the device again for direct I/O, and claims it.
+    /// Opens the device for direct I/O with O_EXCL, which claims it until the result is dropped.
     pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
         reopen(
             &self.descriptor,
@@ -449,7 +457,7 @@ impl LockedDisk {
         &self.device.name
     }
 
-    /// Kernel name of the whole disk, which counts the flushes.
+    /// Kernel name of the disk that contains the device; the kernel counts flushes per disk.
     pub fn disk_name(&self) -> String {
         self.device.disk_name()
     }
@@ -480,7 +488,7 @@ fn read_exact_at(held: &OwnedFd, at: u64, length: usize) -> Result<Vec<u8>, Errn
 }
 
 /// Locks a device node: udev leaves a locked device alone, and nothing mounts it automatically
-/// (systemd.io/BLOCK_DEVICE_LOCKING). The wait is for udev, which may be probing the device.
+/// (systemd.io/BLOCK_DEVICE_LOCKING). Waits for udev, which may be probing the device.
 pub fn lock_device(held: &OwnedFd, named: &str) -> Result<(), String> {
     let begun = Instant::now();
     loop {

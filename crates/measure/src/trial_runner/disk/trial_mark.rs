@@ -1,14 +1,22 @@
-//! The mark of a trial on a disk identifies leftovers of a killed trial. The UUIDs of the trial's
-//! file systems are derived from the id in the mark.
+//! The mark of a trial on a disk, by which leftovers of a killed trial are recognised. The UUIDs of
+//! the trial's file systems are derived from the id in the mark.
 //!
-//! The mark begins at the last MiB of the device, so the size of the extent is not needed to find
-//! it.
+//! The mark begins 1 MiB before the end of the device, so it is found without the size of the
+//! extent. It has five lines, padded with zeros to [`MARK_BYTES`].
+//!
+//! ```text
+//! walwise trial, mark 1
+//! 10737418240           size of the extent, in bytes
+//! 0123456789ab          TrialId
+//! false                 is_changing
+//! S3Z8NB0K123456        serial number or WWN
+//! ```
 
 use super::disk_id::DiskId;
 
 /// Bytes at the device's end that belong to a trial: the mark, and the part that mkfs.xfs always
 /// clears.
-pub const LAST_BYTES: u64 = 1 << 20;
+pub const RESERVED_END_BYTES: u64 = 1 << 20;
 
 pub const MARK_BYTES: usize = 4096;
 
@@ -30,7 +38,6 @@ impl TrialId {
         Self(random & ((1 << 46) - 1))
     }
 
-    /// UUID of the trial's `nth` file system.
     pub fn filesystem_uuid(self, nth: u16) -> Uuid {
         let mut uuid = [0; 16];
         let high = 0x8000 | u16::try_from(self.0 >> 32).unwrap_or(0);
@@ -45,7 +52,7 @@ impl TrialId {
         uuid
     }
 
-    pub fn owns(self, uuid: &Uuid) -> bool {
+    pub fn owns_uuid(self, uuid: &Uuid) -> bool {
         uuid.starts_with(self.filesystem_uuid(0).get(..14).unwrap_or_default())
     }
 }
@@ -61,7 +68,6 @@ pub fn uuid_text(uuid: &Uuid) -> String {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialMark {
-    /// Bytes of the extent, from the beginning of the device.
     pub bytes: u64,
     pub trial_id: TrialId,
     /// True while mkfs or clearing is in progress: a superblock may be missing.
@@ -87,7 +93,7 @@ impl TrialMark {
         text
     }
 
-    /// `None` without a mark, or if any byte of the mark is wrong.
+    /// Decodes a mark; `None` unless `block` is exactly what [`Self::encode`] writes.
     pub fn decode(block: &[u8]) -> Option<Self> {
         let end = block.iter().position(|byte| *byte == 0)?;
         let (text, rest) = block.split_at_checked(end)?;
@@ -110,17 +116,16 @@ impl TrialMark {
         if self.disk != disk.as_str() {
             return Some("the trial mark on it belongs to another disk");
         }
-        if self.bytes == 0 || self.bytes > size.saturating_sub(LAST_BYTES) {
+        if self.bytes == 0 || self.bytes > size.saturating_sub(RESERVED_END_BYTES) {
             return Some("the trial mark on it belongs to a larger disk");
         }
-        if found.iter().any(|uuid| !self.trial_id.owns(uuid)) {
-            return Some("it now holds a file system that no trial made");
+        if found.iter().any(|uuid| !self.trial_id.owns_uuid(uuid)) {
+            return Some("the disk now holds a file system that no trial created");
         }
         (found.is_empty() && !self.is_changing).then_some("the file system of that trial is gone")
     }
 }
 
-/// Bytes at the beginning of a device that may hold superblocks.
 pub const SUPERBLOCK_BYTES: usize = 128 << 10;
 
 /// UUIDs in XFS, ext4 and btrfs superblocks at the beginning of a device.
@@ -232,9 +237,9 @@ mod tests {
             "77616c77-6973-8574-8000-000000050102"
         );
         assert!(
-            one.owns(&one.filesystem_uuid(9))
-                && !one.owns(&other.filesystem_uuid(9))
-                && !one.owns(&[0; 16])
+            one.owns_uuid(&one.filesystem_uuid(9))
+                && !one.owns_uuid(&other.filesystem_uuid(9))
+                && !one.owns_uuid(&[0; 16])
         );
         let top = uuid_text(&TrialId::from_random(u64::MAX).filesystem_uuid(0));
         assert_eq!(top, "77616c77-6973-8574-bfff-ffffffff0000");

@@ -15,16 +15,16 @@ facts! {
     /// Transport of a network disk: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
     /// /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
     FABRIC: NetworkTransport = Device "device.fabric", affects_latency, speed;
-    /// Identity of the unit that a disk presents, by which several paths to one unit are
-    /// recognised, from `wwid` in sysfs; masked in captures.
+    /// Identity of the unit behind a disk, used to recognise several paths to one unit; from `wwid`
+    /// in sysfs, masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
-    /// Cloud service behind a disk, by its exact model string.
+    /// Cloud service behind a disk, from its exact model string.
     CLOUD: CloudDiskService = Device "device.cloud", concluded, identifies;
-    /// Whether the device loses its data when the virtual machine is stopped or moved, by the
+    /// Whether the device loses its data when the virtual machine is stopped or moved, from the
     /// cloud's model string.
     EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, health;
-    /// Medium, for the speed to expect: `platters`, `flash`, `persistent memory`, `memory`, or
-    /// `virtual` if a hypervisor, a controller or a network hides the medium.
+    /// Medium, which decides the speed to expect: `platters`, `flash`, `persistent memory`,
+    /// `memory`, or `virtual` if a hypervisor, a controller or a network hides the medium.
     MEDIUM: Medium = Device "device.medium", affects_latency, speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
@@ -41,8 +41,8 @@ facts! {
     SIZE: u64 = Device "device.size" ValueKind::Bytes, identifies;
     /// Whether the kernel treats the device as read-only.
     READ_ONLY: bool = Device "device.read_only" ValueKind::Bool, health;
-    /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often report 1),
-    /// from sysfs-block.
+    /// The kernel's rotational flag, from sysfs-block; unreliable, because virtual disks and RAID
+    /// volumes often report 1.
     ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, speed;
     /// Active I/O scheduler, from sysfs-block.
     SCHEDULER: String = Device "device.scheduler" ValueKind::Text, affects_latency, speed;
@@ -57,12 +57,12 @@ facts! {
     /// Latency at which the kernel throttles writeback, in microseconds; 0 for never, from
     /// queue/wbt_lat_usec in sysfs-block.
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, affects_latency, speed;
-    /// How long a request to a disk may take before the kernel gives up, in milliseconds. From
+    /// Time after which the kernel gives up on a request to a disk, in milliseconds; from
     /// queue/io_timeout in sysfs-block (Linux 5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
     /// Largest write sent to the device in one request, from queue/max_sectors_kb in sysfs-block.
     MAX_IO: u64 = Device "device.max_io" ValueKind::Bytes, speed;
-    /// Largest write that the device guarantees not to tear; 0 without such a guarantee, from
+    /// Largest write that the device guarantees to be atomic; 0 without such a guarantee, from
     /// queue/atomic_write_unit_max_bytes in sysfs-block (Linux 6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
@@ -77,16 +77,16 @@ facts! {
     DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
     ZONED: ZoneModel = Device "device.zoned", speed;
-    /// Kernel's view of the cache, per queue: `write back` (flushes are sent) or `write through`
-    /// (they are not), from queue/write_cache in sysfs-block.
+    /// The kernel's view of the cache, per queue: `write back` (flushes are sent) or `write
+    /// through` (no flushes are sent), from queue/write_cache in sysfs-block.
     WRITE_CACHE: QueueWriteCache = Device "device.write_cache", affects_latency, affects_flushes;
     /// Whether the driver passes on forced unit access (FUA), from queue/fua in sysfs-block.
     FUA: bool = Device "device.fua" ValueKind::Bool, affects_latency, affects_flushes;
-    /// What the disk reported to its driver about the cache: SCSI `cache_type`
+    /// Cache mode that the disk reported to its driver: SCSI `cache_type`
     /// (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
     CACHE_TYPE: CacheType = Device "device.cache_type", affects_latency, affects_flushes;
     /// State of the write cache as reported by the disk itself: `on` or `off`. Queried as root,
-    /// past the kernel (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
+    /// bypassing the kernel (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
     DRIVE_CACHE: DriveCache = Device "device.drive_cache", affects_latency, affects_flushes;
     /// Whether an NVMe controller reports a volatile write cache, from the field VWC of `nvme
     /// id-ctrl`.
@@ -94,16 +94,16 @@ facts! {
     /// Warnings of an NVMe controller, from `critical_warning` of `nvme smart-log`: `spare low`,
     /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
-    /// Blocks that an NVMe controller claims to write without tearing on power failure, less one
-    /// (AWUPF of `nvme id-ctrl`). Some drives report a wrong number, so no advice rests on this
-    /// claim.
+    /// Number of blocks, minus one, that an NVMe controller claims to write atomically on power
+    /// failure (AWUPF of `nvme id-ctrl`). Some drives report a wrong number, so no advice relies on
+    /// this claim.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
     /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
     /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` if the page has
     /// another GUID or version.
     NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", affects_latency;
     /// Remaining capacity of an NVMe drive's power-loss capacitor, in percent, from OCP log page
-    /// C0h. 100 is the required capacity of a new drive, 1 the least for a proper shutdown.
+    /// C0h. 100 is the required capacity of a new drive, 1 the minimum for a proper shutdown.
     NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting;
     /// Power failures that an NVMe drive survived on its capacitor, from OCP log page C0h.
     NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
@@ -120,14 +120,15 @@ facts! {
     GUARANTOR: Guarantor = Device "device.guarantor", judged, affects_flushes;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, speed;
-    /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has
-    /// failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
+    /// State of an md array, from md/array_state. An `inactive` or `clear` array does not run, and a
+    /// `broken` one has failed. A `readonly` one takes no writes; a `read-auto` one is read-only
+    /// until the first write.
     MD_STATE: ArrayState = Device "md.array_state", drifting, health;
     /// Number of missing members of an md array, from md/degraded.
     MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, affects_latency, health;
     /// Current sync action of an md array, from md/sync_action.
     MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, affects_latency, health;
-    /// How an md array stays consistent, from md/consistency_policy.
+    /// Consistency policy of an md array, from md/consistency_policy.
     MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", affects_latency, health;
     /// Number of members an md array should have, from md/raid_disks.
     MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, affects_latency, speed;
@@ -150,8 +151,8 @@ facts! {
     /// Failed members of an md array that are still attached but no longer part of the stack, from
     /// md/dev-*/state.
     MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
-    /// Working members of an md array that should be checked or replaced (`sda1 write_error`), from
-    /// md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
+    /// Members of an md array that should be checked or replaced but are not yet `faulty` (`sda1
+    /// write_error`), from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
     MD_SUSPECT: Vec<String> = Device "md.suspect_members" ValueKind::List, assigned, drifting, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
     /// `striped`, `thin`, `cache` ...
@@ -162,12 +163,13 @@ facts! {
     /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
     /// table`; a writecache target always holds writes back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", affects_latency, affects_flushes;
-    /// Whether requests to a multipath device wait for a path when none is left, instead of
-    /// failing, from `dmsetup table` as root.
+    /// Whether requests to a multipath device wait instead of failing when no path is left, from
+    /// `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
-    /// State of a device-mapper device, the worst of its targets, from `dmsetup status` as root.
+    /// State of a device-mapper device, the worst state of its targets, from `dmsetup status` as
+    /// root.
     DM_STATE: MappingState = Device "dm.state", drifting, health;
-    /// Copies or paths of a device-mapper device that have failed or are missing (`leg 1`,
+    /// Copies or paths of a device-mapper device that have failed or are missing (`member 1`,
     /// `path 8:32`, `journal`), from `dmsetup status` as root.
     DM_FAILED: Vec<String> = Device "dm.failed_members" ValueKind::List, drifting, health;
     /// Copies of a device-mapper device that are still being written, from `dmsetup status` as
@@ -185,12 +187,12 @@ facts! {
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", affects_latency, affects_flushes;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
-    /// When a DRBD device reports a write as done: `A` once written locally, `B` once received by
-    /// the peer, `C` once written by the peer. The weakest of several peers counts. From /proc/drbd
-    /// of DRBD 8.4, or `drbdsetup show`.
+    /// DRBD protocol, which sets when a write is complete: `A` once written locally, `B` once
+    /// received by the peer, `C` once written by the peer. With several peers, the value
+    /// is the weakest protocol. From /proc/drbd of DRBD 8.4, or `drbdsetup show`.
     DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", affects_latency, affects_flushes;
-    /// What DRBD does between dependent writes of its peer: `flush` and `barrier` empty the cache
-    /// of the disk, `drain` only waits, `none` does not even wait. From /proc/drbd of DRBD 8.4, or
+    /// Method by which DRBD orders dependent writes on its peer: `flush` and `barrier` empty the
+    /// disk's cache, `drain` only waits, `none` does not wait. From /proc/drbd of DRBD 8.4, or
     /// disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
     DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", affects_flushes;
     /// Whether DRBD flushes its own metadata, the activity log and bitmap, from md-flushes in
@@ -209,22 +211,22 @@ facts! {
     ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, affects_latency, speed;
     /// Whether the device is used for swap, from /proc/swaps.
     SWAP: bool = Device "device.swap" ValueKind::Bool, affects_latency, health;
-    /// What uses the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
+    /// Users of the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
     /// unused.
     USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
     /// Signatures found by reading the device; empty if none was found.
     SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List;
-    /// Content of the device: `holds` for a device that holds something; `free` if unused, with
-    /// nothing found in the places read; `blank` if unused, and read completely as zeros or ones.
-    /// Unknown if the device could not be read.
+    /// Content of the device: `holds` if it is in use or data was found; `free` if it is unused and
+    /// the parts read contain no data; `blank` if it is unused and contains only zeros or only
+    /// ones. Unknown if the device could not be read.
     CONTENT: ContentState = Device "device.content", concluded;
-    /// What the device holds: signatures (`xfs`), users (`a mount at /srv`), `unrecognised data`;
-    /// empty if nothing was found.
+    /// Data and users found on the device: signatures (`xfs`), users (`a mount at /srv`),
+    /// `unrecognised data`; empty if none was found.
     HOLDS: Vec<String> = Device "device.holds" ValueKind::List, concluded;
-    /// Bytes read to find out whether the device holds anything.
+    /// Bytes read to search the device for data.
     BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting;
-    /// Longest run of unread bytes: contiguous data up to this size can go unnoticed; 0 if the
-    /// whole device was read.
+    /// Longest run of unread bytes: contiguous data up to this size can be missed; 0 if the whole
+    /// device was read.
     UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting;
 }
 
@@ -234,11 +236,11 @@ mod content {
     use crate::facts::choice;
 
     choice! {
-        /// Whether a device holds anything. There is no value for a device that could not be read.
+        /// Whether a device holds data. For a device that could not be read, the fact is unknown.
         pub enum ContentState {
-            /// The device is in use, or something was found on it.
+            /// The device is in use, or data or a signature was found on it.
             Holds = "holds",
-            /// The device is not in use, and nothing was found in the places read.
+            /// The device is not in use, and the parts read contain no data.
             Free = "free",
             /// The device is not in use, and holds only zeros or only ones; every byte was read.
             Blank = "blank",
@@ -246,7 +248,6 @@ mod content {
     }
 
     impl ContentState {
-        /// Whether a file system may be created on the device.
         pub fn allows_new_filesystem(self) -> bool {
             matches!(self, Self::Free | Self::Blank)
         }
@@ -303,12 +304,10 @@ mod kind {
     }
 
     impl DeviceKind {
-        /// Whether the kernel lists the device as a whole disk, physical or virtual.
         pub fn is_disk(self) -> bool {
             matches!(self, Self::Disk)
         }
 
-        /// A partition has no queue of its own.
         pub fn is_partition(self) -> bool {
             matches!(self, Self::Partition)
         }
@@ -325,8 +324,8 @@ mod kind {
             matches!(self, Self::Zvol)
         }
 
-        /// Whether the device is a device-mapper device with targets of any kind, which only root
-        /// can read.
+        /// Whether the device is a device-mapper device whose targets can be of any kind, so that
+        /// only root can read their kinds.
         pub fn is_generic_mapping(self) -> bool {
             matches!(self, Self::Lvm | Self::Dm)
         }
@@ -359,12 +358,11 @@ mod medium {
             matches!(self, Self::Platters)
         }
 
-        /// Whether writes may wear out the medium; a virtual disk may be flash.
+        /// Whether writes may wear out the medium. True for a virtual disk, which may be flash.
         pub fn wears_out(self) -> bool {
             matches!(self, Self::Flash | Self::Virtual)
         }
 
-        /// Whether the medium is memory, persistent or not.
         pub fn is_memory(self) -> bool {
             matches!(self, Self::PersistentMemory | Self::Memory)
         }
@@ -379,7 +377,8 @@ mod medium {
     }
 
     impl Shingled {
-        /// Whether the disk reports its zones to the kernel.
+        /// Whether the kernel knows the zones of the disk. False for *drive-managed* disks, which
+        /// hide their zones.
         pub fn reports_zones(self) -> bool {
             matches!(self, Self::HostAware | Self::HostManaged)
         }
@@ -403,7 +402,6 @@ mod transport {
     }
 
     impl Transport {
-        /// Whether the disk is on another machine.
         pub fn is_network(self) -> bool {
             matches!(self, Self::Network)
         }
@@ -425,17 +423,19 @@ mod transport {
             matches!(self, Self::Megaraid | Self::Raid)
         }
 
-        /// A USB bridge may answer queries in place of the disk.
+        /// Whether the disk is attached by USB. A USB bridge may answer queries in place of the
+        /// disk.
         pub fn is_usb(self) -> bool {
             matches!(self, Self::Usb)
         }
 
-        /// An NVMe disk in this machine; disks over a fabric are [`Self::Network`].
+        /// Whether the disk is an NVMe disk in this machine; disks over a fabric are
+        /// [`Self::Network`].
         pub fn is_nvme(self) -> bool {
             matches!(self, Self::Nvme)
         }
 
-        /// A SAS adapter may be a RAID controller.
+        /// Whether the disk is behind a SAS adapter, which may be a RAID controller.
         pub fn is_sas(self) -> bool {
             matches!(self, Self::Sas)
         }

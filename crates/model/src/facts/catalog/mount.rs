@@ -20,17 +20,17 @@ facts! {
     /// Options of the superblock, shared by every mount of the file system, from mountinfo's last
     /// field.
     SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, affects_latency;
-    /// Whether a lookup of the mount point ends at this mount; false if another mount covers this
-    /// one, from the tree in mountinfo.
+    /// Whether the mount point leads to this mount; false if another mount covers this mount, from
+    /// the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" ValueKind::Bool, concluded;
     /// Class of file system: on `block` devices here, on the `network`, in `memory`, `fuse`, an
     /// `overlay`, `zfs`, or `other`.
     CLASS: MountClass = Mount "mount.class", concluded, affects_flushes;
     /// Whether the mount is read-only, by its own options or by those of the superblock.
     READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, health;
-    /// When access times are written: `noatime`, `relatime`, `strictatime`.
+    /// Access-time mode of the mount: `noatime`, `relatime`, `strictatime`.
     ATIME: Atime = Mount "mount.atime", concluded, speed;
-    /// Whether the next boot mounts the file system here, too: by fstab, by a mount unit in
+    /// Whether the next boot also mounts the file system here: by fstab, by a mount unit in
     /// /etc/systemd/system, by an automounter, or as the root.
     AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded;
     /// Size of the file system, from statfs(2).
@@ -39,10 +39,10 @@ facts! {
     FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, health;
     /// Share of the space that is free, in percent, from statfs(2).
     FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, health;
-    /// Whether the file system sends flushes of its own; the option `nobarrier` turns them off on
-    /// ext4, btrfs and f2fs.
+    /// Whether the file system sends its own flushes; the option `nobarrier` turns these flushes
+    /// off on ext4, btrfs and f2fs.
     BARRIER: Barrier = Mount "mount.barrier", concluded, affects_flushes;
-    /// All options in force of an ext4 file system, defaults included, from
+    /// All options in force on an ext4 file system, defaults included, from
     /// /proc/fs/ext4/DEV/options.
     EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, affects_latency;
     /// Whether an ext4 file system has a journal, from /sys/fs/ext4/DEV/journal_task.
@@ -57,8 +57,8 @@ facts! {
     /// Features of an ext4 file system, named as in `dumpe2fs -h`, from its superblock (needs
     /// root).
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List;
-    /// Cluster size, the unit of allocation, of an ext4 file system with the feature bigalloc, from
-    /// its superblock (needs root; s_log_cluster_size in fs/ext4/ext4.h).
+    /// Cluster size (unit of allocation) of an ext4 file system with the feature bigalloc, from its
+    /// superblock (needs root; s_log_cluster_size in fs/ext4/ext4.h).
     EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, speed;
     /// Features that an XFS file system was made with, from its superblock (needs root): `v5`,
     /// `crc`, `reflink`, `bigtime` ...
@@ -106,18 +106,15 @@ facts! {
     BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" ValueKind::Count, health;
     /// Number of missing devices of a btrfs file system, from /sys/fs/btrfs/UUID/devinfo/*/missing.
     BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" ValueKind::Count, health;
-    /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems
-    /// without a fixed number of inodes.
-    FREE_INODES: f64 = Mount "mount.free_inodes_percent" ValueKind::Number, drifting, health;
     /// Block size of the file system, from statfs(2).
     BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
     /// Options in force that rules/tables/validity.toml does not list for this file system.
     UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options" ValueKind::List, judged;
-    /// Stripe size by which the file system places data, 0 without one: `stripe=` in force (ext4),
-    /// `swidth=` among the options (XFS).
+    /// Stripe size by which the file system places data, 0 without a stripe; from `stripe=` in
+    /// force (ext4) or `swidth=` among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
-    /// How `mount.stripe` fits the md array directly below: `fits`, `other` for another size, or
-    /// `none` without a stripe; `no stripes` if there is no striped array below.
+    /// Whether `mount.stripe` fits the md array directly below: `fits`, `other` for another size,
+    /// `none` without a stripe, or `no stripes` without a striped array.
     STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, speed;
     /// Whether the weekly `fstrim --fstab` trims the file system: the timer is enabled, and the
     /// mount point is in fstab without X-fstrim.notrim.
@@ -184,23 +181,24 @@ choice! {
 }
 
 choice! {
-    /// Whether a file system sends flushes of its own. `NoEffect` means that flushes were turned
-    /// off by an option that this kernel ignores.
+    /// Whether a file system sends flushes of its own. `NoEffect` means that an option turns
+    /// flushes off, but this kernel ignores the option.
     pub enum Barrier { On = "on", Off = "off", NoEffect = "no effect" }
 }
 
 choice! {
-    /// What ext4 writes to its journal besides metadata, and when data is written.
+    /// Values of ext4's mount option `data` (ext4(5)): the content of the journal besides metadata,
+    /// and the order of data and metadata.
     pub enum JournalMode { Ordered = "ordered", Journal = "journal", Writeback = "writeback" }
 }
 
 choice! {
-    /// What a ZFS dataset does with synchronous writes.
+    /// Values of the ZFS property `sync` (zfsprops(7)), which governs synchronous writes.
     pub enum ZfsSync { Standard = "standard", Always = "always", Disabled = "disabled" }
 }
 
 choice! {
-    /// What a ZFS dataset is optimised for.
+    /// Values of the ZFS property `logbias` (zfsprops(7)), which governs the use of the log device.
     pub enum Logbias { Latency = "latency", Throughput = "throughput" }
 }
 

@@ -8,7 +8,7 @@ facts! {
     RUNNING: bool = Cluster "mysql.running" ValueKind::Bool;
     /// Display name, such as `mariadb 10.11 in /var/lib/mysql`.
     NAME: String = Cluster "mysql.name" ValueKind::Text;
-    /// Data directory.
+    /// Data directory of the server (datadir).
     DATA: String = Cluster "mysql.data_directory" ValueKind::Text;
     /// Directory of InnoDB's system tablespace (innodb_data_home_dir).
     INNODB_DATA: String = Cluster "mysql.innodb_data_directory" ValueKind::Text;
@@ -24,7 +24,7 @@ facts! {
     DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text;
     /// Owner of the data directory.
     USER: String = Cluster "mysql.user" ValueKind::Text;
-    /// Socket at which the running server answered.
+    /// Socket on which the running server answered.
     SOCKET: String = Cluster "mysql.socket" ValueKind::Text;
     /// A preloaded library that makes fsync do nothing (libeatmydata), from the server's
     /// environment.
@@ -34,8 +34,8 @@ facts! {
     /// `innodb_flush_log_at_trx_commit` in force: reported by a running server, otherwise from its
     /// files.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count;
-    /// `innodb_flush_log_at_timeout` in force: seconds between flushes of the redo log where
-    /// commits do not wait for one.
+    /// `innodb_flush_log_at_timeout` in force: seconds between flushes of the redo log if commits
+    /// do not wait for a flush.
     FLUSH_LOG_TIMEOUT: u64 = Cluster "mysql.innodb_flush_log_at_timeout" ValueKind::Count;
     /// `sync_binlog` in force: reported by a running server, otherwise from its files.
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
@@ -55,7 +55,7 @@ facts! {
     IO_CAPACITY_MAX: u64 = Cluster "mysql.innodb_io_capacity_max" ValueKind::Count;
     /// `innodb_page_size` in force, chosen when the data directory was created.
     PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" ValueKind::Bytes;
-    /// `innodb_use_native_aio` in force: whether InnoDB uses asynchronous I/O of Linux.
+    /// `innodb_use_native_aio` in force: whether InnoDB uses Linux asynchronous I/O.
     NATIVE_AIO: bool = Cluster "mysql.innodb_use_native_aio" ValueKind::Bool;
     /// `innodb_flush_neighbors` in force: 0, 1 or 2.
     FLUSH_NEIGHBORS: u64 = Cluster "mysql.innodb_flush_neighbors" ValueKind::Count;
@@ -63,10 +63,15 @@ facts! {
     REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes;
     /// `innodb_log_file_size` in force, if set.
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes;
-    /// Settings of the redo log's size that are ignored because `innodb_redo_log_capacity` is set
-    /// too (MySQL 8.0.30 and later).
+    /// Settings for the redo log size that are ignored because `innodb_redo_log_capacity` is also
+    /// set (MySQL 8.0.30 and later).
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List;
-    /// Size of the redo log, by the deciding setting (MySQL 8.0.30, MariaDB 10.5 and later).
+    /// `innodb_log_archive` in force: MariaDB keeps every redo log file (13.0 and later).
+    LOG_ARCHIVE: bool = Cluster "mysql.innodb_log_archive" ValueKind::Bool;
+    /// Settings in the option files and on the command line; the others have their defaults.
+    SET_OPTIONS: Vec<String> = Cluster "mysql.set_options" ValueKind::List;
+    /// Size of the redo log, from the setting that decides it (MySQL 8.0.30, MariaDB 10.5 and
+    /// later).
     REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, judged;
     /// `innodb_log_buffer_size` in force: memory for redo that is not written yet.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
@@ -80,30 +85,30 @@ facts! {
     BINLOG_WAIT_USEC: u64 = Cluster "mysql.binlog_commit_wait_usec" ValueKind::Count;
     /// Uptime of the server (`Uptime`).
     UPTIME: f64 = Cluster "mysql.uptime" ValueKind::Micros, drifting;
-    /// Redo written since the start (`Innodb_os_log_written`).
+    /// Redo written since the server started (`Innodb_os_log_written`).
     REDO_WRITTEN: u64 = Cluster "mysql.redo_written" ValueKind::Bytes, drifting;
     /// Redo not yet in the data files, which recovery would replay (`Innodb_checkpoint_age`;
     /// `Innodb_redo_log_logical_size` of MySQL 8.0.30 and later).
     CHECKPOINT_AGE: u64 = Cluster "mysql.checkpoint_age" ValueKind::Bytes, drifting;
-    /// How often a session waited for space in the log buffer (`Innodb_log_waits`).
+    /// Number of times a session waited for space in the log buffer (`Innodb_log_waits`).
     LOG_WAITS: u64 = Cluster "mysql.log_waits" ValueKind::Count, drifting;
     /// Commits in the binary log per group flushed together (`Binlog_commits`,
     /// `Binlog_group_commits`; MariaDB).
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
-    /// Redo written per second, on average since the start.
+    /// Redo written per second, on average since the server started.
     REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, judged;
-    /// How long the redo log lasts at the rate `mysql.redo_rate`.
+    /// Time in which redo at the rate `mysql.redo_rate` fills the redo log.
     REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, judged;
-    /// Lower estimate of recovery time after a crash now.
+    /// Lower estimate of the recovery time if the server crashed now.
     RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, judged;
-    /// Upper estimate of recovery time after a crash now, on flash.
+    /// Upper estimate of the recovery time on flash if the server crashed now.
     RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, judged;
     /// Whether the redo log is large enough for its write rate.
     REDO_FIT: LogSizeFit = Cluster "mysql.redo_size_fit", judged;
-    /// Redo log size that holds an hour of writes, as far as there is room, in bytes as option
-    /// files and SET GLOBAL take them.
+    /// Redo log size for an hour of writes, limited by the free space; in bytes, as in option files
+    /// and SET GLOBAL.
     REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, judged;
-    /// Effect of `mysql.redo_size_wanted`: how long the redo log then lasts, and recovery time.
+    /// Effect of `mysql.redo_size_wanted`: time to fill the redo log, and recovery time.
     REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, judged;
     /// Log buffer size with which fewer sessions would wait, in bytes; empty if no session waited
     /// or the buffer is already large.
@@ -129,8 +134,8 @@ facts! {
 }
 
 mod choices {
-    //! Settings of MySQL and MariaDB that are choices, with every word that any version of either
-    //! accepts. Collectors translate numbers and other spellings.
+    //! MySQL and MariaDB settings with a fixed set of values, with one word per meaning across the
+    //! versions of both servers. Collectors translate numbers and synonyms.
 
     use crate::facts::choice;
 

@@ -1,5 +1,5 @@
-//! PostgreSQL clusters: their directories, and the settings that affect storage. Settings have the
-//! names of the manual.
+//! Facts about PostgreSQL clusters: directories, WAL statistics, and the settings that affect
+//! storage. The fact of a setting has the setting's name, such as `pg.wal_level`.
 
 facts! {
     /// Server version, from PG_VERSION, the running server, or its binary.
@@ -8,7 +8,7 @@ facts! {
     RUNNING: bool = Cluster "pg.running" ValueKind::Bool;
     /// Display name, such as `postgresql 16/main`.
     NAME: String = Cluster "pg.name" ValueKind::Text;
-    /// Data directory.
+    /// Data directory of the cluster (data_directory).
     DATA: String = Cluster "pg.data_directory" ValueKind::Text;
     /// WAL directory, with its symbolic link resolved.
     WAL: String = Cluster "pg.wal_directory" ValueKind::Text;
@@ -18,9 +18,9 @@ facts! {
     USER: String = Cluster "pg.user" ValueKind::Text;
     /// Main configuration file.
     CONFIG_FILE: String = Cluster "pg.config_file" ValueKind::Text;
-    /// Directory of the socket at which the running server answered.
+    /// Directory of the socket on which the running server answered.
     SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" ValueKind::Text;
-    /// Port of the socket at which the running server answered.
+    /// Port of the socket on which the running server answered.
     PORT: u64 = Cluster "pg.port" ValueKind::Count;
     /// A preloaded library that makes fsync do nothing (libeatmydata), from the server's
     /// environment.
@@ -60,7 +60,7 @@ facts! {
     MIN_WAL_SIZE: u64 = Cluster "pg.min_wal_size" ValueKind::Bytes;
     /// `checkpoint_timeout` in force: the longest time between two checkpoints.
     CHECKPOINT_TIMEOUT: f64 = Cluster "pg.checkpoint_timeout" ValueKind::Micros;
-    /// `wal_buffers` in force in the running server, which computes an unset value.
+    /// `wal_buffers` in force in the running server, which computes the value if it is unset.
     WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" ValueKind::Bytes;
     /// `shared_buffers` in force in the running server.
     SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes;
@@ -73,9 +73,10 @@ facts! {
     WAL_RECORDS: u64 = Cluster "pg.wal_records" ValueKind::Count, drifting;
     /// Full-page images generated since `pg.wal_since` (`pg_stat_wal.wal_fpi`).
     WAL_IMAGES: u64 = Cluster "pg.wal_full_page_images" ValueKind::Count, drifting;
-    /// How often WAL was written because its buffers were full (`pg_stat_wal.wal_buffers_full`).
+    /// Number of times WAL was written because its buffers were full
+    /// (`pg_stat_wal.wal_buffers_full`).
     WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full" ValueKind::Count, drifting;
-    /// When the server's WAL counters were last reset (`pg_stat_wal.stats_reset`).
+    /// Time of the last reset of the server's WAL counters (`pg_stat_wal.stats_reset`).
     WAL_SINCE: String = Cluster "pg.wal_since" ValueKind::Text, drifting;
     /// Time since `pg.wal_since`, by the server's clock.
     WAL_TIME: f64 = Cluster "pg.wal_time" ValueKind::Micros, drifting;
@@ -87,21 +88,22 @@ facts! {
     /// Checkpoints due by `checkpoint_timeout` (`pg_stat_bgwriter`; `pg_stat_checkpointer` from
     /// PostgreSQL 17 on).
     CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed" ValueKind::Count, drifting;
-    /// All other checkpoints: those forced by the amount of WAL, and those requested.
+    /// Checkpoints that were not due by `checkpoint_timeout`: forced by the amount of WAL, or
+    /// requested.
     CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested" ValueKind::Count, drifting;
     /// Time over which checkpoints have been counted, by the server's clock.
     CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" ValueKind::Micros, drifting;
     /// WAL generated per second, on average since the counters were reset, or else since the last
     /// checkpoint.
     WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, judged;
-    /// WAL generated per second while its amount forced checkpoints.
+    /// WAL generated per second while checkpoints were forced by the amount of WAL.
     WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, judged;
     /// Upper bound of the share of checkpoints forced by the amount of WAL, in percent.
     CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, judged;
-    /// Whether `max_wal_size` is large enough for the WAL generated.
+    /// Whether `max_wal_size` is large enough for the rate of generated WAL.
     WAL_GROWTH: LogSizeFit = Cluster "pg.wal_size_fit", judged;
-    /// A `max_wal_size` with which checkpoints are timed, not forced, at the measured rates, as far
-    /// as there is room.
+    /// A `max_wal_size` large enough that checkpoints at the measured rates are timed, not forced;
+    /// limited by the free space.
     WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, judged;
     /// Effect of `pg.wal_size` on checkpoints, full-page images and recovery.
     WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, judged;
@@ -110,14 +112,9 @@ facts! {
     RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, judged;
     /// Upper estimate of recovery time after a crash at the end of the next checkpoint, on flash.
     RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, judged;
-    /// Effect of a `checkpoint_timeout` of 15 minutes; empty if the timeout is that long already,
-    /// or there is no room for the WAL.
+    /// Effect of a `checkpoint_timeout` of 15 minutes; empty if the timeout is already that long,
+    /// or the file system lacks space for the WAL.
     TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, judged;
-    /// A `min_wal_size` that keeps the segments of a busy period through a quiet one; empty if the
-    /// present value already does that.
-    MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, judged;
-    /// `wal_buffers` relative to the automatic size.
-    WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, judged;
     /// Free space on the WAL's file system, in multiples of `max_wal_size`.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting;
     /// `data_sync_retry` in force: whether the server retries a failed flush of data files.
@@ -136,25 +133,36 @@ facts! {
     /// checkpoint is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" ValueKind::Number;
     /// `checkpoint_flush_after` in force (PostgreSQL 9.6 and later): how much a checkpoint writes
-    /// before it starts kernel writeback; 0 is never.
+    /// before it starts kernel writeback; 0 means never.
     CHECKPOINT_FLUSH_AFTER: u64 = Cluster "pg.checkpoint_flush_after" ValueKind::Bytes;
     /// `recovery_init_sync_method` in force (PostgreSQL 14 and later): how the data directory is
     /// flushed before recovery.
     RECOVERY_INIT_SYNC: RecoveryInitSync = Cluster "pg.recovery_init_sync_method";
     /// `effective_io_concurrency` in force as the server's default.
     IO_CONCURRENCY: u64 = Cluster "pg.effective_io_concurrency" ValueKind::Count;
-    /// `random_page_cost` in force as the server's default.
-    RANDOM_PAGE_COST: f64 = Cluster "pg.random_page_cost" ValueKind::Number;
     /// `file_extend_method` in force (PostgreSQL 16.12, 17.8, 18.2 and later).
     FILE_EXTEND_METHOD: FileExtendMethod = Cluster "pg.file_extend_method";
+    /// `max_connections` in force in the running server.
+    MAX_CONNECTIONS: u64 = Cluster "pg.max_connections" ValueKind::Count;
+    /// Whether the running server's shared memory is in huge pages (PostgreSQL 17 and later;
+    /// `huge_pages_status`).
+    HUGE_PAGES: HugePages = Cluster "pg.huge_pages_status";
+    /// `io_method` in force (PostgreSQL 18 and later): how reads are issued.
+    IO_METHOD: IoMethod = Cluster "pg.io_method";
+    /// Amount of memory that the server's user may lock (RLIMIT_MEMLOCK, soft limit), from
+    /// /proc/PID/limits of the running server.
+    MEMLOCK_LIMIT: u64 = Cluster "pg.memlock_limit" ValueKind::Bytes;
+    /// Whether the rings of `io_method = io_uring` fit `pg.memlock_limit`: `no` below 8 KiB for
+    /// each process, `yes` from 16 KiB.
+    IO_URING_FITS: bool = Cluster "pg.io_uring_fits" ValueKind::Bool;
     /// Whether data pages carry checksums (`data_checksums`), from the running server or
     /// `pg_controldata`.
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" ValueKind::Bool;
 }
 
 mod choices {
-    //! Settings of PostgreSQL that are choices, with every word that any version accepts
-    //! (guc_tables.c). Collectors translate other spellings, such as `true` and `hot_standby`.
+    //! Values of PostgreSQL's enum settings in any release (guc_tables.c). Collectors translate
+    //! other spellings, such as `true` into `on` and `hot_standby` into `replica`.
 
     use crate::facts::choice;
 
@@ -170,14 +178,13 @@ mod choices {
     }
 
     impl WalSyncMethod {
-        /// The default on Linux.
         pub fn is_fdatasync(self) -> bool {
             matches!(self, Self::Fdatasync)
         }
     }
 
     choice! {
-        /// What a commit waits for.
+        /// The event that a commit waits for (`synchronous_commit`).
         pub enum SynchronousCommit {
             On = "on",
             Off = "off",
@@ -192,7 +199,7 @@ mod choices {
     }
 
     impl WalLevel {
-        /// Whether WAL of this level serves crash recovery only.
+        /// Minimal WAL suffices for crash recovery, but not for archiving or replication.
         pub fn is_minimal(self) -> bool {
             matches!(self, Self::Minimal)
         }
@@ -209,6 +216,14 @@ mod choices {
     }
 
     choice! {
+        pub enum HugePages { On = "on", Off = "off", Unknown = "unknown" }
+    }
+
+    choice! {
+        pub enum IoMethod { Sync = "sync", Worker = "worker", IoUring = "io_uring" }
+    }
+
+    choice! {
         pub enum FileExtendMethod { PosixFallocate = "posix_fallocate", WriteZeros = "write_zeros" }
     }
 }
@@ -218,8 +233,8 @@ mod commit_override {
     use super::SynchronousCommit;
     use crate::facts::{Choice, FactValue, Value};
 
-    /// A `synchronous_commit` that a database or a role sets for its own sessions (PostgreSQL
-    /// manual, *ALTER DATABASE*, *ALTER ROLE*).
+    /// A value of `synchronous_commit` for the sessions of a database or a role (PostgreSQL manual,
+    /// *ALTER DATABASE*, *ALTER ROLE*).
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct CommitOverride {
         /// The sessions that use the value: `database app`, `role bob` or `role bob in database
@@ -234,8 +249,8 @@ mod commit_override {
         }
     }
 
-    /// The display form of each override. Only the last `: ` separates owner and value, because a
-    /// name may contain a colon.
+    /// Each override as text, `OWNER: VALUE`. Only the last `: ` separates owner and value, because
+    /// a name may contain a colon.
     impl FactValue for Vec<CommitOverride> {
         fn into_value(self) -> Value {
             Value::List(self.iter().map(ToString::to_string).collect())
@@ -277,7 +292,8 @@ mod commit_override {
 }
 
 pub use choices::{
-    FileExtendMethod, RecoveryInitSync, SynchronousCommit, WalCompression, WalLevel, WalSyncMethod,
+    FileExtendMethod, HugePages, IoMethod, RecoveryInitSync, SynchronousCommit, WalCompression,
+    WalLevel, WalSyncMethod,
 };
 pub use commit_override::CommitOverride;
 

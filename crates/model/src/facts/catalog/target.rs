@@ -1,12 +1,12 @@
-//! The targets of advice, and the conclusions about each target.
+//! Facts about targets, the directories and devices that walwise gives advice for.
 
 facts! {
     /// Path of the target: a directory or a block device.
     PATH: String = Target "target.path" ValueKind::Text;
     /// Kind of target: an existing `directory`, one that is to be `created`, or a block `device`.
     KIND: TargetKind = Target "target.kind", concluded;
-    /// What database servers keep on the target's file system: `data`, `wal`, `tablespace`, `redo`,
-    /// `binlog`, `doublewrite`, `undo`; empty if they keep nothing there.
+    /// Kinds of database files on the target's file system: `data`, `wal`, `tablespace`, `redo`,
+    /// `binlog`, `doublewrite`, `undo`; empty if there are none.
     ROLES: Vec<DirectoryRole> = Target "target.roles" ValueKind::Choices(DirectoryRole::WORDS), concluded;
     /// Directories of database servers on the target's file system, each after its role, such as
     /// `wal /srv/fast/wal`.
@@ -31,40 +31,40 @@ facts! {
     /// Other targets of database servers with their own file system in the same thin pool
     /// (device-mapper uuid `…-tpool`).
     SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" ValueKind::List, concluded;
-    /// For a log: data of the same server that is on faster disks.
-    SLOWER_THAN: Vec<String> = Target "target.slower_than" ValueKind::List, concluded;
     /// Disks of the target that also hold swap.
     SWAP_BESIDE: Vec<String> = Target "target.swap_beside" ValueKind::List, concluded;
-    /// The durability verdict.
+    /// The durability verdict: whether commits survive a power failure, according to the evidence.
     VERDICT: VerdictKind = Target "target.verdict", judged;
     /// State of redundancy below the target: `whole` if nothing is missing, `none` without
     /// redundancy.
     REDUNDANCY: Redundancy = Target "target.redundancy", judged;
-    /// Write cache of the target's disks; the worst cache counts.
+    /// State of the write caches of the target's disks; the worst, if the disks differ.
     CACHE: CacheVolatility = Target "target.cache", judged;
-    /// What happens to a flush on its way to the disks.
+    /// Whether flushes from the file system reach the disks.
     FLUSH: FlushDelivery = Target "target.flush", judged;
-    /// The fix for a verdict of *at risk* or *contradictory*, by the deciding causes.
+    /// The fix for a verdict of *at risk* or *contradictory*, for each deciding cause.
     REMEDY: String = Target "target.remedy" ValueKind::Text, judged;
-    /// For a verdict of *at risk* or *contradictory* that nothing on this host fixes: the reason,
-    /// and the place of the fix.
+    /// Reason why a verdict of *at risk* or *contradictory* cannot be fixed on this host, and where
+    /// to fix it.
     NO_REMEDY: String = Target "target.no_remedy" ValueKind::Text, judged;
-    /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
+    /// Causes of suppressed flushes: `mount option`, `queue override`, `file system`, `server
+    /// setting`.
     SUPPRESSED_BY: Vec<FlushSuppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(FlushSuppressor::WORDS), judged;
-    /// What happens to a server's page on power failure: `whole`, `documented`, `unknown` or
-    /// `broken`. `whole`: the file system never overwrites pages in place; `documented`: every link
-    /// of the provider's documented chain holds.
+    /// Atomicity of page writes on power failure: `whole` if the file system never overwrites pages
+    /// in place; `documented` if every link of the provider's documented chain holds; otherwise
+    /// `unknown` or `broken`.
     PAGE_WRITES: PageAtomicity = Target "target.page_writes", judged;
-    /// First broken link, or else first unknown link, of the chain that makes page writes atomic.
+    /// First broken link of the chain that makes page writes atomic, or the first unknown link if
+    /// none is broken.
     PAGE_LINK: String = Target "target.page_link" ValueKind::Text, judged;
     /// Every link of the chain that makes page writes atomic, from the page down to the device,
     /// with its result.
     PAGE_LINKS: Vec<String> = Target "target.page_links" ValueKind::List, judged;
-    /// Databases and roles of the target's server whose commits may be lost, although the server's
-    /// default loses none.
+    /// Databases and roles of the target's server whose commits may be lost, even though commits
+    /// with the server's default are safe.
     COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" ValueKind::List, judged;
-    /// Whether walwise may advise to remove flushes: every condition of this interlock must be
-    /// known to hold.
+    /// Whether walwise may advise removing flushes: every condition of this interlock must be known
+    /// to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" ValueKind::Bool, judged;
 }
 
@@ -72,16 +72,17 @@ mod page_atomicity {
     use crate::facts::choice;
 
     choice! {
-        /// What is left of a page that a server overwrites when the power fails.
+        /// Whether a power failure can tear a page that is being written. The links are listed in
+        /// `target.page_links`.
         pub enum PageAtomicity {
             /// The file system never overwrites a page in place.
             Whole = "whole",
-            /// The provider documents that a page is written whole or not at all, and every link of
-            /// the documented setup was read and holds.
+            /// The provider documents that writes of a page are atomic, and every link was read and
+            /// holds.
             Documented = "documented",
             /// No link is known to be broken, but some link is unknown.
             Unknown = "unknown",
-            /// A link is broken, so that a torn page can be left.
+            /// A link is broken, so a power failure can tear a page.
             Broken = "broken",
         }
     }
@@ -98,19 +99,17 @@ mod kind {
             matches!(self, Self::Device)
         }
 
-        /// Whether the target is a directory that exists.
         pub fn is_directory(self) -> bool {
             matches!(self, Self::Directory)
         }
 
-        /// Whether the target is a directory that does not exist yet.
         pub fn is_to_be_created(self) -> bool {
             matches!(self, Self::Created)
         }
     }
 
     choice! {
-        /// What a database server keeps in a directory.
+        /// The kind of files that a database server keeps in a directory.
         pub enum DirectoryRole {
             Data = "data",
             Wal = "wal",
@@ -166,7 +165,7 @@ mod verdict {
         pub enum VerdictKind {
             /// A committed transaction may be lost.
             AtRisk = "at risk",
-            /// Layers of the stack contradict each other.
+            /// Layers in the stack contradict each other.
             Contradictory = "contradictory",
             /// A fact that the verdict needs is unknown.
             Unproven = "unproven",
@@ -179,13 +178,14 @@ mod verdict {
     }
 
     impl VerdictKind {
-        /// Whether the evidence shows that a commit survives.
+        /// Whether facts prove that a commit survives a power failure; false if only drills show
+        /// it.
         pub fn is_durable(self) -> bool {
             matches!(self, Self::Durable)
         }
 
-        /// Whether a commit survives a power failure, by evidence or by drill. Missing redundancy
-        /// is then only a reservation.
+        /// Whether a commit survives a power failure, by evidence or by drill. Redundancy is not
+        /// considered.
         pub fn commit_survives(self) -> bool {
             matches!(self, Self::Durable | Self::ProvenByDrill)
         }
@@ -222,7 +222,7 @@ mod verdict {
     }
 
     choice! {
-        /// What copies and parity below a target are worth if one more component fails, worst
+        /// The protection by copies and parity below a target if one more component fails, worst
         /// first. The verdict covers power failure only.
         #[derive(Serialize, Deserialize)]
         #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -246,7 +246,7 @@ mod verdict {
     }
 
     impl Redundancy {
-        /// Words that a heading appends to the verdict; `None` if nothing is known to be missing.
+        /// Words that a heading appends to the verdict; `None` if no defect is known.
         pub fn verdict_suffix(self) -> Option<&'static str> {
             match self {
                 Self::Failed => Some("failed"),

@@ -21,7 +21,7 @@ fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
     }
     let rows: Vec<(&str, bool)> = set
         .rows_of(&part)
-        .map(|row| (row.fact, row.reading.is_gap()))
+        .map(|row| (row.fact, row.reading.is_fillable_gap()))
         .collect();
     assert_eq!(rows, [("device.driver", false), ("device.model", true)]);
 }
@@ -77,8 +77,6 @@ fn a_part_brings_back_what_it_learnt_of_its_subjects() {
     assert_eq!(set.directly_below(&partition), [disk, other]);
 }
 
-/// Assumed facts survive every way of adding facts, whether or not the subject exists already. An
-/// assumption alone does not add its subject.
 #[test]
 fn what_is_assumed_stays() {
     let (disk, new) = (Subject::device("sda"), Subject::device("sdb"));
@@ -126,7 +124,6 @@ fn what_is_assumed_stays() {
     }
 }
 
-/// Both `insert_value` and `assume` check the word.
 #[test]
 fn a_word_that_a_choice_does_not_have_is_malformed() {
     let line = Subject::boot("/data");
@@ -151,8 +148,6 @@ fn a_word_that_a_choice_does_not_have_is_malformed() {
     }
 }
 
-/// Control characters in values, sources, subjects and reasons are escaped for every fact, even if
-/// a collector forgot to.
 #[test]
 fn nothing_that_controls_a_terminal_is_kept() {
     use crate::facts::{Remedy, catalog};

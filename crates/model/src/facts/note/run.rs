@@ -7,10 +7,9 @@ use super::notes;
 
 notes! {
     pub enum MeasurementNote {
-        /// A requested measurement did not take place.
         NotMeasured { reason: String } = "not measured: {reason}";
         Incomplete { reason: String } = "measurement incomplete: {reason}";
-        /// A measurement that the user requested on a screen failed.
+        /// A measurement that the user started in the terminal interface has failed.
         Failure { reason: String } = "{reason}";
         Outdated { target: String, change: String }
             = "the earlier measurement of {target} is no longer shown: {change}";
@@ -19,11 +18,11 @@ notes! {
 
 notes! {
     pub enum DrillNote {
-        /// A capture cannot prove that its host is the one of the drill.
+        /// A capture does not prove from which host it comes, so records of drills are ignored.
         OnCapture { file: String }
-            = "the drills in {file} count only on the host they ran on, and this is a capture";
-        OtherStack { file: String, reason: String } = "the drills in {file} do not count here: {reason}";
-        NoTarget { file: String } = "the drills in {file} do not count here: there is no target";
+            = "the drills in {file} apply only to the host they ran on, and this is a capture";
+        OtherStack { file: String, reason: String } = "the drills in {file} do not apply here: {reason}";
+        NoTarget { file: String } = "the drills in {file} do not apply here: there is no target";
     }
 }
 
@@ -33,17 +32,16 @@ notes! {
         SameDisk { file: String, target: String, basis: &'static str, chooses: bool, says: String }
             = "the trial {file} ran on the disk of {target} ({basis}), and {chooses}: {says}",
             chooses = if *chooses { "rules may use the result" } else { "no rule uses the result" };
-        /// The trial ran on the disk of a target, but has no result.
         Undecided { file: String, target: String, why: &'static str, says: String }
-            = "the trial {file} ran on the disk of {target} and decides nothing, as {why}: {says}";
+            = "the trial {file} ran on the disk of {target}, but its result is not used because {why}: {says}";
         OtherStack { file: String, reason: String, says: String }
-            = "the trial {file} ran on another stack ({reason}) and decides nothing here: {says}";
+            = "the trial {file} ran on another stack ({reason}), so its result is not used here: {says}";
     }
 }
 
 notes! {
     pub enum RulesNote {
-        /// Rules of the user that cannot be put in force.
+        /// Some of the user's rules cannot be put in force.
         NotInForce { sentence: String } = "{sentence}";
         Remark { sentence: String } = "{sentence}";
         SwitchedOff { rule: String, because: String, until: Option<Date>, file: String, line: usize }
@@ -71,18 +69,16 @@ notes! {
 
 notes! {
     pub enum RunNote {
-        /// An incident while reading, such as an abandoned question or a malformed line of a
+        /// A problem while reading the machine, such as an abandoned query or a malformed line of a
         /// capture.
         HostIncident { sentence: String } = "{sentence}";
         NewerRelease { product: &'static str, here: String, known: String }
-            = "{product} {here} is newer than the tables ({known}); its changes are not covered";
+            = "{product} {here} is newer than walwise's tables ({known}), which do not cover its changes";
         LayersBeyondBound { target: String, layers: usize, hidden: usize }
-            = "the stack under {target} has {layers} layers; this report leaves out the facts of {hidden} of them, and \
-               most rules that do not apply to these layers or are undecided";
+            = "the stack below {target} has {layers} layers; this report omits the facts of {hidden} of them, and most rules that are undecided or do not apply to them";
     }
 }
 
-/// Formats the last day of validity as `, until 2027-03-31`; empty for `None`.
 fn until_clause(until: Option<Date>) -> String {
     until
         .map(|day| format!(", until {day}"))

@@ -1,9 +1,6 @@
-//! Charts of a trial: a forest plot of the candidates relative to the first one, and the speed of
-//! the bare extent by block.
-
 use super::{
-    Chart, LINE, WIDTH, bottom_axis, end_labels, interpolate, interval_shapes, left_axis,
-    nth_fraction, polyline, right_aligned_text, svg_dot, svg_text, text_cells,
+    Chart, LINE_HEIGHT, WIDTH, bottom_axis, end_labels, interpolate, interval_shapes, left_axis,
+    polyline, position_among, right_aligned_text, svg_dot, svg_text, text_cells,
 };
 use crate::html::markup::{Markup, Tag};
 use crate::ratio_axis::RatioAxis;
@@ -17,18 +14,19 @@ const PLOT_X: [f64; 2] = [150.0, 400.0];
 /// The share of the plot's width that a label needs.
 const LABEL_SHARE: f64 = 0.2;
 /// The height of the plot of speed by block, in SVG units.
-const STRIP: f64 = 60.0;
+const BLOCK_PLOT_HEIGHT: f64 = 60.0;
 const MAX_BLOCKS: usize = 124;
 
-/// `place` makes the ids unique among loads.
+/// Draws the interval of every candidate under one load. `place` is the number of the load and
+/// makes the ids of the chart unique.
 pub fn forest_chart(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup {
     let rows = record.forest_plot_rows(result);
     let axis = RatioAxis::from_intervals(rows.iter().filter_map(|row| row.place.interval()));
-    let bottom = LINE.mul_add(rows.len() as f64, 10.0);
+    let bottom = LINE_HEIGHT.mul_add(rows.len() as f64, 10.0);
     let mut drawn = bottom_axis(axis.ticks(LABEL_SHARE), PLOT_X, [4.0, bottom], 0.0);
     let mut numbers = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        let y = LINE.mul_add(at as f64, LINE);
+        let y = LINE_HEIGHT.mul_add(at as f64, LINE_HEIGHT);
         drawn.push(right_aligned_text(
             PLOT_X[0] - 8.0,
             y + 4.0,
@@ -47,13 +45,16 @@ pub fn forest_chart(record: &TrialRecord, result: &LoadResult, place: usize) -> 
     let chart = Chart {
         name: "forest",
         title: "Throughput relative to the first candidate",
-        description: "The dot is the estimate, the line its 95 % interval. ● may be the best, or is within 5 % of it. \
-               “Again” is the first candidate measured twice: smaller differences than its interval are noise."
+        description: "The dot is the estimate; the line is its 95 % interval. A candidate with ● \
+               may be the best, or is within 5 % of it. “Again” is a second run of the first \
+               candidate: differences smaller than its interval are noise."
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
         has_links: false,
-        head: ["candidate", "per second", "against the first", "standing"].map(str::to_owned).to_vec(),
+        head: ["candidate", "per second", "against the first", "standing"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: text_cells(numbers),
     };
     chart.into_markup(place)
@@ -100,7 +101,8 @@ fn interval_bar(axis: &RatioAxis, row: &ForestPlotRow, y: f64) -> Vec<Tag> {
     }
 }
 
-/// `None` with fewer than two blocks.
+/// Draws the rate of commits directly to the trial's extent, without a file system, by block.
+/// `None` with fewer than two blocks, or if all rates are 0.
 pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let rates: Vec<f64> = record
         .bare_extent_rates()
@@ -112,7 +114,7 @@ pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     if rates.len() < 2 || most <= 0.0 {
         return None;
     }
-    let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + STRIP]);
+    let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + BLOCK_PLOT_HEIGHT]);
     let mut drawn = left_axis(
         [0.0, 1.0].map(|share| (share, format_rate(Some(share * most)))),
         field,
@@ -120,7 +122,7 @@ pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     );
     let point = |(at, rate): (usize, &f64)| {
         (
-            interpolate(nth_fraction(at as f64, rates.len()), field),
+            interpolate(position_among(at as f64, rates.len()), field),
             interpolate(rate / most, [bottom, top]),
         )
     };

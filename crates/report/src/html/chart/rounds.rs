@@ -1,11 +1,11 @@
-//! Medians of consecutive runs of paced commits, which show drift and disturbances. Runs with a
-//! caveat are hatched.
+//! Draws the medians of consecutive paced commits over the time of a probe, which show drift and
+//! disturbances.
 
 use std::fmt::Write as _;
 
 use super::{
-    Chart, WIDTH, end_labels, interpolate, left_axis, legend_shapes, line_class, nth_fraction,
-    polyline, text_cells,
+    Chart, WIDTH, end_labels, interpolate, left_axis, legend_shapes, line_class, polyline,
+    position_among, text_cells,
 };
 use crate::html::markup::Tag;
 use crate::time_axis::LogTimeAxis;
@@ -14,12 +14,13 @@ use walwise_model::text::format_micros;
 
 /// Left and right edge of the plot, in SVG units.
 const PLOT_X: [f64; 2] = [70.0, WIDTH - 30.0];
-/// The stroke width of `.hatch` in style.css has the same value.
+/// The height of the plot, in SVG units; `.hatch` in style.css has the same stroke width.
 const HEIGHT: f64 = 150.0;
-/// More runs than this are drawn as medians of groups.
+/// Maximum number of points per curve. If a measurement has more runs (groups of consecutive
+/// commits), each point is the median of several runs.
 const MAX_RUNS: usize = 64;
 
-/// `None` with fewer than two runs.
+/// Draws a curve per method; `None` if no method has two runs with valid times.
 pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
         .one_page_server_rows()
@@ -96,10 +97,9 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
 }
 
 fn run_x(at: f64, of: usize) -> f64 {
-    interpolate(nth_fraction(at, of), PLOT_X)
+    interpolate(position_among(at, of), PLOT_X)
 }
 
-/// True for a caveat about certain rounds or about all methods.
 fn is_hatched(caveat: &Caveat) -> bool {
     !caveat.rounds.is_empty() || caveat.id.affects_all_methods()
 }
@@ -114,8 +114,8 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
             .iter()
             .filter(|caveat| is_hatched(caveat))
     };
-    // Runs and rounds have different lengths, so a run can span several rounds and a round several
-    // runs.
+    // Runs are groups of paced commits, and caveats name rounds. Both divide the time of the probe,
+    // but a run can span several rounds, and a round several runs.
     let concerns = |caveat: &Caveat, run: usize| {
         let within = |round: &u32| {
             let round = usize::try_from(round.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -129,8 +129,6 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
         .collect()
 }
 
-/// Joins consecutive runs with caveats to one period, which reaches halfway to the neighbouring
-/// runs.
 fn hatch_shapes(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     let mut periods: Vec<(usize, usize)> = Vec::new();
     for (at, _) in seen
@@ -152,7 +150,6 @@ fn hatch_shapes(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
         .collect()
 }
 
-/// Short lists stay as they are; longer ones are reduced to at most [`MAX_RUNS`] medians.
 fn group_medians(runs: &[f64]) -> Vec<f64> {
     runs.chunks(runs.len().div_ceil(MAX_RUNS).max(1))
         .map(walwise_measure::measure::median_of)

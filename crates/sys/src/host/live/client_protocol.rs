@@ -1,8 +1,8 @@
 //! A conversation with a database server over its Unix socket, within a deadline.
 //!
-//! [`super::postgres`] and [`super::mysql`] define the messages; the server cannot make them send
-//! anything else. Connecting can block indefinitely, so the conversation runs in the expendable
-//! child.
+//! [`super::postgres`] and [`super::mysql`] define all messages to the server; no reply of the
+//! server can cause any other message. Connecting can block indefinitely, so the conversation runs
+//! in the expendable child.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -15,21 +15,20 @@ use nix::sys::socket::sockopt::PeerCredentials;
 use super::files;
 use crate::host::{HostError, HostErrorKind};
 
-/// Time limit for the whole conversation.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// The longest message that is accepted from a server, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// The largest answer that is passed on, in bytes. It fits all settings and the maximum number of
-/// overrides, with the longest names.
+/// The largest answer that a client may collect, in bytes. It has room for all settings and the
+/// maximum number of overrides, with the longest names.
 pub const MAX_ANSWER_BYTES: usize = 128 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum ProtocolAction {
     Recv,
     Send(Vec<u8>),
-    /// The answer is complete. The farewell is sent because the server would log a lost connection.
+    /// The answer is complete. The client sends `farewell` before it disconnects, or the server
+    /// would log a lost connection.
     Done {
         answer: Vec<u8>,
         farewell: Vec<u8>,
@@ -37,10 +36,10 @@ pub enum ProtocolAction {
 }
 
 pub trait ProtocolClient {
-    /// First message to the server; empty if the server sends first.
+    /// Returns the first message to the server; empty if the server sends first.
     fn first_message(&self) -> Vec<u8>;
 
-    /// Received bytes that do not form a complete message yet.
+    /// Returns the buffer of received bytes that do not form a complete message yet.
     fn recv_buffer(&mut self) -> &mut Vec<u8>;
 
     /// Splits the first complete message from `bytes`; `None` if the message is incomplete.
@@ -64,11 +63,11 @@ pub trait ProtocolClient {
     }
 }
 
-/// Kind or number of a message, its body, and the bytes after the message.
+/// Kind or number of a message, its body, and the received bytes after the message.
 pub type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Connects to a socket and runs the protocol. With `server`, the process that listens must run as
-/// that user id.
+/// Connects to a socket and runs the protocol. With `server`, the process that listens on the
+/// socket must run as that user id.
 pub fn connect_and_run(
     socket: &Path,
     ours: &mut impl ProtocolClient,
@@ -138,7 +137,7 @@ fn exchange_messages(
             ProtocolAction::Recv => {}
             ProtocolAction::Send(words) => stream.write_all(&words).map_err(failed)?,
             ProtocolAction::Done { answer, farewell } => {
-                // The answer is complete, whether the farewell arrives or not.
+                // The answer is complete, so an error while sending the farewell is ignored.
                 let _ = stream.write_all(&farewell);
                 return Ok(answer);
             }

@@ -21,8 +21,8 @@ pub fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
     try_open_block_device(path, also).map_err(|e| host_error(&e))
 }
 
-/// Whether a process holds the device exclusively (`O_EXCL`, open(2)). During this check, another
-/// process's attempt to hold the device fails.
+/// Whether a process holds the device exclusively (`O_EXCL`, open(2)). The check itself holds the
+/// device for a moment, in which another process's attempt to hold it fails.
 pub fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
     match try_open_block_device(path, OFlag::O_EXCL) {
         Ok(_) => Ok(false),

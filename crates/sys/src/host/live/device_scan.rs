@@ -1,9 +1,9 @@
 //! Scans a block device for data.
 //!
-//! The scan reads the known places first, then the whole device if one second suffices, otherwise
-//! samples until time is up. A file system may be created on a device found empty, so unread parts
-//! are reported and errors never count as empty. Reads bypass the page cache, which may hold stale
-//! pages; only unused devices are read.
+//! The scan first reads the offsets of known metadata. Then it reads all of the device if one
+//! second suffices, otherwise samples until time is up. A file system may be created on a device
+//! found empty, so unread parts are reported and errors never count as empty. Reads bypass the page
+//! cache, which may hold stale pages; only unused devices are read.
 
 pub(super) mod magic;
 mod offsets;
@@ -25,26 +25,23 @@ use super::device;
 use super::files::host_error;
 use crate::host::{DeviceScan, HostError, ScanDepth, path_bytes};
 
-/// Time limit for a device that the user did not name.
 pub const BRIEF_TIME: Duration = Duration::from_secs(1);
 
-/// Time limit for a device that the user named.
 pub const THOROUGH_TIME: Duration = Duration::from_secs(10);
 
 /// Time limit for reading a named device completely. Other devices get a quarter, because they
-/// share a time limit.
+/// share `BRIEF_SCANS_TOTAL`.
 const WHOLE_READ_TIME: Duration = Duration::from_secs(1);
 
-/// The largest device that is read completely, in bytes; a larger one would exceed the time limit.
+/// The largest device that is read completely, in bytes; a larger one would exceed
+/// [`WHOLE_READ_TIME`].
 const LARGEST_WHOLE: u64 = 32 << 30;
 
-/// Bytes per read when the whole device is read.
 const RUN_BYTES: u64 = 4 << 20;
 
-/// Number of reads in flight: a disk reorders them, and a remote device answers them together.
+/// Number of parallel reads: a disk can reorder them, and a remote device can answer them together.
 const PARALLEL_READS: usize = 8;
 
-/// Alignment of addresses and lengths for direct reads, in bytes.
 const ALIGNMENT: usize = 4096;
 
 pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
@@ -66,12 +63,14 @@ pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
     }
     let device = device::open_block_device(path, OFlag::O_DIRECT)?;
     let mut content = scan_device(device, sample_seed(path), time).map_err(|e| host_error(&e))?;
-    // A process that took the device meanwhile may have written to places that were read as empty.
+    // Another process may have taken the device during the scan, and may have written to places
+    // that were read as empty.
     content.is_held = named && device::is_held_exclusively(path)?;
     Ok(content.encode())
 }
 
-/// A seed that depends on the path alone, so that every scan reads the same samples (FNV-1a).
+/// Hashes the path (FNV-1a) to a seed for the sample offsets, so that every scan of a device reads
+/// the same samples.
 fn sample_seed(path: &Path) -> u64 {
     path_bytes(path)
         .iter()
@@ -124,7 +123,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
     })
 }
 
-/// Whether the bytes of a piece are kept after the check for data.
+/// Whether the bytes of a piece are kept for a search for signatures, or only checked for data.
 #[derive(Clone, Copy)]
 enum PieceRetention {
     Bytes,
@@ -140,16 +139,14 @@ struct TimeBudget {
 struct DeviceReader<'d> {
     device: &'d File,
     time: TimeBudget,
-    /// Offset and length of each run that was read.
     ranges: Vec<(u64, u64)>,
-    /// Whether a byte other than 0x00 and 0xff was read.
     has_data: bool,
 }
 
 impl DeviceReader<'_> {
-    /// Reads these pieces in order, several at a time, until time is up. With [`Keep::Bytes`] all
-    /// pieces are read, because their signatures are wanted; otherwise reading stops at the first
-    /// data.
+    /// Reads the pieces in order, several at a time, until time is up. With
+    /// [`PieceRetention::Bytes`], reading continues after the first data, because all pieces are
+    /// searched for signatures.
     fn read_pieces(
         &mut self,
         pieces: &[(u64, u64)],
@@ -183,7 +180,7 @@ impl DeviceReader<'_> {
         };
         let ended = thread::scope(|scope| {
             let lane = &lane;
-            // If a thread cannot be started, the other threads read its share.
+            // If a thread cannot be started, the other threads read its pieces.
             let others: Vec<_> = (1..PARALLEL_READS.min(pieces.len()))
                 .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
                 .collect();
@@ -199,14 +196,13 @@ impl DeviceReader<'_> {
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.ranges
             .extend(done.iter().map(|(at, length, _)| (*at, *length)));
-        // Data counts even if another place could not be read.
+        // Data that was found counts even if another piece could not be read.
         match ended.into_iter().find_map(Result::err) {
             Some(error) if !self.has_data => Err(error),
             _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
         }
     }
 
-    /// Reads the device from the beginning; stops as soon as the time limit cannot be met.
     fn search_whole_for_data(&mut self, size: u64) -> io::Result<()> {
         let begun = Instant::now();
         let mut at = 0;
@@ -224,8 +220,8 @@ impl DeviceReader<'_> {
             }
             self.ranges.push((at, read));
             at += read;
-            // The estimate counts only after four reads, because a disk that has just woken is slow
-            // at first.
+            // The estimate counts only after four reads, because a disk is slow at first after
+            // standby.
             let expected = begun.elapsed().as_secs_f64() * size as f64 / at as f64;
             if at >= 4 * RUN_BYTES && expected > self.time.whole_read.as_secs_f64()
                 || begun.elapsed() > self.time.whole_read
@@ -241,7 +237,6 @@ impl DeviceReader<'_> {
 struct AlignedBuffer(Vec<u8>);
 
 impl AlignedBuffer {
-    /// Reads `length` bytes at `offset`, or fewer at the end of the device.
     fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length)
             .unwrap_or(0)
@@ -268,8 +263,6 @@ impl AlignedBuffer {
     }
 }
 
-/// Sorts ranges, joins those that touch, and returns the longest gap between them on the device, in
-/// bytes.
 fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
     ranges.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
@@ -286,9 +279,8 @@ fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
     longest.max(size.saturating_sub(end))
 }
 
-/// Whether a piece is neither all zeros nor all ones, the contents of erased media.
 fn holds_data(piece: &[u8]) -> bool {
-    // Whole blocks are compared for speed, because a device has billions of bytes.
+    // Comparing blocks instead of bytes saves time on a large device.
     static ZEROS: [u8; 4096] = [0; 4096];
     static ONES: [u8; 4096] = [0xff; 4096];
     let is = |erased: &'static [u8]| erased.get(..piece.len()) == Some(piece);
@@ -297,7 +289,7 @@ fn holds_data(piece: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! Data found on generated images, and the reported unread run.
+    //! These tests scan generated images and check the detected data and the unread run.
 
     use std::time::Duration;
 
@@ -312,7 +304,6 @@ mod tests {
         }
     }
 
-    /// Scans an image of this size with these bytes at these offsets.
     fn scan_image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
         scan_within(Duration::from_secs(60), size, parts)
     }
@@ -331,7 +322,6 @@ mod tests {
         scan_device(file, 7, time_budget(time)).unwrap()
     }
 
-    /// Scans an image as a device that is too large to be read completely.
     fn scan_sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
         let file = image_file(size, parts);
         let time = TimeBudget {
@@ -453,7 +443,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_answers_with_errors_is_not_read() {
-        // A directory can be opened but not read, and reports a size like a disk's.
+        // A directory can be opened but not read, and it has a size, as a disk has.
         let directory = tempfile::tempdir().unwrap();
         let answer = scan_device(
             File::open(directory.path()).unwrap(),
@@ -466,7 +456,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
-        /// Data that is missed is never longer than the reported unread run.
+        /// Data that the scan misses is never longer than the reported unread run.
         #[test]
         fn no_run_longer_than_told_is_missed(size in 1u64..3 << 40, at in 0u64..1000, length in 1usize..4 << 20) {
             let at = size / 1000 * at;

@@ -1,10 +1,10 @@
 //! Answers questions about files: contents, directories, links, stat(2), statfs(2), inode flags.
 //!
 //! Only regular files are read, and only files and directories are opened, without blocking:
-//! opening a tape or a watchdog device already has an effect. A path is first held with O_PATH and
-//! examined; then the held object itself is opened, so that a file replaced meanwhile is not. Sizes
-//! are bounded. The kernel's own files in /proc and /sys take a shorter path, because a large host
-//! has hundreds of thousands of them.
+//! opening a tape or a watchdog device already has an effect. A path is first opened with O_PATH
+//! and examined. Then the same object is opened for reading, even if another file has taken its
+//! name meanwhile. Sizes are bounded. Most of the kernel's own files in /proc and /sys are opened
+//! without this check, because a large host has hundreds of thousands of them.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -24,11 +24,10 @@ use rustix::io::Errno;
 use crate::host::{HostError, HostErrorKind, Moment, Stat, StatFs};
 use crate::limits::MOUNT_TABLE;
 
-/// Limit on the bytes read of one file; the rest is cut off.
 pub const LARGEST_READ: u64 = 1 << 20;
 
-/// An attribute is at most a page, and one read returns all of it
-/// (Documentation/filesystems/sysfs.rst).
+/// Bytes per read of a sysfs attribute. An attribute is at most a page, and one read returns all of
+/// it (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
 
 pub fn host_error(error: &io::Error) -> HostError {
@@ -47,20 +46,22 @@ pub fn host_error(error: &io::Error) -> HostError {
     )
 }
 
-/// Non-blocking, so that opening a pipe or a device cannot wait.
+/// Flags for opening a file to read. They are non-blocking, so that opening a pipe or a device
+/// cannot wait.
 const READ_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// The object at a path, held without opening it.
+/// An object opened with O_PATH, which has no effect on the object.
 pub struct PathHandle {
     descriptor: OwnedFd,
     pub kind: FileType,
     pub identity: (u64, u64),
 }
 
-/// /proc, kept open because a process that changes its root directory would find another /proc.
+/// Returns a descriptor of /proc, which stays open. A process that changes its root directory would
+/// find another /proc by the path.
 pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
     static PROC: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(held) = PROC.get() {
@@ -81,7 +82,6 @@ fn no_proc_error() -> HostError {
     )
 }
 
-/// Ids of all processes, read from the /proc that is kept open.
 pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, HostError> {
     let proc = rustix::fs::openat(
         proc_descriptor()?,
@@ -94,8 +94,8 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
 
-/// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, or 64 for
-/// the kernel's own threads).
+/// Reads the command name of a process, including the newline. The kernel limits names to 16 bytes
+/// (`TASK_COMM_LEN`), and those of its own threads to 64.
 pub fn command_name(pid: u32) -> Result<Vec<u8>, HostError> {
     let file = rustix::fs::openat(
         proc_descriptor()?,
@@ -123,12 +123,12 @@ impl PathHandle {
         })
     }
 
-    /// Opens the held object itself, even if the path now leads to another one.
+    /// Opens the held object for reading, even if the path now leads to another object.
     pub fn open(&self) -> Result<File, HostError> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
         let file = rustix::fs::openat(proc_descriptor()?, name, READ_FLAGS, Mode::empty());
         file.map(File::from).map_err(|e| match e {
-            // The held object exists, so /proc itself is missing.
+            // The object exists, so /proc itself is missing.
             Errno::NOENT => no_proc_error(),
             e => host_error(&e.into()),
         })
@@ -159,8 +159,8 @@ fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, HostError> {
         .map_err(|e| host_error(&e.into()))
 }
 
-/// Reads a file; its contents are cut after [`LARGEST_READ`], or after [`MOUNT_TABLE`] for this
-/// process's mount table.
+/// Reads a regular file. The contents are cut after [`LARGEST_READ`], those of this process's mount
+/// table after [`MOUNT_TABLE`].
 pub fn read_file(path: &Path) -> Result<Vec<u8>, HostError> {
     if is_sysfs_class_path(path) {
         return read_attribute(path);
@@ -186,12 +186,11 @@ fn read_bounded(file: &File, largest: u64) -> Result<Vec<u8>, HostError> {
     Ok(bytes)
 }
 
-/// The mount table of this process, which may be long. Tables of other processes get the usual
-/// limit.
+/// This process's mount table, the only file that may be as large as [`MOUNT_TABLE`].
 const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// Whether the path is a file that the kernel generates for a process, such as `/proc/7/stat`.
-/// Targets of a process's links do not count.
+/// Whether the kernel generates the file, which describes a process, as `/proc/7/stat` does. A path
+/// through a link of a process, such as `/proc/7/root/etc`, leads to another file.
 fn is_process_file(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
@@ -202,8 +201,8 @@ fn is_process_file(path: &Path) -> bool {
     beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
 }
 
-/// Reads a whole configuration file, with its device and inode. A file larger than [`LARGEST_READ`]
-/// is refused, because the part cut off could change any setting.
+/// Reads a configuration file unless its identity is already `known`. A file larger than
+/// [`LARGEST_READ`] is refused, because the part cut off could change any setting.
 pub fn read_configuration(
     path: &Path,
     known: impl Fn((u64, u64)) -> bool,
@@ -230,13 +229,12 @@ pub fn read_configuration(
 }
 
 pub enum ConfigurationRead {
-    /// Device and inode of a file that was read before.
     AlreadyRead((u64, u64)),
-    /// Device, inode and content.
     Read((u64, u64), Vec<u8>),
 }
 
-/// Whether the path stays below /sys/class, which contains only directories and attributes.
+/// Whether the path is below /sys/class, which has only directories and attributes. Such a path is
+/// opened without a check of its type.
 fn is_sysfs_class_path(path: &Path) -> bool {
     let below = path.as_os_str().as_bytes().strip_prefix(b"/sys/class/");
     below.is_some_and(|below| below.split(|b| *b == b'/').all(|name| name != b".."))
@@ -245,13 +243,11 @@ fn is_sysfs_class_path(path: &Path) -> bool {
 type OpenDirectory = (PathBuf, OwnedFd);
 
 thread_local! {
-    /// The directory of the last device read. It is kept open because attributes of one device are
-    /// read in sequence, and the path leads through a link and a dozen directories.
     static LAST_DIRECTORY: RefCell<Option<OpenDirectory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute, or a directory of attributes, relative to its device's directory. The full
-/// path is used if that directory is stale because another device of the same name has replaced it.
+/// Opens an attribute, or a directory of attributes, relative to the open directory of its device.
+/// If that directory is stale, because another device has taken the name, the full path is opened.
 fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
     let from_directory = split_block_attribute_path(path).and_then(|(device, name)| {
         LAST_DIRECTORY.with_borrow_mut(|last| open_in_device(last, device, name, flags))
@@ -259,8 +255,6 @@ fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
     from_directory.unwrap_or_else(|| open_unchecked(path, flags))
 }
 
-/// Splits `/sys/class/block/sda/queue/fua` into `/sys/class/block/sda` and `queue/fua`. Other
-/// classes are rarely read between a block device's attributes, so their directories are not held.
 fn split_block_attribute_path(path: &Path) -> Option<(&Path, &[u8])> {
     const CLASS: &[u8] = b"/sys/class/block/";
     let bytes = path.as_os_str().as_bytes();
@@ -315,7 +309,8 @@ fn read_attribute(path: &Path) -> Result<Vec<u8>, HostError> {
     }
 }
 
-/// Whether a directory holds nothing except an empty `lost+found`, which mke2fs creates.
+/// Answers [`Question::IsEmpty`](crate::host::Question::IsEmpty). An empty `lost+found`, which
+/// mke2fs creates, does not count.
 pub fn directory_emptiness(path: &Path) -> Result<Vec<u8>, HostError> {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_regular(path, true)?;
@@ -353,7 +348,6 @@ fn directory_names(
     Ok(entries.map(name).filter(own))
 }
 
-/// The names in a directory, sorted, each followed by a zero byte.
 pub fn list_directory(path: &Path) -> Result<Vec<u8>, HostError> {
     let directory = if is_sysfs_class_path(path) {
         open_attribute(path, READ_FLAGS | OFlags::DIRECTORY)?
@@ -445,7 +439,6 @@ pub fn statfs(path: &Path) -> Result<Vec<u8>, HostError> {
     Ok(statfs.encode())
 }
 
-/// Inode flags as a decimal number (ioctl_iflags(2)).
 pub fn inode_flags(path: &Path) -> Result<Vec<u8>, HostError> {
     use rustix::io::Errno;
     match rustix::fs::ioctl_getflags(open_regular(path, true)?) {

@@ -1,8 +1,9 @@
 //! Paths whose access may hang, determined once from the mount table without touching any mount.
 //!
-//! While no file system that can hang is mounted, everything is read directly. Otherwise only the
-//! kernel's own directories are read directly: any other path may lead through a symbolic link to
-//! any mount, and following the link already touches that mount.
+//! If no mounted file system can hang, everything is read directly, except through the links of a
+//! process, which may lead to another mount namespace. Otherwise only the kernel's own directories
+//! are read directly. Any other path may lead to any mount through a symbolic link, and following
+//! the link already touches that mount.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -11,7 +12,6 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::escape::fstab::decode_fstab_field;
 
-/// File systems that depend on another machine or on a process.
 const REMOTE_TYPES: [&str; 26] = [
     "9p",
     "acfs",
@@ -41,17 +41,15 @@ const REMOTE_TYPES: [&str; 26] = [
     "virtiofs",
 ];
 
-/// Block devices that depend on another machine.
 const REMOTE_DEVICES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
 
-/// Mount points, each with whether the visible mount there can hang.
 pub struct MountHangRisks {
     points: HashMap<PathBuf, bool>,
     any_hang: bool,
 }
 
 impl MountHangRisks {
-    /// Mounts for an unreadable mount table: every path outside the kernel's directories may hang.
+    /// Treats every path as one that may hang, because no mount is known.
     pub fn for_unreadable_table() -> Self {
         Self {
             points: HashMap::from([(PathBuf::from("/"), true)]),
@@ -92,7 +90,6 @@ impl MountHangRisks {
     }
 }
 
-/// Whether the path leads through a link of a process, to mounts that may be in another namespace.
 fn follows_process_link(path: &Path) -> bool {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
@@ -100,7 +97,6 @@ fn follows_process_link(path: &Path) -> bool {
         && names.nth(1).is_some_and(|name| links.contains(&name))
 }
 
-/// Whether the path stays in directories that the kernel fills itself.
 fn is_kernel_path(path: &Path) -> bool {
     let mut components = path.components();
     if path.components().any(|c| c == Component::ParentDir)
@@ -119,7 +115,6 @@ fn is_kernel_path(path: &Path) -> bool {
     }
 }
 
-/// The mount point of a line, and whether the mount can hang.
 fn parse_mount(line: &[u8]) -> Option<(PathBuf, bool)> {
     let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
     let dash = words.iter().position(|word| *word == b"-")?;
@@ -202,7 +197,6 @@ mod tests {
         );
     }
 
-    /// Escapes like the kernel (mangle() in fs/namespace.c).
     fn escape(name: &[u8]) -> String {
         let byte = |b: &u8| match b {
             b' ' | b'\t' | b'\n' | b'\\' | b'#' | ..=31 | 127.. => format!("\\{b:03o}"),
@@ -211,7 +205,6 @@ mod tests {
         name.iter().map(byte).collect()
     }
 
-    /// Lines of mounts, each at a mount point of its own.
     fn mount_lines() -> impl Strategy<Value = Vec<String>> {
         let kind = prop::sample::select(vec![
             "ext4 /dev/sda1",
@@ -227,7 +220,6 @@ mod tests {
     }
 
     proptest! {
-        /// A malformed line counts as a mount that may hang, and makes no other path safe.
         #[test]
         fn a_bad_line_makes_nothing_safe(bad: Vec<u8>, lines in mount_lines(), at: prop::sample::Index) {
             let good = MountHangRisks::parse(lines.join("\n").as_bytes());

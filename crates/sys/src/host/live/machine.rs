@@ -69,7 +69,7 @@ pub fn memory_and_cpus() -> Result<Vec<u8>, HostError> {
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 
-/// The name of a user id in /etc/passwd. A directory service is not asked, because that would cause
+/// Looks up a user id in /etc/passwd. A directory service is not queried, because that would cause
 /// network traffic.
 pub fn user_name(uid: u32) -> Result<Vec<u8>, HostError> {
     let list = files::read_file(Path::new("/etc/passwd"))?;
@@ -77,8 +77,8 @@ pub fn user_name(uid: u32) -> Result<Vec<u8>, HostError> {
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The group of a user in /etc/passwd; the group of `nobody` for a user not listed there, such as a
-/// container's.
+/// Returns the group of a user in /etc/passwd, or the group of `nobody` for a user not listed
+/// there, such as a container's.
 pub fn primary_group_id(uid: u32) -> u32 {
     let list = files::read_file(Path::new("/etc/passwd")).unwrap_or_default();
     let group =
@@ -86,7 +86,6 @@ pub fn primary_group_id(uid: u32) -> u32 {
     group.unwrap_or(NOBODY)
 }
 
-/// A field of a passwd(5) line, counted from 0: name, password, user id, group id and more.
 fn passwd_field(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
     let uid = uid.to_string();
     list.split(|b| *b == b'\n').find_map(|line| {

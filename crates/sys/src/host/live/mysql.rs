@@ -2,9 +2,9 @@
 //! user.
 //!
 //! This is a minimal client of the client/server protocol: greeting, login, two SHOW queries, quit.
-//! No password is sent: the socket authenticates the user (plugins unix_socket and auth_socket),
-//! and a request for another method gets an empty reply. The server cannot request a file, because
-//! CLIENT_LOCAL_FILES is not offered.
+//! No password is sent, because the socket authenticates the user (plugins unix_socket and
+//! auth_socket). A request for another method gets an empty reply. The server cannot request a
+//! file, because the client does not offer CLIENT_LOCAL_FILES.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -28,15 +28,13 @@ const COUNTERS: [&str; 7] = [
     "Binlog_group_commits",
 ];
 
-/// Name and value of each setting, one pair per line. The server must run as the uid `server`, if
-/// given.
 pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     client_protocol::connect_and_run(socket, &mut MysqlClient::new(user.trim_ascii()), server)
 }
 
-/// Like [`query_settings`], but over a connected socket and with the login name `user`. The server
-/// must run as the uid `server`.
+/// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
+/// runs as the uid `server`.
 pub fn query_settings_over(
     stream: UnixStream,
     user: &[u8],
@@ -45,17 +43,16 @@ pub fn query_settings_over(
     client_protocol::run_protocol(stream, &mut MysqlClient::new(user), Some(server))
 }
 
-/// Capability flags: CLIENT_MYSQL (that is, without MariaDB's extensions), CLIENT_PROTOCOL_41,
-/// CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH.
+/// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),
+/// CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH.
 const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 
-/// Number of the collation utf8_general_ci, which every version supports.
+/// Number of the collation utf8_general_ci, which every server version supports.
 const UTF8: u8 = 33;
 
-/// The version that the greeting of every supported server states.
+/// Protocol version in the greeting of each supported server.
 const PROTOCOL: u8 = 10;
 
-/// HandshakeResponse41 with the user name and an empty authentication.
 fn login_response(user: &[u8]) -> Vec<u8> {
     let largest = u32::try_from(MAX_MESSAGE_BYTES).unwrap_or(u32::MAX);
     let fixed = [CAPABILITIES.to_le_bytes(), largest.to_le_bytes()].concat();
@@ -72,7 +69,7 @@ fn login_response(user: &[u8]) -> Vec<u8> {
 }
 
 fn variables_query() -> Vec<u8> {
-    // The setting `log_bin` is a path prefix as an option, but a switch as a variable.
+    // As a variable, `log_bin` is a switch; `log_bin_basename` has the path prefix.
     let names = servers::exposed_settings(ServerArea::Mysql)
         .keys()
         .map(String::as_str);
@@ -83,7 +80,6 @@ fn counters_query() -> Vec<u8> {
     show_query("STATUS", COUNTERS)
 }
 
-/// The command COM_QUERY with a SHOW statement for these names.
 fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u8> {
     let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
     format!(
@@ -102,10 +98,11 @@ fn encode_packet(number: u8, body: &[u8]) -> Vec<u8> {
 enum ProtocolState {
     #[default]
     Greeting,
-    /// The number counts the server's requests for another authentication method.
+    /// The server's answer to the login is expected. The number counts the server's requests for
+    /// another authentication method.
     Welcome(u8),
     Columns,
-    /// A column definition; the number counts the definitions that follow.
+    /// Column definitions are expected; the number counts those that still follow.
     Column(u8),
     Rows,
 }
@@ -115,7 +112,7 @@ struct MysqlClient {
     user: Vec<u8>,
     received: Vec<u8>,
     state: ProtocolState,
-    /// True once the settings are complete.
+    /// True once all settings have arrived and the counters follow.
     reading_counters: bool,
     answer: String,
 }
@@ -155,7 +152,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
         };
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
-            // An error here affects only the counters; the settings are complete.
+            // The settings are complete, and an error here affects only the counters.
             (_, [0xff, ..]) if self.reading_counters => return Ok(self.finish()),
             (_, [0xff, error @ ..]) => {
                 return Err(HostError::new(HostErrorKind::Denied, error_message(error)));
@@ -246,7 +243,6 @@ fn length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// The message of an error packet, after the error number and the SQL state.
 fn error_message(error: &[u8]) -> String {
     let message = error.get(2..).unwrap_or_default();
     let message = if message.starts_with(b"#") {
@@ -302,7 +298,8 @@ mod tests {
             GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2],
             END, b"\x02", b"def", b"def", END, &rows[3], END,
         ]);
-        // In a real conversation, the client sends the second packet, so this packet is removed.
+        // In a real conversation the client, not the server, sends the second packet, so it is
+        // removed here.
         let said = said.split_at(GREETING.len() + 4);
         let steps = run_client(&[said.0, &said.1[4..]].concat());
         let answer = b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\n".to_vec();
@@ -389,8 +386,6 @@ mod tests {
     }
 
     proptest! {
-        /// Regardless of the server's bytes, the client sends only these four messages, and the
-        /// answer is display-safe.
         #[test]
         fn garbage_does_no_harm(pieces in prop::collection::vec(
             prop_oneof![

@@ -1,4 +1,5 @@
-//! Asks as the owners of servers, each through a child with that user id, within budgets.
+//! Asks questions on behalf of the owners of servers. A child with the owner's user id
+//! answers them, within budgets.
 //!
 //! The children are in [`crate::host::child`] and [`crate::host::reader`]; their answers are not
 //! trusted. Time and bytes are limited per user and in total, so that no user can keep walwise from
@@ -25,8 +26,8 @@ const USER_BUDGET: ReadBudget = ReadBudget {
     bytes: 2 << 20,
 };
 
-/// The total for all people; later users get the rest. System accounts have a separate total, so
-/// that many users cannot exhaust it: only root creates such accounts.
+/// The budget shared by all users who are not system accounts. A system account has only its own
+/// budget, because only root can create system accounts.
 const TOTAL_BUDGET: ReadBudget = ReadBudget {
     time: Duration::from_secs(40),
     bytes: 16 << 20,
@@ -49,7 +50,7 @@ pub struct OwnerChildren {
 }
 
 struct OwnerRegistry {
-    /// User id by process id, for each process that is named like a server.
+    /// User id of each process that is named like a server, by process id.
     processes: BTreeMap<u32, u32>,
     children: BTreeMap<Owner, Arc<ChildHost>>,
     budgets: BTreeMap<u32, ReadBudget>,
@@ -105,7 +106,6 @@ impl OwnerChildren {
             .collect()
     }
 
-    /// Asks with the rights of `uid`; refuses root.
     pub fn ask(
         &self,
         uid: u32,
@@ -122,8 +122,8 @@ impl OwnerChildren {
         })
     }
 
-    /// Runs a potentially slow operation for a user, within the remaining budget, and subtracts its
-    /// time and bytes.
+    /// Runs `ask` with the time that is left, if the user's budget is not used up. Then the time
+    /// taken and the size of the answer are subtracted from the budget.
     pub fn run_within_budget(
         &self,
         uid: u32,
@@ -159,7 +159,6 @@ impl OwnerChildren {
         answer
     }
 
-    /// The child with this user id, in the root directory that the question's path leads through.
     fn child_for(&self, uid: u32, question: &Question) -> Arc<ChildHost> {
         let mut state = self.lock_registry();
         let inside = question.path().and_then(|path| process_root_pid(path));
@@ -170,7 +169,8 @@ impl OwnerChildren {
                 .find(|(_, of)| **of == uid)
                 .map(|(pid, _)| *pid)
         });
-        // Root opens this connection and uses it only once, so the question gets its own child.
+        // The child connects as root and can use the connection only once, so the question gets its
+        // own child.
         let socket = match question {
             Question::MysqlSettings(path) => Some(match inside {
                 Some(pid) => strip_process_root(path, pid).as_path().into(),
@@ -187,7 +187,7 @@ impl OwnerChildren {
         let program = &self.program;
         let new = |owner: &Owner| Arc::new(ChildHost::new(program.clone(), Some(owner.clone())));
         let child = Arc::clone(state.children.entry(owner.clone()).or_insert_with_key(new));
-        // Servers are read one after another, so children of earlier servers would only take
+        // Servers are read one after another, so idle children of earlier servers only take up
         // memory.
         let before = state
             .children
@@ -198,7 +198,6 @@ impl OwnerChildren {
     }
 }
 
-/// Whether the id is that of a system account (SYS_UID_MAX of login.defs(5)) or of `nobody`.
 fn is_system_user(uid: u32) -> bool {
     uid <= LAST_SYSTEM_USER || uid == NOBODY
 }
@@ -210,12 +209,13 @@ fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
     Path::new("/").join(within)
 }
 
-/// The process whose root a path leads through, such as 7 for `/proc/7/root/srv`.
+/// Returns the process id in a path below a process's root directory, such as 7 for
+/// `/proc/7/root/srv`.
 fn process_root_pid(path: &Path) -> Option<u32> {
     proc_pid(path).filter(|_| path.iter().nth(3).is_some_and(|name| name == "root"))
 }
 
-/// The process that a path of /proc belongs to, such as 7 for `/proc/7/mountinfo`.
+/// Returns the process id in a path below /proc, such as 7 for `/proc/7/mountinfo`.
 pub fn proc_pid(path: &Path) -> Option<u32> {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let in_proc = names.next()? == "proc";

@@ -4,8 +4,8 @@
 //! This is a minimal client of the frontend/backend protocol: startup, three simple queries,
 //! terminate. The session is read-only from the first packet on and searches only pg_catalog. Only
 //! peer authentication is supported: a password is never requested, looked up or sent. The answer
-//! is not trusted. Overrides and counters come last, so that a server that refuses them has already
-//! sent the settings.
+//! is not trusted. The queries for overrides and counters come last, because a server may refuse
+//! them after it has sent the settings.
 
 use std::path::Path;
 
@@ -33,7 +33,6 @@ pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Hos
     )
 }
 
-/// The first packet: protocol 3.0, user name, and a read-only session.
 fn startup_packet(user: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
@@ -56,8 +55,8 @@ fn startup_packet(user: &str) -> Vec<u8> {
     [&packet_length(&body)[..], &body].concat()
 }
 
-/// Query for the exposed settings, for the time of the last configuration load (microseconds since
-/// 1970), and for the supported WAL compression methods.
+/// Builds the query for the allow-listed settings. Its result also holds the time of the last
+/// configuration load (microseconds since 1970) and the supported WAL compression methods.
 fn settings_query() -> String {
     let names = servers::exposed_settings(ServerArea::Pg)
         .keys()
@@ -75,8 +74,8 @@ fn settings_query() -> String {
     )
 }
 
-/// Query for settings of databases and roles: first those for all roles and databases, then those
-/// that weaken commits.
+/// Builds the query for overrides of `synchronous_commit` by roles and databases. Overrides for all
+/// roles and databases come first, then those that weaken commits.
 fn commit_overrides_query() -> String {
     format!(
         "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
@@ -93,8 +92,8 @@ fn commit_overrides_query() -> String {
     )
 }
 
-/// Query for counters of WAL and checkpoints (PostgreSQL 10 and later); `None` for an older
-/// release. A standby has no write position of its own.
+/// Builds the query for the counters. `None` before PostgreSQL 10, which renamed the WAL functions.
+/// On a standby, the write position in the result is NULL.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
         BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED,
@@ -163,7 +162,6 @@ fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &packet_length(body), body].concat()
 }
 
-/// The length of a packet, which includes the length field itself.
 fn packet_length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4)
         .unwrap_or(u32::MAX)
@@ -182,7 +180,7 @@ struct PostgresClient {
     answer: String,
     overrides: Vec<String>,
     counters: String,
-    /// Size of all rows so far, limited to [`MAX_ANSWER_BYTES`].
+    /// Size of all rows received so far, limited to [`MAX_ANSWER_BYTES`].
     row_bytes: usize,
 }
 
@@ -296,8 +294,8 @@ impl client_protocol::ProtocolClient for PostgresClient {
 }
 
 impl PostgresClient {
-    /// The complete answer. A line states whether all overrides were sent, because an empty list
-    /// may be complete.
+    /// Returns the complete answer. Unless the server refused the query for overrides, a line
+    /// states whether the answer has all overrides or only the first ones.
     fn take_answer(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.overrides_refused {
@@ -319,7 +317,6 @@ impl PostgresClient {
     }
 }
 
-/// Formats a row as a line; standby names are reduced to their shape.
 fn format_row(row: &[&[u8]]) -> String {
     let value =
         |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
@@ -333,7 +330,6 @@ fn format_row(row: &[&[u8]]) -> String {
     format!("{}\n", fields.collect::<Vec<_>>().join("\t"))
 }
 
-/// The fields of a row; NULL is empty.
 fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = body.split_first_chunk()?;
     let mut fields = Vec::new();
@@ -347,7 +343,6 @@ fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-/// The major release; `None` if the parameter is not `server_version`.
 fn parse_major(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
@@ -474,8 +469,6 @@ mod tests {
         );
     }
 
-    /// The answer after a server has sent this many overrides; if `refused`, an error then ends
-    /// each query.
     fn answer_with_overrides(overrides: usize, refused: bool) -> String {
         let mut conversation = PostgresClient::default();
         let one = data_row(&[

@@ -1,10 +1,10 @@
 //! Finds database servers among the processes, and reads their users, command lines and
 //! environments.
 //!
-//! A server's workers carry its name too, so a process whose parent is a server is not reported.
-//! Any user can give a process a server's name; the collectors use the user reported here to decide
-//! whether to believe it. No user is reported for a process whose real and effective users differ:
-//! someone may have started a set-user-ID program through a link named `postgres`.
+//! The workers of a server have its name too, so a process whose parent is a server is not
+//! reported. Any user can give a process a server's name, so the collectors decide by the reported
+//! user whether to trust it. A process whose real and effective users differ is reported without a
+//! user: someone may have started a set-user-ID program through a link named `postgres`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,24 +23,24 @@ use crate::servers;
 use crate::subprocess::credentials::Credentials;
 use crate::text;
 
-/// The longest command line that is read, in bytes. A longer one is refused: the last option wins,
-/// and could be cut off.
+/// The longest command line that is read, in bytes. A longer one is refused, because its last
+/// option, which wins, could be cut off.
 const LONGEST_COMMAND_LINE: usize = 64 << 10;
 
 /// The longest environment that is read, in bytes. A longer one is refused, like a longer command
 /// line.
 const LONGEST_ENVIRONMENT: usize = 512 << 10;
 
-/// Descriptors examined per process: a server opens its system tablespace among the first.
+/// Limit on the descriptors examined per process. A server opens its system tablespace among the
+/// first.
 const MAX_DESCRIPTORS: usize = 4096;
 
-/// The user of a process. `None` if the process has several users, or a user that is not mapped in
-/// this namespace and appears as nobody.
+/// Returns the user of a process from /proc/PID/status. `None` if the process has several users, or
+/// a user that is not mapped in this namespace and appears as nobody.
 pub fn parse_process_user(status: &[u8]) -> Option<u32> {
     parse_single_id(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
 
-/// User and groups of a process. `None` if the real, effective, saved and file-system ids differ.
 pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
     let text = String::from_utf8_lossy(status);
     let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
@@ -55,8 +55,8 @@ pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
     })
 }
 
-/// The id after `word`, such as `Uid:`. `None` if the real, effective, saved and file-system ids
-/// differ.
+/// Returns the id in the line of /proc/PID/status that starts with `word`. `None` if the real,
+/// effective, saved and file-system ids differ.
 fn parse_single_id(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
@@ -74,9 +74,9 @@ struct ServerProcess {
     program: &'static str,
 }
 
-/// `pid ppid uid program` per line, and `more uid count` for a user with more servers than are
-/// listed. Users are sorted by id, so system accounts come first. A program that was started only
-/// to print its version does not count as a server.
+/// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
+/// Processes without a single user come first, then users by ascending id, so that system accounts
+/// precede people. A program that was started only to print its version is left out.
 pub fn list_servers() -> Result<Vec<u8>, HostError> {
     let mut users: BTreeMap<Option<u32>, (Vec<ServerProcess>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
@@ -136,7 +136,7 @@ pub fn list_servers() -> Result<Vec<u8>, HostError> {
     Ok(lines.into_bytes())
 }
 
-/// Whether the only argument requests the version; every word ends with NUL.
+/// Whether the only argument of a command line is `--version` or `-V`. Every word ends with NUL.
 fn is_version_request(command_line: &[u8]) -> bool {
     let mut words = command_line
         .strip_suffix(b"\0")
@@ -146,8 +146,8 @@ fn is_version_request(command_line: &[u8]) -> bool {
     matches!(words.next(), Some(b"--version" | b"-V")) && words.next().is_none()
 }
 
-/// `None` if the process has ended or is hidden from us (`hidepid`). Any other error is kept,
-/// because a running server could be missing from the list.
+/// Turns the error for a process that has ended, or that `hidepid` hides, into `None`. Any other
+/// error is kept, because the list could lack a running server.
 fn none_if_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -160,7 +160,6 @@ fn none_if_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostErro
     }
 }
 
-/// The files named `ibdata1` that a process has open: `major minor inode`, one per line.
 pub fn open_innodb_tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
@@ -169,7 +168,7 @@ pub fn open_innodb_tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
         .take(MAX_DESCRIPTORS)
     {
         let link = entry.map_err(|e| files::host_error(&e))?.path();
-        // The link's text only preselects by name; stat(2) through the link identifies the file
+        // The link's text only preselects by name. stat(2) through the link identifies the file
         // without opening it.
         let named =
             fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
@@ -188,9 +187,9 @@ pub fn open_innodb_tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
     Ok(lines.into_bytes())
 }
 
-/// The server program that a process runs, by its executable, because a server can be started under
-/// another name. If the link to the executable cannot be read, the process name decides. Kernel
-/// threads, which are most processes, have no executable and are skipped.
+/// Returns the name of the server that a process runs. The executable's name decides first, because
+/// a server can be started under another name, then the process name. `None` for a process without
+/// an executable, such as a kernel thread.
 fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(file) => file
@@ -206,8 +205,8 @@ fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
     Ok(program.map(|(name, _)| name))
 }
 
-/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may itself contain
-/// parentheses.
+/// Splits the command name and the parent's id from proc_pid_stat(5). The name is in parentheses
+/// and may itself contain parentheses.
 fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;
@@ -220,10 +219,9 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
 /// (proc_pid_stat(5)).
 const TICK_NANOS: u64 = 10_000_000;
 
-/// Start time of a process, in nanoseconds since 1970 by the current clock.
 pub fn process_start(pid: u32) -> Result<Vec<u8>, HostError> {
     let stat = files::read_file(Path::new(&format!("/proc/{pid}/stat")))?;
-    // The delay between the two readings makes the start too early, never too late.
+    // A delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
     let nanos = start_nanos(&stat, now, since_boot).ok_or_else(|| {
@@ -235,8 +233,8 @@ pub fn process_start(pid: u32) -> Result<Vec<u8>, HostError> {
     Ok(format!("{nanos}\n").into_bytes())
 }
 
-/// Start time in nanoseconds since 1970, from the ticks since boot in field 22 of proc_pid_stat(5).
-/// `now` and `since_boot` are the current time on the two clocks.
+/// Computes the start time in nanoseconds since 1970, from the ticks since boot in field 22 of
+/// proc_pid_stat(5). `now` is the current time, and `since_boot` is the time since boot.
 fn start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
@@ -307,8 +305,8 @@ mod tests {
     fn what_we_run_ourselves_is_no_server() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mariadbd");
-        // `cp` runs as a process of its own: a child forked by another test could still hold a file
-        // of this process open for writing.
+        // `cp` writes the file in its own process. If this process wrote it, a child forked by
+        // another test could hold the file open for writing, and running it would fail (ETXTBSY).
         assert!(
             process::Command::new("cp")
                 .arg("/bin/sleep")

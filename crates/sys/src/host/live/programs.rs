@@ -2,9 +2,9 @@
 //!
 //! A program is taken only from fixed system directories, and only if nobody but root can change
 //! the program or its directories. The program runs without a shell, with an empty environment in
-//! the C locale, in its own process group, until a deadline. A killed program is not waited for if
-//! it may be stuck. The working directory allows no new files, because RAID tools write logs into
-//! theirs.
+//! the C locale, in its own process group, until a deadline. walwise does not wait for the exit of
+//! a killed program that may be stuck. No file can be created in the working directory, because
+//! RAID tools write logs there.
 
 use std::fs;
 use std::io::{self, Read};
@@ -30,7 +30,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// controller.
 const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
 
-/// First pause between checks whether a program that has closed its output has exited. Pauses
+/// First pause between checks whether a program has exited after it closed its output. Pauses
 /// double, up to [`LONGEST_PAUSE`].
 const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
@@ -67,13 +67,11 @@ pub fn run_tool(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, HostError> 
     )
 }
 
-/// The path of a system program; fails if a user other than root can change the program.
 pub fn find_program(name: &str) -> Result<PathBuf, HostError> {
     let candidates = DIRECTORIES.map(|place| Path::new(place).join(name));
     find_trusted_program(&candidates).map(|(_, program)| program)
 }
 
-/// Runs a system program that creates something; the caller has checked the arguments.
 pub fn run_trial_tool(
     name: &str,
     arguments: &[String],
@@ -87,8 +85,8 @@ pub fn run_trial_tool(
     )
 }
 
-/// Refuses a control file that is not a regular file: pg_controldata would also open a pipe or a
-/// device.
+/// Refuses a control file that is not a regular file, because pg_controldata would also open a pipe
+/// or a device.
 fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
     match files::PathHandle::from_path(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
@@ -99,7 +97,7 @@ fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
     }
 }
 
-/// Paths used by Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
+/// Returns the paths of Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
 fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
     [
         format!("/usr/lib/postgresql/{major}/bin/{name}"),
@@ -133,8 +131,8 @@ fn program_paths(tool: Tool) -> Vec<PathBuf> {
     }
 }
 
-/// The first existing candidate, as given and with links resolved. A program that users other than
-/// root can change is refused.
+/// Returns the first existing candidate, and its path with links resolved. A program that users
+/// other than root can change is refused.
 fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), HostError> {
     for candidate in candidates {
         match fs::canonicalize(candidate) {
@@ -148,7 +146,6 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
     Err(HostError::new(HostErrorKind::Absent, "not installed"))
 }
 
-/// Refuses a program if a user other than root owns or can write the file or a directory above.
 fn check_root_only(program: &Path) -> Result<(), HostError> {
     let refuse = |why: String| {
         Err(HostError::new(
@@ -169,9 +166,9 @@ fn check_root_only(program: &Path) -> Result<(), HostError> {
     }
 }
 
-/// Runs a checked program in its own process group, which terminal signals do not reach. With
-/// `printed_counts`, output is the answer even on failure, because such tools report the state of a
-/// controller or disk by their exit status too.
+/// Runs the program in its own process group, so that terminal signals do not reach it, and returns
+/// the output. With `printed_counts`, the output of a failed program is returned too, because some
+/// tools report the state of a controller or disk by their exit status.
 fn command_output(
     command: &mut Command,
     deadline: Duration,
@@ -222,8 +219,9 @@ fn command_output(
     ))
 }
 
-/// The line of error output that gives the reason: the last one, because earlier lines are
-/// warnings. An indented line continues the line before, as in mount(8)'s hint to use dmesg.
+/// Finds the line of the error output that gives the reason. This is the last one, because earlier
+/// lines are warnings. An indented line continues the line before, as in mount(8)'s hint to use
+/// dmesg.
 fn error_line(complaint: &str) -> Option<&str> {
     let mut lines = complaint
         .lines()
@@ -290,7 +288,6 @@ fn collect_output(
     }
 }
 
-/// Reads the available bytes; returns false at the end.
 fn read_available(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> bool {
     let mut piece = [0; 8192];
     match pipe.map(|pipe| pipe.read(&mut piece)) {
@@ -357,7 +354,7 @@ mod tests {
     fn no_log_is_left_where_a_program_stands() {
         let script = "umask 0; : > storcli.log; ls storcli.log; pwd";
         let answer = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
-        // The shell may exit or continue after the failed redirection; neither creates a file.
+        // The redirection fails, so no file is created, whether the shell exits or continues.
         let text = answer.map_or_else(|miss| miss.detail, |text| String::from_utf8(text).unwrap());
         assert!(!text.lines().any(|line| line == "storcli.log"), "{text}");
         assert!(!Path::new("/proc/storcli.log").exists());

@@ -1,13 +1,11 @@
 //! Reads features, cluster size and UUID of a file system from the superblock on its device.
 //!
 //! Tools are not used, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF
-//! on the device). ext4 is read through the page cache, which holds its buffers: a direct read
-//! would write out the dirty page. XFS is read with direct I/O: XFS has buffers of its own, so a
-//! page in the device's cache may be older than the disk.
+//! on the device). ext4 keeps its superblock in the device's page cache, and a direct read would
+//! write out the dirty page, so ext4 is read through the cache. XFS has buffers of its own, so a
+//! page in the device's cache may be older than the disk, and XFS is read with direct I/O.
 
 mod superblock_bytes {
-    //! Access to the bytes of a superblock: numbers at an offset, and names of bits.
-
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum SuperblockError {
         /// The block has another format, or too few bytes.
@@ -27,12 +25,10 @@ mod superblock_bytes {
         }
     }
 
-    /// `N` bytes at this offset; `None` if the block is too short.
     pub fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
         block.get(at..)?.first_chunk().copied()
     }
 
-    /// The 16 bytes at this offset as a UUID (RFC 4122).
     pub fn uuid_at(block: &[u8], at: usize) -> Option<String> {
         let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
         let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
@@ -43,8 +39,8 @@ mod superblock_bytes {
         )
     }
 
-    /// Names of the bits that are set, the lowest first. A bit without a name becomes `prefix` and
-    /// the bit's number.
+    /// Lists the names of the bits that are set, from the lowest bit on. A bit without a name is
+    /// listed as `prefix` followed by the bit's number.
     pub fn bit_names<'a>(
         bits: u32,
         names: &'a [(u32, &'static str)],
@@ -62,7 +58,6 @@ mod crc32c {
     //! CRC-32C (Castagnoli), the checksum of ext4 and XFS metadata: bit-reflected, as in RFC 3720.
     //! No table is used, because the input is only a superblock.
 
-    /// The reflected polynomial of Castagnoli.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
 
     pub fn checksum<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
@@ -77,7 +72,7 @@ mod crc32c {
     mod tests {
         use super::*;
 
-        /// RFC 3720, B.4, and the check value given in catalogues of checksums.
+        /// Vectors of RFC 3720, B.4, and the check value given in catalogues of checksums.
         #[test]
         fn vectors_of_the_standard() {
             let rising: Vec<u8> = (0..32).collect();
@@ -116,13 +111,11 @@ mod ext {
     /// Offset of the checksum, which covers everything before it.
     const CHECKSUM: usize = 0x3fc;
 
-    /// Offset of the UUID (`s_uuid`).
     pub const UUID: usize = 0x68;
 
-    /// Feature bit: the superblock has a checksum.
     const METADATA_CSUM: u32 = 0x400;
 
-    /// Feature bit: space is allocated in clusters.
+    /// Incompatible feature of a file system that allocates space in clusters of several blocks.
     const BIGALLOC: u32 = 0x200;
 
     /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in
@@ -181,8 +174,8 @@ mod ext {
         (0x1_0000, "orphan_present"),
     ];
 
-    /// The features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size is
-    /// `None` without bigalloc, or if the first cluster does not begin with the device
+    /// Returns the features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size
+    /// is `None` without bigalloc, or if the first cluster does not begin at offset 0
     /// (`s_log_cluster_size` and `s_first_data_block`).
     pub fn parse_features_and_cluster(
         block: &[u8],
@@ -230,8 +223,8 @@ mod ext {
             block
         }
 
-        /// The file system was created by mke2fs 1.47 with its defaults; dumpe2fs printed its
-        /// features.
+        /// The expected features are those that dumpe2fs printed for a file system created by
+        /// mke2fs 1.47 with its defaults.
         #[test]
         fn a_file_system_of_today() {
             let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
@@ -242,8 +235,8 @@ mod ext {
             );
         }
 
-        /// The file system was created by `mke2fs -O bigalloc -C 16384` of mke2fs 1.47, so
-        /// s_log_cluster_size is 4.
+        /// The value 4 of s_log_cluster_size is that of a file system created by `mke2fs -O
+        /// bigalloc -C 16384` of mke2fs 1.47.
         #[test]
         fn clusters_have_a_size_where_they_begin_with_the_device() {
             for (features, first_block, log, expect) in [
@@ -311,10 +304,9 @@ mod xfs {
 
     const MAGIC: &[u8] = b"XFSB";
 
-    /// Offset of the checksum, which covers the whole sector with this field zero.
+    /// Offset of the checksum, which covers the entire sector with this field set to zero.
     const CHECKSUM: usize = 224;
 
-    /// Offset of the UUID (`sb_uuid`), which `xfs_admin -U` sets.
     pub const UUID: usize = 32;
 
     /// Feature bits of the version number; its lowest four bits are the version.
@@ -438,8 +430,8 @@ mod xfs {
             words.to_lowercase().split(',').map(str::to_owned).collect()
         }
 
-        /// The file systems were created by mkfs.xfs 6.1, by default and with crc=0; xfs_db printed
-        /// their features.
+        /// The expected features are those that xfs_db printed for file systems created by mkfs.xfs
+        /// 6.1, one by default and one with crc=0.
         #[test]
         fn file_systems_of_both_versions() {
             let found = |block: &[u8]| {
@@ -519,12 +511,12 @@ use super::device;
 use super::files::host_error;
 use crate::host::{HostError, HostErrorKind, SuperblockKind};
 
-/// Bytes read of an XFS file system. Direct reads have this alignment on disks with the largest
-/// blocks.
+/// Bytes read from an XFS device. Direct reads of this size are aligned even on disks with
+/// 4096-byte blocks.
 const PAGE: usize = 4096;
 
-/// The answer to [`crate::host::Question::Superblock`]: a line with the features, one with the size
-/// of ext4's clusters in bytes if there are clusters, and one with the UUID.
+/// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features, one with
+/// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
 pub fn read_superblock(path: &Path, kind: SuperblockKind) -> Result<Vec<u8>, HostError> {
     let (features, cluster, uuid) = match kind {
         SuperblockKind::Ext => {
@@ -550,7 +542,8 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> Result<Vec<u8>, Hos
     Ok(format!("features {}\n{cluster}{uuid}", features.join(" ")).into_bytes())
 }
 
-/// Reads and parses; retries once after a wrong checksum, because the kernel may have been writing.
+/// Reads and parses the superblock. After a wrong checksum it is read once more, because the kernel
+/// may have been writing it.
 fn read_with_retry<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
     parse: impl Fn(&[u8]) -> Result<T, SuperblockError>,
@@ -574,7 +567,6 @@ fn read_cached(device: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads with direct I/O, into page-aligned memory.
 fn read_direct(device: &File) -> io::Result<Vec<u8>> {
     let mut room = vec![0; 2 * PAGE];
     let start = room.as_ptr().align_offset(PAGE);

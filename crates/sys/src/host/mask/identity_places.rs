@@ -13,8 +13,7 @@ use super::text_ranges::{COMMON_WORDS, fields, lines, pieces_in, split_ranges, t
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{ConfigDialect, Question, Tool, path_bytes, pg_settings_lines};
 
-/// Files under /sys whose whole content is an identity.
-const FILES: [&str; 14] = [
+const IDENTITY_FILES: [&str; 14] = [
     "board_asset_tag",
     "board_serial",
     "chassis_asset_tag",
@@ -33,7 +32,6 @@ const FILES: [&str; 14] = [
 
 const HOST_NAMES: [&str; 2] = ["/etc/hostname", "/proc/sys/kernel/hostname"];
 
-/// Fields of udev's database whose value is an identity.
 const UDEV_FIELDS: [&str; 8] = [
     "ID_FS_UUID",
     "ID_FS_UUID_SUB",
@@ -47,7 +45,7 @@ const UDEV_FIELDS: [&str; 8] = [
 
 type IdentityRange = (Range<usize>, IdentityKind);
 
-/// Words that have a meaning in a capture and therefore must stay.
+/// Returns the words that are never masked, apart from those of kernel paths.
 pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
     COMMON_WORDS
         .split_ascii_whitespace()
@@ -59,7 +57,7 @@ pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Ques
     let Some(path) = question.path() else { return };
     if name_places::is_kernel_path(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
-        // A host named `max` must not change `max_sectors_kb`.
+        // Words of kernel paths are kept: a host named `max` must not change `max_sectors_kb`.
         let words = parts.flat_map(|part| {
             [part]
                 .into_iter()
@@ -69,7 +67,6 @@ pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Ques
     }
 }
 
-/// The identities in a path, which may be a link's target.
 pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
     let behind = |mark: &[u8]| {
         path.windows(mark.len())
@@ -137,7 +134,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     }
 }
 
-/// The database and the role of an override, both chosen by people.
+/// Returns the database and the role of an override line; both are names that people choose.
 fn names_in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = pieces_in(text, line, b'\t');
     let is_one = parts.next().and_then(|kind| text.get(kind))
@@ -148,7 +145,7 @@ fn names_in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     names.map(|name| (name, IdentityKind::Name)).collect()
 }
 
-/// The identity of a device in the tree of a pool, which may be named by a link under
+/// Returns the identity in a line of `zpool status`, which may name a device by its link under
 /// /dev/disk/by-id.
 fn identity_in_pool_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
@@ -187,7 +184,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     }
     let is_of_azure =
         name == "chassis_asset_tag" && answer.trim_ascii() == AZURE_CHASSIS.as_bytes();
-    if FILES.contains(&name) && !is_of_azure {
+    if IDENTITY_FILES.contains(&name) && !is_of_azure {
         return vec![(trim_range(answer, 0..answer.len()), IdentityKind::Serial)];
     }
     if name == "wwid" {
@@ -196,8 +193,8 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     Vec::new()
 }
 
-/// The identity in a device's wwid. `naa.…` and `eui.…` are recognised by shape; `t10.…` ends with
-/// the serial; `nvme.…` holds the serial in hexadecimal between vendor and model.
+/// Returns the serial in a wwid: the end of `t10.…`, or in `nvme.…` the hexadecimal serial between
+/// vendor and model. `naa.…` and `eui.…` are recognised by shape instead.
 fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     let whole = trim_range(text, 0..text.len());
     let id = text.get(whole.clone())?;
@@ -222,7 +219,7 @@ fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     ))
 }
 
-/// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
+/// Returns the identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
 /// `virtio-SERIAL` or `md-name-HOST:0`.
 fn in_by_id_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone())?;
@@ -260,20 +257,18 @@ fn in_by_id_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     Some((range.start + start..range.start + end, IdentityKind::Serial))
 }
 
-/// The host in a name such as `HOST:0`.
 fn host_in_array_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let colon = text.get(range.clone())?.iter().position(|b| *b == b':')?;
     Some((range.start..range.start + colon, IdentityKind::Host))
 }
 
-/// A user's name; `None` for a system or server account.
 fn personal_user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone()).filter(|name| !name.is_empty())?;
     (!name_places::is_system_account(name)).then_some((range, IdentityKind::User))
 }
 
-/// Start of the last word before `end`. A word begins after an underscore, or else after the dash
-/// that follows the bus.
+/// Returns where the last word begins: after the last underscore, or else after the dash that
+/// follows the bus, as in `ata-SERIAL`.
 fn last_word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
     let underscore = part.iter().rposition(|b| *b == b'_');
@@ -282,7 +277,6 @@ fn last_word_start(name: &[u8], end: usize) -> Option<usize> {
         .map(|at| at + 1)
 }
 
-/// The identity in a line of udev's database, such as `E:NAME=value` or `S:disk/by-id/…`.
 fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     if bytes.starts_with(b"S:disk/by-id/") {
@@ -311,7 +305,8 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
         .then_some((value, IdentityKind::Serial))
 }
 
-/// The servers in a mount's source, for any type of file system, and identities in its options.
+/// Finds servers in a mount's source and identities in its options. Any type of file system may
+/// have a server as its source, except ZFS, whose source is a dataset.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
     let mount = MountFields::parse(text, line.clone(), mountinfo);
     let is_dataset = |mount: &MountFields| text.get(mount.fstype.clone()) == Some(b"zfs");
@@ -325,7 +320,7 @@ fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRan
         .collect()
 }
 
-/// The identities in links under /dev/disk in a line, such as those in `logdev=`.
+/// Finds links under /dev/disk, by which options such as `logdev=` name devices.
 fn in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut found = Vec::new();
     let mut at = line.start;
@@ -356,7 +351,7 @@ fn in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     found
 }
 
-/// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`,
+/// Finds the hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`,
 /// `program#host:/export` or `scheme://host:port/`.
 fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
     let Some(source) = text.get(range.clone()) else {
@@ -379,7 +374,7 @@ fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
                 .unwrap_or(rest.len()),
         )
     } else {
-        // In a server's address, no slash precedes the `:/`; in a local path, one may.
+        // In a server's address, no slash precedes `:/`. In a local path, a slash may.
         rest.windows(2)
             .position(|part| part == b":/")
             .filter(|end| !rest.iter().take(*end).any(|b| *b == b'/'))
@@ -387,7 +382,8 @@ fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
     let Some(end) = end else { return Vec::new() };
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
     let authority = range.start + start..range.start + start + end;
-    // A colon is followed by a port or another host, an at sign by a kind of network.
+    // A colon precedes a port or another host. A host's name ends at `@`, which precedes a Lustre
+    // network type.
     let pieces = [b',', b';', b':']
         .into_iter()
         .fold(vec![authority], |pieces, mark| {

@@ -1,7 +1,8 @@
 //! Identities that are recognised anywhere by their shape alone.
 //!
-//! Every shape belongs to one kind. Kernel and driver versions look like IPv4 addresses, so a
-//! dotted number counts only where an address is expected. Device numbers do not match any shape.
+//! Every shape belongs to one kind of identity. Kernel and driver versions look like IPv4
+//! addresses, so a dotted number counts only where an address is expected. Device numbers do not
+//! match any shape.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -22,11 +23,9 @@ const WWN_PREFIXES: [&[u8]; 8] = [
 
 const ADDRESS_PREFIXES: [&[u8]; 7] = [b"addr=", b"ip=", b"host=", b"ip-", b"//", b"@", b"["];
 
-/// Parents of home directories, and of the mount points of removable disks.
 const HOMES: [&[u8]; 2] = [b"/home/", b"/users/"];
 const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
 
-/// Prefixes of a file system or partition identifier that may be short.
 const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
 
 pub fn find_by_shape(text: &[u8]) -> Vec<IdentityMatch> {
@@ -76,7 +75,6 @@ fn follows_prefix(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
     prefixes.iter().any(ends)
 }
 
-/// Number of bytes from `at` on for which `fits` is true.
 fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
     text.get(at..)
         .unwrap_or_default()
@@ -85,8 +83,8 @@ fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
         .count()
 }
 
-/// End of groups of the given sizes, joined by `separator`. `None` if another character that `fits`
-/// follows.
+/// Returns the end of the groups that begin at `at` and have these `sizes`. `None` if the groups do
+/// not match, or if a further character follows for which `fits` is true.
 fn groups_end(
     text: &[u8],
     at: usize,
@@ -113,7 +111,7 @@ fn groups_end(
 
 fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
-    // A hexadecimal digit may precede only as the end of a prefix such as `scsi-3`.
+    // A hexadecimal digit before `at` must end a prefix such as `scsi-3`.
     if preceding_byte(text, at).is_some_and(|b| hex(&b))
         && !follows_prefix(text, at, &WWN_PREFIXES)
         && !has_designator(text, at)
@@ -128,13 +126,13 @@ fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         .get(at..end)?
         .iter()
         .all(|b| !b.is_ascii_hexdigit() || *b == b'0');
-    // The type of a partition does not identify a machine.
+    // The type of a partition is the same on many machines.
     let partition_type = follows_prefix(text, at, &[b"part_entry_type="]);
     (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
 }
 
-/// Whether only the type of a designator precedes the digits, as in multipath's device name `3600…`
-/// (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
+/// Whether only the type of a designator precedes the digits, such as the 3 in multipath's device
+/// name `3600…` (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
 fn has_designator(text: &[u8], at: usize) -> bool {
     let word = at.checked_sub(1).is_some_and(|typed| {
         !preceding_byte(text, typed).is_some_and(|b| b.is_ascii_alphanumeric())
@@ -142,8 +140,8 @@ fn has_designator(text: &[u8], at: usize) -> bool {
     word && matches!(preceding_byte(text, at), Some(b'2' | b'3'))
 }
 
-/// A long run of hexadecimal digits, as in names of containers, image layers and roots of hash
-/// trees.
+/// Finds a name of 40 to 128 hexadecimal digits. Containers, image layers and roots of hash trees
+/// have such names.
 fn match_long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
@@ -153,7 +151,7 @@ fn match_long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
     (ends && (40..=128).contains(&length)).then_some((at..at + length, IdentityKind::Wwn))
 }
 
-/// Eight bytes with colons between them, the notation of Fibre Channel names.
+/// Finds a Fibre Channel name, which is written as eight bytes with colons between them.
 fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = groups_end(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
@@ -163,8 +161,8 @@ fn match_fibre_channel_name(text: &[u8], at: usize) -> Option<(Range<usize>, Ide
     (alone && named).then_some((at..end, IdentityKind::Wwn))
 }
 
-/// A person's name after `/home/`, after `/media/` if a directory follows, or in options such as
-/// `uid=` and `resgid=`.
+/// Finds a person's name after `/home/`, after `/media/` if a directory follows, or in options such
+/// as `uid=` and `resgid=`.
 fn match_user_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let named = follows_prefix(text, at, &[b"uid=", b"gid="])
         && text.get(at).is_some_and(u8::is_ascii_alphabetic);
@@ -185,8 +183,7 @@ fn match_lvm_uuid(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
     if follows_prefix(text, at, &[b"LVM-"]) {
         return (run_length(text, at, alnum) == 64).then_some((at..at + 32, IdentityKind::Lvm32));
     }
-    // After `LVM-`, the UUID of a logical volume follows that of the volume group without a
-    // separator.
+    // After `LVM-`, the UUIDs of volume group and logical volume follow without a separator.
     let behind_first = at
         .checked_sub(32)
         .is_some_and(|start| follows_prefix(text, start, &[b"LVM-"]));
@@ -216,7 +213,8 @@ fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         return None;
     }
     let named = length >= 8 && follows_prefix(text, at, &WWN_PREFIXES);
-    // SAS addresses and Fibre Channel names begin with their NAA type.
+    // SAS addresses and Fibre Channel names begin with their NAA type (1, 2 or 5), so other numbers
+    // do not count.
     let numbered = length == 16
         && (follows_prefix(text, at, &[b"0x"]) || has_designator(text, at))
         && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
@@ -240,7 +238,7 @@ fn match_ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     // An address may be followed by an export or a port, unlike a version.
     let with_tail = match text.get(end..) {
         Some([b':', next, ..]) => *next == b'/' || next.is_ascii_digit(),
-        // A network of Lustre follows.
+        // A Lustre network follows the address, as in `10.0.0.1@tcp`.
         Some([b'@', b't' | b'o', ..]) => true,
         _ => false,
     };
@@ -261,11 +259,11 @@ fn match_ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (!address.is_loopback() && !address.is_unspecified()).then_some((at..end, IdentityKind::Ipv6))
 }
 
-/// The part of an iSCSI or NVMe qualified name that a person chose.
+/// Finds the part of an iSCSI or NVMe qualified name that a person chose.
 fn match_qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
-        // A name begins only directly after the prefix.
+        // A qualified name does not begin inside a word.
         return None;
     }
     let length = run_length(text, at, part);
@@ -290,8 +288,7 @@ fn match_short_id(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
     }
     let length = run_length(text, at, |b| b.is_ascii_alphanumeric() || *b == b'-');
     let id = text.get(at..at + length)?;
-    // The id of a partition in a DOS table consists of the disk's number and the partition's
-    // number.
+    // The id of a partition in a DOS table is the disk's number and the partition's number.
     let whole = match id.split(|b| *b == b'-').collect::<Vec<_>>().as_slice() {
         [disk, _] if disk.len() == 8 && length <= 11 => disk.len(),
         _ => length,

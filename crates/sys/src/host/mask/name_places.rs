@@ -1,9 +1,9 @@
 //! Places where people choose names: paths, labels, sources of mounts, names of volumes.
 //!
-//! Identities too common to be replaced everywhere, such as a serial number of digits alone or a
-//! user's name, are replaced only there. [`super::identity_places`] and [`super::identity_shapes`]
-//! find them. The source of a mount without a device is arbitrary text, so each of its words is
-//! replaced unless listed here.
+//! Some identities are too common to be replaced everywhere, such as a serial number of digits
+//! alone or a user's name. They are replaced only in these places; [`super::identity_places`] and
+//! [`super::identity_shapes`] find them. The source of a mount without a device is arbitrary text,
+//! so each of its words is replaced unless this module lists the word.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,17 +13,16 @@ use crate::host::{ConfigDialect, Question, Tool, path_bytes};
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
 
-/// System and server accounts, and directories that occur next to home directories.
-const ACCOUNTS: &str = "admin bin cdrom daemon floppy games lost+found lp mail maria mysqld nfsnobody nobody nogroup operator \
+/// Accounts of the system and of servers, and directories that occur next to home directories.
+/// These names are not masked.
+const SYSTEM_ACCOUNTS: &str = "admin bin cdrom daemon floppy games lost+found lp mail maria mysqld nfsnobody nobody nogroup operator \
     pgbouncer shared sync usb user www-data";
 
-/// Usual sources of file systems without a device.
-const SOURCES: &str = "binfmt_misc bpf cgmfs cgroup cgroup2 configfs debugfs dev devpts devtmpfs drivers drvfs efivarfs fuse \
+const COMMON_MOUNT_SOURCES: &str = "binfmt_misc bpf cgmfs cgroup cgroup2 configfs debugfs dev devpts devtmpfs drivers drvfs efivarfs fuse \
     fusectl gvfsd-fuse hugetlbfs lxcfs mergerfs mqueue nfsd nsfs overlay overlayfs portal pstore ramfs rootfs rpc_pipefs \
     securityfs selinuxfs shm snapfuse squashfuse_ll sshfs sunrpc sysfs systemd-1 tags tmpfs tracefs udev";
 
-/// Words that describe the purpose of a file system in its source.
-const PURPOSES: &str = "and cache dir file files for fs memory o2ib pg private public ram scratch shared socket spool stat stats tcp temp \
+const PURPOSE_WORDS: &str = "and cache dir file files for fs memory o2ib pg private public ram scratch shared socket spool stat stats tcp temp \
     temporary work";
 
 fn list_contains(list: &str, word: &[u8]) -> bool {
@@ -31,21 +30,24 @@ fn list_contains(list: &str, word: &[u8]) -> bool {
         .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Whether the account belongs to the system or a server, not to a person.
 pub fn is_system_account(name: &[u8]) -> bool {
-    list_contains(COMMON_WORDS, name) || list_contains(ACCOUNTS, name)
+    list_contains(COMMON_WORDS, name) || list_contains(SYSTEM_ACCOUNTS, name)
 }
 
-/// Whether a word of a mount source describes a purpose rather than a person.
 pub fn is_purpose_word(word: &[u8]) -> bool {
-    let said = [COMMON_WORDS, ACCOUNTS, SOURCES, PURPOSES]
-        .into_iter()
-        .any(|list| list_contains(list, word));
+    let said = [
+        COMMON_WORDS,
+        SYSTEM_ACCOUNTS,
+        COMMON_MOUNT_SOURCES,
+        PURPOSE_WORDS,
+    ]
+    .into_iter()
+    .any(|list| list_contains(list, word));
     said || word.len() < 3 || word.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a path belongs to the kernel, whose names people do not choose. Paths below a process's
-/// root do not count.
+/// Whether the kernel, not people, chooses the names in the path. A path below a process's root
+/// directory does not count.
 pub fn is_kernel_path(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/').skip(1);
     match (parts.next(), parts.next(), parts.next()) {
@@ -99,7 +101,8 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     }
 }
 
-/// The fields that hold paths or labels, the only ones in which a number may be a name.
+/// Finds the fields that hold paths or labels. Elsewhere a number cannot be a name that a person
+/// chose.
 fn path_and_label_fields(text: &[u8]) -> Vec<Range<usize>> {
     let named = |range: &Range<usize>| {
         text.get(range.clone())
@@ -172,8 +175,8 @@ impl MountFields {
     }
 }
 
-/// Mount sources that are arbitrary text, in which each word is replaced unless it describes a
-/// purpose.
+/// Finds mount sources that are arbitrary text instead of a device. Each word of such a source is
+/// replaced, unless it describes a purpose.
 pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
         let text = answer.get(source.clone()).unwrap_or_default();
@@ -183,7 +186,10 @@ pub fn free_text_mount_sources(question: &Question, answer: &[u8]) -> Vec<Range<
         let is_device = text.starts_with(b"/")
             || text.contains(&b'=')
             || text.windows(3).any(|part| part == b"://");
-        !is_device && text != fstype && fstype != b"zfs" && !list_contains(SOURCES, text)
+        !is_device
+            && text != fstype
+            && fstype != b"zfs"
+            && !list_contains(COMMON_MOUNT_SOURCES, text)
     };
     match question {
         Question::Read(path) if path.starts_with("/proc") => {
@@ -262,7 +268,7 @@ fn serial_words(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<
     })
 }
 
-/// Range of the letters and digits at the start of `range`; at an escape, range of the escape.
+/// Returns the word at the start of `range`, or the escape (`\x20`) that starts there.
 pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     let bytes = text.get(range.clone()).unwrap_or_default();
     if bytes.starts_with(b"\\x") {
@@ -275,7 +281,6 @@ pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     range.start..range.start + length
 }
 
-/// Ranges of the text after each label prefix, up to the end of the field.
 fn label_values(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for field in fields(text) {

@@ -1,7 +1,7 @@
-//! Every kind of identity in every kind of question: masking must remove each, and related entries
-//! must stay related.
+//! Tests that masking removes each kind of identity from each kind of question, and that related
+//! entries stay related.
 //!
-//! The places are written like a capture; the compiler ensures that every kind of question is
+//! The test data has the format of a capture. The compiler ensures that every kind of question is
 //! covered.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::host::Question;
 use crate::host::archive::{Answers, parse};
 
 /// Questions with their answers; `@` stands for an identity that another entry reveals.
-const PLACES: &str = r"
+const QUESTIONS_WITH_IDENTITIES: &str = r"
 read /srv/@/pg/PG_VERSION
 |16
 read /proc/self/mountinfo
@@ -113,7 +113,8 @@ run smartctl -j /dev/mapper/@-lv
 |  [name: /dev/mapper/@-lv]
 ";
 
-/// Name of the kind, lines that reveal an identity, and two identities of the kind.
+/// Name of a kind of identity, capture lines that reveal an identity, and two identities of the
+/// kind.
 const IDENTITIES: [(&str, &str, [&str; 2]); 12] = [
     (
         "serial",
@@ -180,7 +181,8 @@ const IDENTITIES: [(&str, &str, [&str; 2]); 12] = [
     ),
 ];
 
-/// A capture in which each question or line with `@` occurs once for each name.
+/// Builds the answers of a capture, in which each question or line with `@` occurs once for each
+/// name.
 fn build_answers(places: &str, names: &[&str]) -> Answers {
     let mut text = String::from("walwise host 1\n");
     let mut entries: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -200,7 +202,8 @@ fn build_answers(places: &str, names: &[&str]) -> Answers {
             text.push_str(&question.replace('@', names[0]));
             text.push('\n');
             for line in answer {
-                // A piece without a newline occurs only once.
+                // Only complete lines (`|`) are repeated for each name; text without a newline
+                // occurs once.
                 let lines = if line.contains('@') && line.starts_with('|') {
                     names
                 } else {
@@ -250,7 +253,7 @@ fn question_kind_number(question: &Question) -> u8 {
 
 #[test]
 fn no_identity_is_left_in_any_question_and_joins_are_kept() {
-    let kinds: BTreeSet<u8> = build_answers(PLACES, &["x"])
+    let kinds: BTreeSet<u8> = build_answers(QUESTIONS_WITH_IDENTITIES, &["x"])
         .keys()
         .map(question_kind_number)
         .collect();
@@ -260,7 +263,7 @@ fn no_identity_is_left_in_any_question_and_joins_are_kept() {
         "every kind of question has a place"
     );
     for (what, known, names) in IDENTITIES {
-        let places = format!("{known}{PLACES}");
+        let places = format!("{known}{QUESTIONS_WITH_IDENTITIES}");
         let masked = mask_answers(&build_answers(&places, &names));
         let shown = crate::host::archive::render(&masked, "");
         let masks: Vec<String> = (masked.keys())
@@ -279,8 +282,8 @@ fn no_identity_is_left_in_any_question_and_joins_are_kept() {
                 .find(|line| line.to_lowercase().contains(&name.to_lowercase()));
             assert!(line.is_none(), "{what} {name}: {line:?}");
         }
-        // The masked capture must equal a capture read with the masks as names, in one order or the
-        // other.
+        // The masked capture must equal a capture with the masks in place of the names, in either
+        // order.
         let [one, other] = &masks[..] else {
             panic!("{what}: {masks:?}")
         };

@@ -1,5 +1,3 @@
-//! Masking keeps joins and shapes, and changes nothing else.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -48,7 +46,6 @@ fn what_is_no_identity_stays() {
     assert_eq!(sorted(&mask_archive(archive)), sorted(&expected));
 }
 
-/// All spellings of one UUID get one mask.
 #[test]
 fn joins_survive() {
     let uuid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
@@ -108,7 +105,7 @@ fn devices_keep_their_links() {
     ] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
-    // The serials in sorted order: the virtual disk's, Samsung's, Amazon's.
+    // Masks are numbered in the sorted order of the serials: virtual disk, Samsung, Amazon.
     for (mask, times) in [
         ("S0000000000002", 5),
         ("vol000000000000000003", 0),
@@ -139,7 +136,6 @@ fn devices_keep_their_links() {
     );
 }
 
-/// A host name in paths gets one mask in every file, regardless of the file's escapes.
 #[test]
 fn a_hosts_name_in_paths_keeps_its_joins() {
     let archive = "uname\n|Linux\n|db-7.corp\n|6.1.0\n|#1\n|x86_64\n\
@@ -255,7 +251,7 @@ fn tools_do_not_tell_whose_hardware_it_is() {
         run nvme id-ctrl -o json /dev/nvme0n1\n|  \"sn\":\"S4EWNX0N1234  \",\n|  \"mn\":\"Samsung SSD 980 PRO\",\n|  \"vwc\":7,\n";
     let text = mask_archive(archive);
     for secret in [
-        // Leading letters identify the vendor and stay.
+        // The leading letters of a serial identify the vendor and stay.
         "74512345",
         "500605b0",
         "8123",
@@ -282,7 +278,7 @@ fn tools_do_not_tell_whose_hardware_it_is() {
     ] {
         assert!(text.contains(kept), "{kept} not in {text}");
     }
-    // Entries that belong together still do: volume and disk, segment and disk.
+    // Related entries keep equal masks: a volume and its disk, a disk array's segment and its disk.
     let of = |before: &str| {
         let (_, rest) = text.split_once(before).unwrap();
         rest.chars()
@@ -319,8 +315,8 @@ proptest! {
     }
 }
 
-/// A device of a ZFS pool may be named by its serial (`zpool status -P`); the mask must equal that
-/// in the link.
+/// `zpool status -P` may name a device by its serial. Its mask must equal the mask in the name of
+/// the disk's link.
 #[test]
 fn serials_in_a_pool_are_masked_like_those_of_links() {
     let link = "/dev/disk/by-id/ata-WDC_WD40EFRX-68N_WD-WCC7K0ABCDEF-part1";
@@ -335,7 +331,8 @@ fn serials_in_a_pool_are_masked_like_those_of_links() {
     assert!(names.len() == 2 && names[0] == names[1], "{names:?}");
 }
 
-/// A cluster may be below /home, and walwise looks for its files in every directory above.
+/// A database cluster may be below /home, and walwise looks for files such as PG_VERSION in every
+/// directory above the cluster.
 #[test]
 fn a_home_is_somebodys_and_the_files_looked_for_in_it_are_not() {
     let archive = "real-path /home/alice/pg\n:/home/alice/pg\nstat /home/alice/pg/PG_VERSION\n|mode=1\n\

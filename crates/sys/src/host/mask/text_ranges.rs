@@ -1,14 +1,12 @@
-//! Fields, lines and words of an answer, as byte ranges; and a list of common words.
-
 use std::ops::Range;
 
-/// Words that are never masked in paths and answers, in addition to words in the capture's own
-/// questions.
+/// Words that are never masked in paths and answers. Words in the kernel's own paths are not masked
+/// either.
 pub const COMMON_WORDS: &str = "arch backup boot btrfs centos cluster data database db debian dev disk ext4 fedora home host linux \
     localdomain localhost log main mariadb mysql none opt oracle pgdata pgsql postgres postgresql proc raid redhat rhel \
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
-/// Splits at tabs (literal or escaped), ends of lines and zero bytes.
+/// Returns the fields between tabs (literal or escaped), ends of lines and zero bytes.
 pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     const TAB: &[u8] = b"\\x09";
     let mut at = Some(0);
@@ -32,7 +30,6 @@ pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The words of a line, separated by single blanks.
 pub fn line_words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     pieces_in(text, line, b' ')
 }
@@ -60,7 +57,7 @@ pub fn split_ranges(text: &[u8], separator: u8) -> impl Iterator<Item = Range<us
     })
 }
 
-/// The range without surrounding blanks and non-graphic bytes.
+/// Removes the blanks at both ends of the range. Bytes that are not graphic count as blanks.
 pub fn trim_range(text: &[u8], range: Range<usize>) -> Range<usize> {
     let Some(bytes) = text.get(range.clone()) else {
         return range;

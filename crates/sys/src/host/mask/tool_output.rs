@@ -11,7 +11,7 @@ use super::IdentityKind;
 use crate::host::Tool;
 use crate::host::tool::IdentityKeys;
 
-/// Keys of all programs, because a row may lack a key that another program's row has.
+/// Returns the keys of all programs, because one program's row may lack a key that another row has.
 fn identity_keys(
     of: fn(&IdentityKeys) -> &'static [&'static str],
 ) -> impl Iterator<Item = &'static str> {
@@ -35,7 +35,6 @@ pub fn identity_ranges(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     places
 }
 
-/// The identities in one line: after every colon that follows a key.
 fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
     for colon in line
@@ -63,7 +62,6 @@ fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     places
 }
 
-/// The key that ends here: between the last two quotes, or the whole line so far.
 fn key_before(before: &[u8]) -> String {
     let text = String::from_utf8_lossy(before);
     let text = text.trim();
@@ -79,7 +77,6 @@ fn key_before(before: &[u8]) -> String {
         .to_ascii_lowercase()
 }
 
-/// The value after a colon, without quotes and blanks, if it can be an identity.
 fn value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
     let rest = after.get(1..)?;
     let is_ink = |b: &u8| !b.is_ascii_whitespace();
@@ -102,7 +99,7 @@ fn value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])
     looks_like_identity(text).then_some((from..from + text.len(), text))
 }
 
-/// The serial number at the end of a line, after a disk's position: `Present (0,0) 3LQ1WEH4`.
+/// Finds the serial number at the end of a line, after a disk's position: `Present (0,0) 3LQ1WEH4`.
 fn serial_after_position(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
     let text = after.trim_ascii_end();
     let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
@@ -112,13 +109,12 @@ fn serial_after_position(after: &[u8], colon: usize) -> Option<(Range<usize>, Id
         .then_some((colon + start..colon + text.len(), IdentityKind::Serial))
 }
 
-/// Whether the text is not one of `N/A`, `None`, `0` and asterisks.
 fn looks_like_identity(text: &[u8]) -> bool {
     text.iter().filter(|b| b.is_ascii_alphanumeric()).count() >= 4
         && text.iter().any(u8::is_ascii_digit)
 }
 
-/// A world-wide name has only hexadecimal digits; any other text counts as a serial.
+/// Returns `Wwn` only for hexadecimal digits; any other text counts as a serial.
 fn wwn_or_serial(kind: IdentityKind, text: &[u8]) -> IdentityKind {
     let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
     if kind == IdentityKind::Wwn && is_name {
@@ -161,7 +157,7 @@ mod tests {
             ),
             ["Z1P3495C"]
         );
-        // The owner of a MegaRAID 9600 can set this number in the firmware.
+        // The owner of a MegaRAID 9600 can choose this serial number in the firmware.
         assert_eq!(
             identities_in(r#""Custom Serial Number" : "RACK7-4900042     ","#),
             ["RACK7-4900042"]

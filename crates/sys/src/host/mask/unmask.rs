@@ -1,16 +1,16 @@
-//! Finds the masked name of a path in a capture from the original name: a mask in the capture
-//! matches any text.
+//! Finds the masked form of a path in a capture. Each mask in a captured path may stand for any
+//! text.
 //!
-//! Originals are not stored, not even as hashes, which could be guessed. If two masked paths match,
-//! both are returned, and the caller has to choose.
+//! Original names are not stored, not even as hashes, which could be guessed. If two masked paths
+//! match, both are returned, and the caller has to choose.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::{Question, path_bytes};
 
-/// Paths in a capture that may be the masked form of `path`; empty if the capture holds `path`
-/// itself.
+/// Lists paths in a capture that may be the masked form of `path`; empty if the capture holds
+/// `path` itself.
 pub fn masked_candidates(questions: impl Iterator<Item = Question>, path: &Path) -> Vec<PathBuf> {
     let asked = questions.filter_map(|question| match question.inner() {
         Question::Stat(path) | Question::RealPath(path) => Some(path.clone()),
@@ -26,15 +26,14 @@ pub fn masked_candidates(questions: impl Iterator<Item = Question>, path: &Path)
         .collect()
 }
 
-/// Whether `path` may be the original of a masked path, part by part.
 fn may_be_masked_path(masked: &[u8], path: &[u8]) -> bool {
     let parts = |path: &[u8]| path.split(|b| *b == b'/').count();
     let mut pairs = masked.split(|b| *b == b'/').zip(path.split(|b| *b == b'/'));
     parts(masked) == parts(path) && pairs.all(|(masked, part)| may_be_masked_part(masked, part))
 }
 
-/// Whether `part` may be the original of a masked part: text outside masks must be equal. Only the
-/// set of reachable ends is tracked, so that a hostile capture cannot force backtracking.
+/// Whether `part` may be the original of a masked part, whose text outside masks must be equal. The
+/// set of reachable positions is tracked, so a hostile capture cannot cause backtracking.
 fn may_be_masked_part(masked: &[u8], part: &[u8]) -> bool {
     let mut reached = BTreeSet::from([0]);
     let mut rest = masked;
@@ -73,8 +72,8 @@ fn leading_mask_length(text: &[u8]) -> Option<usize> {
             return (number > 0).then_some(end + if named { domain.len() } else { 0 });
         }
     }
-    // Masks of numbers and identifiers begin with up to four letters. Zeros and the number of the
-    // mask follow, in any grouping.
+    // Masks of numbers and identifiers begin with up to four letters, followed by zeros and the
+    // number of the mask in any grouping.
     let letters = text
         .iter()
         .take_while(|b| b.is_ascii_alphabetic())

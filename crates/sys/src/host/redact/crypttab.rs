@@ -1,9 +1,9 @@
 //! Encrypted devices that the boot unlocks: crypttab(5).
 //!
-//! For a key, only its kind and whether its file exists are passed on, never the path. Options are
+//! For a key, the answer has only its kind and whether its file exists, never the path. Options are
 //! kept only if known, and their values only if these are numbers, algorithms or file system types.
-//! Each line is marked complete or not; a line that lost an option or a value, such as a header's
-//! path, is incomplete.
+//! Each line is marked complete or not. A line that lost an option or a value, such as the path of
+//! a header, is incomplete.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::mounts::completeness_word;
 use crate::host::{ConfigDirective, path_from_bytes};
 
 /// Options that are kept with their values, which are algorithms, file systems and numbers.
-const WITH_VALUE: [&[u8]; 9] = [
+const OPTIONS_WITH_VALUE: [&[u8]; 9] = [
     b"cipher",
     b"hash",
     b"key-slot",
@@ -25,7 +25,7 @@ const WITH_VALUE: [&[u8]; 9] = [
 ];
 
 /// Options that are kept without a value; a value makes the line incomplete.
-const NAME_ONLY: [&[u8]; 23] = [
+const OPTIONS_WITHOUT_VALUE: [&[u8]; 23] = [
     b"_netdev",
     b"bitlk",
     b"discard",
@@ -51,8 +51,9 @@ const NAME_ONLY: [&[u8]; 23] = [
     b"x-initrd.attach",
 ];
 
-/// One directive per line: the name as key; device, kind of key, options and completeness as value,
-/// separated by tabs. `is_there` checks whether a key file exists.
+/// Reduces crypttab to one directive per line, whose key is the device's name. The value holds the
+/// underlying device, the kind of key, the options and completeness, separated by tabs. `is_there`
+/// checks whether a key file exists.
 pub fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
     let row = |(number, line): (u32, &[u8])| {
         let mut fields = line
@@ -98,10 +99,11 @@ pub fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<Con
 fn allowed_option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
-    if WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
+    if OPTIONS_WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
         return Some(written.to_vec());
     }
-    (NAME_ONLY.contains(&name) || WITH_VALUE.contains(&name)).then(|| name.to_vec())
+    (OPTIONS_WITHOUT_VALUE.contains(&name) || OPTIONS_WITH_VALUE.contains(&name))
+        .then(|| name.to_vec())
 }
 
 #[cfg(test)]

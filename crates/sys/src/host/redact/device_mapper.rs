@@ -2,15 +2,15 @@
 //! Documentation/admin-guide/device-mapper/*.rst).
 //!
 //! Tables are reduced to names, kinds of targets, offsets of linear targets, the mode of a cache,
-//! and what multipath does without a path. Status is reduced to numbers and listed words. A line is
-//! `NAME: START LENGTH TARGET …`; keys follow the target. dmsetup prints names unmangled; here they
-//! are mangled as in the kernel, so that a name is one word.
+//! and the policy of multipath without a path. Status is reduced to numbers and listed words. A
+//! line of dmsetup is `NAME: START LENGTH TARGET …`; keys follow the target. dmsetup prints names
+//! unmangled. Here they are mangled as in the kernel, so that a name is one word.
 
 use std::fmt::Write as _;
 
 #[derive(Clone, Copy, Debug)]
 pub enum StatusRetention {
-    /// Numbers and the words of [`STATUS_WORDS`].
+    /// Numbers and the words of [`STATUS_WORDS`] are kept.
     Keep,
     Omit,
 }
@@ -20,7 +20,7 @@ use StatusRetention::{Keep, Omit};
 /// Targets of the kernel and of out-of-tree modules, each with the treatment of its status. Any
 /// other target is reduced to `other`.
 pub const TARGETS: &[(&str, StatusRetention)] = &[
-    // These targets have no state in their status, so the status is omitted.
+    // The status of a linear target holds no state.
     ("linear", Omit),
     // A disk's error reaches the file system, so the status adds nothing.
     ("striped", Omit),
@@ -41,7 +41,7 @@ pub const TARGETS: &[(&str, StatusRetention)] = &[
     ("clone", Keep),
     ("integrity", Keep),
     ("verity", Keep),
-    // Targets that test other software; the verdict treats each as unknown.
+    // Targets for tests of other software; the verdict treats each of them as unknown.
     ("delay", Omit),
     ("dust", Omit),
     ("error", Omit),
@@ -167,7 +167,7 @@ fn parse_line(line: &str) -> Option<DmTargetLine<'_>> {
 }
 
 /// Reduces a table to lines `NAME: TARGET`. A linear target is followed by its start and its offset
-/// on the device below, in sectors; a cache by its mode; multipath by what happens without a path.
+/// on the device below, in sectors; a cache by its mode; multipath by its policy without a path.
 pub fn reduce_table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {
@@ -189,14 +189,13 @@ pub fn reduce_table(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The start of a linear target, and its offset on the device below, in sectors.
 fn linear_offsets(start: u64, rest: &[&str]) -> String {
     let offset = rest.get(1).and_then(|offset| offset.parse::<u64>().ok());
     offset.map_or_else(String::new, |offset| format!("{start} {offset}"))
 }
 
-/// The mode among the features of a cache, which follow three devices, the block size and the
-/// number of features.
+/// Finds the mode among the features of a cache, which follow three devices, the block size and the
+/// number of features. Empty if the features are cut.
 fn cache_mode(rest: &[&str]) -> &'static str {
     let count = rest.get(4).and_then(|count| count.parse::<usize>().ok());
     let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
@@ -209,8 +208,8 @@ fn cache_mode(rest: &[&str]) -> &'static str {
     }
 }
 
-/// Whether requests wait or fail without a path, from multipath's features, which follow their
-/// number.
+/// Finds the policy of multipath without a path among its features, which follow their number.
+/// Empty if the features are cut.
 fn no_path_policy(rest: &[&str]) -> &'static str {
     let count = rest.first().and_then(|count| count.parse::<usize>().ok());
     let features = count.and_then(|count| rest.get(1..1usize.checked_add(count)?));
@@ -221,8 +220,8 @@ fn no_path_policy(rest: &[&str]) -> &'static str {
     }
 }
 
-/// Reduces status to lines `NAME: TARGET WORD…` for targets that have a state; each word keeps its
-/// position.
+/// Reduces the output of `dmsetup status` to lines `NAME: TARGET WORD…` for `Keep` targets; an
+/// unlisted word becomes `?`, so the others keep their positions.
 pub fn reduce_status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {
@@ -252,7 +251,6 @@ pub fn reduce_status(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A number, two numbers around `/` or `:`, health letters, or a listed word.
 fn is_allowed_status_word(word: &str) -> bool {
     let is_number =
         |text: &str| text.parse::<u64>().is_ok() && text.bytes().all(|b| b.is_ascii_digit());
@@ -264,7 +262,8 @@ fn is_allowed_status_word(word: &str) -> bool {
     is_number(word) || is_pair || is_health || STATUS_WORDS.contains(&word)
 }
 
-/// A name as the kernel stores it: characters outside libdevmapper's list are in hexadecimal.
+/// Escapes a name as the kernel stores it: characters outside libdevmapper's list become
+/// hexadecimal.
 fn mangle_name(name: &str) -> String {
     let mut out = String::new();
     let mut rest = name.as_bytes();

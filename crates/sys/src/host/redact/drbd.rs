@@ -22,7 +22,6 @@ enum DrbdBlock {
     Other,
 }
 
-/// A resource as read so far: the protocols of its connections, and its devices.
 #[derive(Default)]
 struct DrbdResource<'t> {
     protocols: Vec<&'t str>,
@@ -36,7 +35,7 @@ struct DrbdVolume<'t> {
 }
 
 /// Reduces the output to lines `MINOR: NAME=VALUE …`. DRBD 8.4 prints one connection before the
-/// devices; DRBD 9 prints several after them.
+/// devices, DRBD 9 prints several connections after them.
 pub fn reduce_show_output(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     let mut open: Vec<DrbdBlock> = Vec::new();
@@ -138,8 +137,8 @@ enum Token<'t> {
     Close,
 }
 
-/// Words, braces and ends of statements. A quoted word, which can hold anything, becomes an empty
-/// word; a comment ends at the end of its line.
+/// Splits a configuration into words, braces and ends of statements. A quoted word, which can hold
+/// anything, becomes an empty word; a comment ends at the end of its line.
 fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -170,14 +169,13 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// The text after `place`; empty if `place` is `None`.
 fn text_after_position(text: &[u8], place: Option<usize>) -> &[u8] {
     place
         .and_then(|place| text.get(place + 1..))
         .unwrap_or_default()
 }
 
-/// Position of the quote that ends this text; a quote after a backslash belongs to the text.
+/// Finds the quote that ends a word. A quote after a backslash is part of the word.
 fn end_of_quote(text: &[u8]) -> Option<usize> {
     let mut escaped = false;
     text.iter().position(|b| {
@@ -195,7 +193,6 @@ mod tests {
 
     const SECRET: &str = "Zk7hunter2";
 
-    /// Output of drbdsetup for one pair of hosts in DRBD 8.4.
     fn drbd_8_4_output(secret: &str) -> String {
         format!(
             "resource r0 {{\n    options {{\n    }}\n    net {{\n        protocol        \tC; # default\n        \
@@ -210,7 +207,6 @@ mod tests {
         )
     }
 
-    /// Output of drbdsetup for three hosts in DRBD 9.
     fn drbd_9_output(secret: &str) -> String {
         let connection = |id: u32, protocol: &str| {
             format!(
@@ -267,7 +263,6 @@ mod tests {
     }
 
     proptest! {
-        /// Regardless of the text in quotes, exactly the listed words are kept.
         #[test]
         fn nothing_in_quotes_leaves_or_changes_what_does(before in "[ -~\n]{0,20}", after in "[ -~\n]{0,20}") {
             let quoted = format!("{before}{SECRET}{after}").replace('\\', "\\\\").replace('"', "\\\"");

@@ -1,19 +1,19 @@
-//! The kernel's command line: the root, the devices that the boot waits for, and the names of other
-//! parameters that mount or unlock something.
+//! The kernel's command line, reduced to the root, the devices that the boot waits for, and the
+//! names of other parameters that mount or unlock something.
 //!
-//! Other parameters are dropped, and a parameter kept by name loses its value. The line of names is
-//! written even if empty: a capture without that line was made before names were recorded.
+//! All further parameters are dropped, and a parameter kept by name loses its value. The line
+//! `names` is written even if empty, unlike in old captures, which lack it.
 
 use super::mount_options::allowed_options;
 use super::mounts::{completeness_word, redact_source};
 use crate::host::ConfigDirective;
 
-/// Parameters that mount, unlock or swap to something, or prevent that, sorted. Sources:
-/// kernel-command-line(7), systemd-fstab-generator(8), systemd-cryptsetup-generator(8),
-/// systemd-gpt-auto-generator(8), systemd-veritysetup-generator(8),
-/// systemd-volatile-root.service(8), dracut.cmdline(7), initramfs-tools, cryptsetup-initramfs,
-/// mkinitcpio, overlayroot and zfs-initramfs.
-const NAME_ONLY: [&str; 59] = [
+/// Sorted list of parameters that mount or unlock something or use it as swap, or that prevent
+/// this. Sources: kernel-command-line(7), systemd-fstab-generator(8),
+/// systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8),
+/// systemd-veritysetup-generator(8), systemd-volatile-root.service(8), dracut.cmdline(7),
+/// initramfs-tools, cryptsetup-initramfs, mkinitcpio, overlayroot and zfs-initramfs.
+const PARAMETERS_KEPT_BY_NAME: [&str; 59] = [
     "boot",
     "bootfs",
     "cryptdevice",
@@ -82,10 +82,10 @@ const DEVICE_PARAMETERS: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.v
 /// The longest device name, in bytes; a longer word does not count as a name.
 const LONGEST_NAME: usize = 200;
 
-/// The parameters root, rootfstype, rootflags, elevator (the kernel's
+/// Keeps the parameters root, rootfstype, rootflags, elevator (the kernel's
 /// Documentation/admin-guide/kernel-parameters.txt), resume, and those of [`DEVICE_PARAMETERS`].
-/// `names` lists the parameters of [`NAME_ONLY`]. `kept` states whether rootflags, if present, are
-/// complete.
+/// The line `names` lists the parameters of [`PARAMETERS_KEPT_BY_NAME`] that occur. The line `kept`
+/// states whether rootflags, if present, are complete.
 pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     let mut quoted = false;
     let parameters = text.split(|b| {
@@ -123,7 +123,7 @@ pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     settings
 }
 
-/// The listed name that equals `key`; systemd and the kernel treat `-` and `_` alike.
+/// Finds the parameter in the allow-lists. As for systemd and the kernel, `_` equals `-`.
 fn allowed_parameter_name(key: &[u8]) -> Option<&'static str> {
     let key: Vec<u8> = key
         .iter()
@@ -132,7 +132,7 @@ fn allowed_parameter_name(key: &[u8]) -> Option<&'static str> {
     let waited_for = DEVICE_PARAMETERS
         .into_iter()
         .filter_map(|name| str::from_utf8(name).ok());
-    NAME_ONLY
+    PARAMETERS_KEPT_BY_NAME
         .into_iter()
         .chain(waited_for)
         .find(|name| name.as_bytes() == key)
@@ -189,6 +189,6 @@ mod tests {
             "names luks,mount.usr,mount.usrflags,rd.luks.key,rd.lvm.lv,rd.md.uuid,systemd.mount-extra,zfs",
         ];
         assert_eq!(parse(text), expected);
-        assert!(NAME_ONLY.is_sorted());
+        assert!(PARAMETERS_KEPT_BY_NAME.is_sorted());
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Options with a known name and a value that cannot be secret are kept. A local disk needs no
 //! password, so the names of its other options are kept without their values: a misspelt option is
-//! the most common mistake in an fstab. A name after an unknown option with a value is dropped,
-//! since the name may be the rest of that value.
+//! the most common mistake in an fstab. After an unknown option with a value, an unknown name is
+//! dropped, because it may be the rest of that value.
+
+use walwise_model::facts::catalog::boot::OPTIONS_WITHOUT_VALUE;
 
 /// Mount options that are kept with their values, sorted; build.rs collects them from
 /// rules/tables/validity.toml and systems.toml.
@@ -55,28 +57,44 @@ pub fn is_local_disk(fstype: &[u8], source: &[u8]) -> bool {
         .all(|word| LOCAL_TYPES.contains(&word) || word == b"auto" && on_disk)
 }
 
-/// The options that are kept, in order; for a local disk also the names of unknown options.
+/// Keeps the options that cannot be secret, in their order. For a local disk, the names of unknown
+/// options are kept too.
 pub fn allowed_options(list: &[u8], local: bool) -> Vec<u8> {
-    // Text after the value of an unknown option, or in quotes, may be the rest of a value with a
-    // comma in it.
+    // Text after the value of an unknown option, or in quotes, may belong to a value that contains
+    // a comma.
     let (mut quoted, mut in_value) = (false, false);
     let kept = list.split(|b| *b == b',').filter_map(|option| {
         let begins_quoted = quoted;
         quoted ^= option.split(|b| *b == b'"').count() % 2 == 0;
         let name = option.split(|b| *b == b'=').next().unwrap_or_default();
         let has_value = name.len() < option.len();
-        // `user=NAME` is the account on network file systems; `comment=` is arbitrary text
-        // (mount(8)).
-        let aside = has_value && matches!(name, b"user" | b"comment");
-        if is_allowed_option(name) && !aside {
-            in_value = false;
-            return Some(option);
+        if is_allowed_option(name) {
+            let kept = without_private_value(option);
+            in_value = kept.len() < option.len();
+            return Some(kept);
         }
         let may_be_a_value = begins_quoted || in_value;
         in_value |= has_value;
-        (local && !may_be_a_value && !aside && is_option_name(name)).then_some(name)
+        (local && !may_be_a_value && is_option_name(name)).then_some(name)
     });
     kept.collect::<Vec<_>>().join(&b',')
+}
+
+fn without_private_value(option: &[u8]) -> &[u8] {
+    OPTIONS_WITHOUT_VALUE
+        .into_iter()
+        .map(str::as_bytes)
+        .find(|name| option.starts_with(name))
+        .unwrap_or(option)
+}
+
+/// Whether the filter kept every option and every value. Private values, which no kernel reads, do
+/// not count.
+pub fn are_options_kept(written: &[u8], kept: &[u8]) -> bool {
+    written
+        .split(|b| *b == b',')
+        .map(without_private_value)
+        .eq(kept.split(|b| *b == b','))
 }
 
 fn is_allowed_option(name: &[u8]) -> bool {
@@ -149,7 +167,13 @@ mod tests {
                 "password,noatime,e",
                 "noatime",
             ),
-            ("comment=x y,user=me,user", "user", "user"),
+            (
+                "comment=x y,user=me,user",
+                "comment=,user=,user",
+                "comment=,user=,user",
+            ),
+            ("comment=\"x,secret\",ro", "comment=,ro", "comment=,ro"),
+            ("comment=x,secret,ro", "comment=,ro", "comment=,ro"),
             ("a b,\"c,d,e\",f,,=x,h\u{e9},ro", "f,ro", "ro"),
             ("context=\"a:b,c\",g", "context=\"a:b,g", "context=\"a:b"),
             (&long, "", ""),

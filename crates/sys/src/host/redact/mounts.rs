@@ -1,14 +1,16 @@
 //! Present and future mounts: fstab, mount units, mount tables.
 //!
 //! Logins in devices and addresses (before `@`) are removed; [`super::mount_options`] lists the
-//! options that are kept. Mount tables keep all options of local file systems, which the kernel
-//! itself has written. Each fstab line and unit is marked complete or not, because an incomplete
-//! one must never be pasted.
+//! options that are kept. Mount tables keep all options of local file systems, because the kernel
+//! itself has written them. Each fstab line and unit is marked complete or not, because an
+//! incomplete one must never be pasted.
 
-use super::mount_options::{LOCAL_SOURCES, LOCAL_TYPES, allowed_options, is_local_disk};
+use super::mount_options::{
+    LOCAL_SOURCES, LOCAL_TYPES, allowed_options, are_options_kept, is_local_disk,
+};
 use crate::host::ConfigDirective;
 
-/// Removes the login from a device or address. A source that consists of settings, as with rclone,
+/// Removes the login from a device or address. A source that consists of settings, as rclone has,
 /// becomes `none`.
 pub fn redact_source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
@@ -30,7 +32,6 @@ pub fn redact_source(text: &[u8]) -> Vec<u8> {
     [scheme, host.get(1..).unwrap_or_default()].concat()
 }
 
-/// Lines with their numbers, counted from one.
 fn numbered_lines(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     (1..).zip(
         text.split(|b| *b == b'\n')
@@ -43,9 +44,9 @@ fn split_fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
-/// Fields of each line as in fstab(5): device, type, options, the two trailing numbers if present,
-/// and completeness. A line with more trailing fields, such as after a blank among the options, is
-/// incomplete.
+/// Keeps the fields of each line as in fstab(5): device, type, options, the two trailing numbers if
+/// present, and completeness. A line is incomplete if its fifth or sixth field is not a number,
+/// which happens if the options contain a blank.
 pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = split_fields(text);
@@ -59,7 +60,12 @@ pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
             redact_source(device),
             allowed_options(written, is_local_disk(fstype, device)),
         );
-        let rest: Vec<&[u8]> = fields.collect();
+        let mut rest: Vec<&[u8]> = fields.collect();
+        // libmount ignores text after the two numbers, such as a comment.
+        if matches!(rest.as_slice(), [first, second, ..] if is_short_number(first) && is_short_number(second))
+        {
+            rest.truncate(2);
+        }
         let numbers = rest.len() <= 2 && rest.iter().all(|word| is_short_number(word));
         let spilled = rest
             .iter()
@@ -69,7 +75,7 @@ pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let all = if spilled {
             b"excess"
         } else {
-            completeness_word(numbers && from == device && kept == written)
+            completeness_word(numbers && from == device && are_options_kept(written, &kept))
         };
         let numbers = if numbers {
             rest.join(&b' ')
@@ -90,8 +96,8 @@ pub fn completeness_word(all: bool) -> &'static [u8] {
     if all { b"whole" } else { b"part" }
 }
 
-/// Fields as in systemd.mount(5): the keys `what`, `where`, `type` and `options` of the section
-/// `[Mount]`. A key `kept` follows, which states whether all values are complete.
+/// Keeps the keys `what`, `where`, `type` and `options` of the section `[Mount]`
+/// (systemd.mount(5)). After the last of them, a key `kept` states whether all values are complete.
 pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
@@ -135,7 +141,11 @@ pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut all = true;
     for (line, (key, value)) in &assignments {
         if let Some(setting) = mount_unit_setting(*line, key, value, local) {
-            all &= setting.value == *value;
+            all &= if *key == b"Options" {
+                are_options_kept(value, &setting.value)
+            } else {
+                setting.value == *value
+            };
             settings.push(setting);
         }
     }
@@ -164,8 +174,8 @@ fn mount_unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Optio
     Some(ConfigDirective::new(line, key.to_ascii_lowercase(), value))
 }
 
-/// Filters /proc/PID/mountinfo or /proc/PID/mounts. Entries whose type may need a login lose logins
-/// and unlisted options; other entries lose only logins in addresses.
+/// Filters /proc/PID/mountinfo or /proc/PID/mounts. Logins are removed from all addresses; entries
+/// whose type may need a login also lose unlisted options.
 pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
@@ -178,8 +188,8 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
         let remote = words
             .get(fstype)
             .is_some_and(|fstype| !needs_no_login(fstype));
-        // The source of a tmpfs may look like an account too; a dataset may be followed by `@` and
-        // a snapshot.
+        // The source of a tmpfs may contain a login, too. In the name of a ZFS dataset, `@`
+        // precedes a snapshot.
         let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
         let is_local =
             |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
@@ -197,12 +207,12 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
 /// Whether neither the options nor the source of a file system can be secret. This holds for local
 /// disks, and for file systems that the kernel creates by itself or from existing mounts.
 fn needs_no_login(fstype: &[u8]) -> bool {
-    const KERNELS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
+    const KERNEL_FILE_SYSTEMS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
         mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
         tracefs ubifs zfs";
     LOCAL_TYPES.contains(&fstype)
-        || KERNELS
+        || KERNEL_FILE_SYSTEMS
             .split_ascii_whitespace()
             .any(|known| known.as_bytes() == fstype)
 }
@@ -241,10 +251,14 @@ mod tests {
                 "/",
                 "UUID=1-2\text4\tnoatime,nobarrier,x-systemd.device-timeout=10,data=writeback\t0 1\twhole",
             ),
-            row(3, "/mnt\\040nas", "//nas/share\tcifs\tvers=3.0\t0 0\tpart"),
+            row(
+                3,
+                "/mnt\\040nas",
+                "//nas/share\tcifs\tuser=,vers=3.0\t0 0\tpart",
+            ),
             row(4, "/ssh", "sshfs#host:/dir\tfuse\tdefaults\t\tpart"),
             row(5, "/b", "/dev/mapper/a@b\txfs\tdefaults\t\twhole"),
-            row(7, "/c", "/dev/sdc\txfs\tnoatime\t\tpart"),
+            row(7, "/c", "/dev/sdc\txfs\tnoatime\t0 0\twhole"),
             row(8, "/d", "/dev/sdd\txfs\tnoatime\t0\twhole"),
             row(9, "/e", "/dev/sde\text4\tnoatime,comit\t0 2\tpart"),
             row(10, "/f", "/dev/sdf\text4\tnoatime\t\texcess"),

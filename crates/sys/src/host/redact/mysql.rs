@@ -3,15 +3,14 @@
 //!
 //! The syntax is that of mysys/my_default.c in both servers. Settings are named `group.name`, in
 //! lower case with underscores. A switch without a value has the value `1`, as in the servers. An
-//! abbreviated name is kept without its value. Groups of clients, which hold passwords, are
-//! dropped.
+//! abbreviated name is kept without its value. Groups that clients read are dropped, because they
+//! hold passwords.
 
 use std::collections::BTreeMap;
 
 use crate::host::ConfigDirective;
 use crate::servers::{self, Exposure, ServerArea};
 
-/// Settings that the filter passes, at least in part.
 fn exposed_settings() -> &'static BTreeMap<String, Exposure> {
     servers::exposed_settings(ServerArea::Mysql)
 }
@@ -19,21 +18,20 @@ fn exposed_settings() -> &'static BTreeMap<String, Exposure> {
 /// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
 const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
 
-/// Prefixes of the groups that servers read.
 const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "galera"];
 
 /// The shortest abbreviation that is kept. A server refuses to start with a shorter one, which is
 /// ambiguous.
 const MIN_ABBREVIATION: usize = 5;
 
-/// The part of an option name that the filter passes: normalised, including prefixes such as
-/// `loose_`.
+/// The name of a setting in lower case with underscores. A prefix such as `loose_` is kept.
 pub enum OptionName {
     Known(String),
     Abbreviated(String),
 }
 
-/// Whether a known name without a value means the value `1`. Other settings must have a value.
+/// Whether the option has the value `1` if it is given without a value. Every other option must
+/// have a value.
 pub fn is_switch(name: &str) -> bool {
     let rest = PREFIXES
         .iter()
@@ -47,7 +45,7 @@ pub fn is_switch(name: &str) -> bool {
     }
 }
 
-/// `None` if the filter drops the name.
+/// Normalises the name of an option. `None` for a name that the filter drops.
 pub fn exposed_option_name(text: &[u8]) -> Option<OptionName> {
     let name = str::from_utf8(text)
         .ok()?
@@ -68,7 +66,6 @@ pub fn exposed_option_name(text: &[u8]) -> Option<OptionName> {
     begins.then_some(OptionName::Abbreviated(name))
 }
 
-/// The known settings of groups that servers read, and all includes, in file order.
 pub fn redact_option_file(text: &[u8]) -> Vec<ConfigDirective> {
     let mut group: Option<String> = None;
     let mut found = Vec::new();
@@ -88,7 +85,8 @@ pub fn redact_option_file(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-/// The name in a group heading; `None` if servers do not read the group.
+/// Returns the group that a line such as `[mysqld]` opens. `None` for a group that servers do not
+/// read.
 fn server_group_name(text: &[u8]) -> Option<String> {
     let text = text.get(1..)?;
     let end = text.iter().position(|b| *b == b']')?;
@@ -102,7 +100,6 @@ fn server_group_name(text: &[u8]) -> Option<String> {
         .then_some(name)
 }
 
-/// Whether the key is that of `!include FILE` or `!includedir DIRECTORY`.
 pub fn is_include(key: &[u8]) -> bool {
     matches!(key, b"include" | b"includedir")
 }
@@ -143,7 +140,7 @@ fn setting_directive(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirect
     Some(ConfigDirective::new(line, format!("{group}.{name}"), value))
 }
 
-/// The line up to a `#` outside quotes (remove_end_comment of my_default.c).
+/// Cuts the line at a `#` outside quotes (remove_end_comment of my_default.c).
 fn strip_comment(text: &[u8]) -> &[u8] {
     let (mut quote, mut escaped) = (None, false);
     for (at, byte) in text.iter().enumerate() {
@@ -161,7 +158,6 @@ fn strip_comment(text: &[u8]) -> &[u8] {
     text
 }
 
-/// A value without surrounding blanks and quotes, unescaped.
 fn unquote(text: &[u8]) -> Vec<u8> {
     let text = text.trim_ascii();
     let inner = match text {
@@ -189,13 +185,12 @@ fn unquote(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The known settings of mysqld-auto.cnf, as `persisted.name`. The file is JSON with
+/// Extracts the known settings of mysqld-auto.cnf, as `persisted.name`. The file is JSON with
 /// `"name": {"Value": "…", …}` at any depth (MySQL manual, *Persisted System Variables*).
 pub fn redact_persisted_settings(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
         Ok(document) => collect_persisted(&document, &mut found),
-        // The file is not empty, but cannot be parsed.
         Err(_) if !text.trim_ascii().is_empty() => {
             found.push(ConfigDirective::new(1, "malformed", ""));
         }

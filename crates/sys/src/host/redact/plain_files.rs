@@ -1,9 +1,9 @@
 //! Plain files that an answer may contain: those of the kernel, and a few listed here, each with an
 //! expected shape.
 //!
-//! Another user may have put a different file, or a link to one, in the place of an expected file.
-//! Content without the shape is therefore dropped. Mount tables are filtered too, because a FUSE
-//! file system shows its source as typed, password included.
+//! Another user may have replaced an expected file by a different one, or by a link. Content
+//! without the shape is therefore dropped. Mount tables are filtered too, because a FUSE file
+//! system shows its source as typed, password included.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -26,7 +26,6 @@ const PID_LINES: [PidLineSyntax; 5] = [
     PidLineSyntax::Path,
 ];
 
-/// PATH_MAX of linux/limits.h.
 const LONGEST_PATH: usize = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,14 +34,13 @@ enum PidLineSyntax {
     Path,
 }
 
-/// A file whose text is kept if the text has the shape that the variant requires.
+/// The kind of a plain file, which decides the expected shape. Text without that shape is dropped.
 pub enum PlainFileKind {
     /// A file of the kernel, whose text is kept unchanged.
     Kernel,
     /// The chassis asset tag. Only Azure's tag is kept, because any other tag could name the
     /// machine.
     ChassisTag,
-    /// /proc/PID/mountinfo and /proc/PID/mounts.
     MountTable,
     /// A file of udev's database, for the names of ZFS volumes.
     Udev,
@@ -53,7 +51,7 @@ pub enum PlainFileKind {
 }
 
 impl PlainFileKind {
-    /// Fails if an answer must not contain the file's text.
+    /// Determines the kind from the path. Fails for a file whose text an answer must not contain.
     pub fn from_path(path: &Path) -> Result<Self, HostError> {
         const RESERVED: &str =
             "files may hold passwords; only known files, and known keys in them, are read";
@@ -64,7 +62,7 @@ impl PlainFileKind {
         let parts: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
         match parts.as_slice() {
             parts if parts.contains(&b"..".as_slice()) => None,
-            // Below a process's root the same rules apply as elsewhere.
+            // Below a process's root directory, the same rules apply as elsewhere.
             [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => Self::by_name(beneath.last()?),
             // Command lines and environments have questions of their own.
             [
@@ -92,7 +90,6 @@ impl PlainFileKind {
         }
     }
 
-    /// Returns the part of a text that is kept: all of it, or the lines with the expected shape.
     pub fn redact(self, text: Vec<u8>) -> Result<Vec<u8>, HostError> {
         let left = match self {
             Self::Kernel | Self::System => Some(text),
@@ -111,7 +108,7 @@ impl PlainFileKind {
     }
 }
 
-/// Azure's tag as it is, `other` for any other tag, and nothing for an empty one.
+/// Replaces any tag but Azure's by `other`; an empty tag stays empty.
 fn redact_chassis_tag(text: &[u8]) -> Vec<u8> {
     match text.trim_ascii() {
         tag if tag == AZURE_CHASSIS.as_bytes() => tag.to_vec(),
@@ -120,7 +117,6 @@ fn redact_chassis_tag(text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Accepts `16`, or `9.6` before version 10.
 fn checked_pg_version(text: &[u8]) -> Option<Vec<u8>> {
     let word = text.trim_ascii();
     let fits =
@@ -128,8 +124,8 @@ fn checked_pg_version(text: &[u8]) -> Option<Vec<u8>> {
     fits.then(|| text.to_vec())
 }
 
-/// The first lines of a postmaster.pid, as long as each is well-formed. `None` if even the process
-/// id is not.
+/// Keeps the first lines of a postmaster.pid, up to the first malformed one. `None` if even the
+/// process id is malformed.
 fn redact_postmaster_pid(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
     let fits = |line: &[u8], shape: PidLineSyntax| {
@@ -140,7 +136,7 @@ fn redact_postmaster_pid(text: &[u8]) -> Option<Vec<u8>> {
                 let digits = text.strip_prefix(b"-").unwrap_or(text);
                 (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
             }
-            // The line is empty if the server has no socket.
+            // This line of postmaster.pid is empty if the server has no socket.
             PidLineSyntax::Path => {
                 text.is_empty()
                     || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH

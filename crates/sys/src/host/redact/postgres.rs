@@ -8,17 +8,16 @@ use super::standbys;
 use crate::host::ConfigDirective;
 use crate::servers::{self, Exposure, ServerArea};
 
-/// Whether the filter passes a setting, at least in part.
 pub fn is_exposed(name: &str) -> bool {
     servers::exposed_settings(ServerArea::Pg).contains_key(name)
 }
 
 pub fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
     match servers::exposed_settings(ServerArea::Pg).get(name) {
-        // Standbys are often named after hosts.
+        // Standbys are often named after hosts, so the names are removed from the list.
         Some(Exposure::Shape) => standbys::redact_standby_names(value),
-        // The pseudo-setting `server_version` is unchanged. Callers do not pass other unlisted
-        // settings.
+        // The pseudo-setting `server_version` is not listed and passes unchanged. Callers pass no
+        // other unlisted setting.
         Some(Exposure::Value | Exposure::Switch) | None => value.to_vec(),
     }
 }
@@ -36,8 +35,8 @@ pub fn is_include(key: &[u8]) -> bool {
     INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
-/// The line about checksums in pg_controldata's output; empty if the control file's own checksum is
-/// wrong. Other lines identify the cluster (system identifier) and its last activity.
+/// Keeps only the line about checksums in pg_controldata's output. Other lines identify the cluster
+/// (system identifier) and its last activity. Empty if the control file's own checksum is wrong.
 pub fn redact_control_data(text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     if text.contains("checksum does not match") {
@@ -77,7 +76,6 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.') || byte >= 0x80
 }
 
-/// A word without quotes: numbers with units, names, simple paths.
 fn unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let fits = |b: &u8| is_name_byte(*b) || matches!(b, b'-' | b'+' | b':' | b'/');
     let end = text.iter().position(|b| !fits(b)).unwrap_or(text.len());
@@ -85,7 +83,8 @@ fn unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     (!word.is_empty()).then(|| (word.to_vec(), rest))
 }
 
-/// The value whose opening quote precedes `text`, and the text after its closing quote.
+/// Reads a quoted value whose opening quote precedes `text`. Also returns the text after the
+/// closing quote.
 fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut value = Vec::new();
     loop {

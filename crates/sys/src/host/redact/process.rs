@@ -1,15 +1,15 @@
 //! Command lines and environments of database servers.
 //!
-//! Options are normalised, so that no other module has to parse arguments; the format is described
-//! at [`crate::host::Question::CommandLine`].
+//! Options are normalised, so that no other module has to parse arguments;
+//! [`crate::host::Question::CommandLine`] describes the format.
 
 use super::mysql::{self, OptionName};
 use super::postgres;
 use crate::servers::{self, ServerArea};
 use crate::text;
 
-/// Options of MySQL's and MariaDB's servers that choose option files. The filter passes these
-/// options, like settings.
+/// Options by which MySQL's and MariaDB's servers choose option files. The filter keeps them, like
+/// settings.
 const MYSQL_FILES: [&str; 4] = [
     "defaults_extra_file",
     "defaults_file",
@@ -19,10 +19,10 @@ const MYSQL_FILES: [&str; 4] = [
 
 /// Options of the postgres program that take an argument (getopt(3) string in main/main.c and
 /// postmaster.c).
-const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
+const POSTGRES_OPTIONS_WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
-/// The known options of a command line in the format of /proc/PID/cmdline, one per line. If the
-/// program's name is unknown, the options of all servers are kept.
+/// Answers [`crate::host::Question::CommandLine`] from `text`, which has the format of
+/// /proc/PID/cmdline. If the program's name is unknown, the options of all servers are kept.
 pub fn redact_command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
@@ -55,14 +55,14 @@ fn postgres_options(words: &[&[u8]]) -> Vec<String> {
             if *letter == b'F' {
                 lines.push("-c fsync=off".to_owned());
             }
-            if WITH_ARGUMENT.contains(letter) {
+            if POSTGRES_OPTIONS_WITH_ARGUMENT.contains(letter) {
                 let argument = if rest.is_empty() {
                     words.next().copied().unwrap_or_default()
                 } else {
                     rest
                 };
                 match letter {
-                    // A word that looks like an option does not count as a directory or a port.
+                    // An argument that looks like an option is not taken for a directory or a port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
                         lines.push(format!(
                             "-{} {}",
@@ -81,7 +81,6 @@ fn postgres_options(words: &[&[u8]]) -> Vec<String> {
     lines
 }
 
-/// `name=value`, if the name is known.
 fn exposed_setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split_assignment(assignment);
     let name = name.filter(|name| postgres::is_exposed(name))?;
@@ -89,7 +88,6 @@ fn exposed_setting(assignment: &[u8]) -> Option<String> {
     Some(format!("{name}={}", text::display_safe(&value)))
 }
 
-/// Splits an assignment into name and value; the name is in lower case with underscores.
 fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     let mut parts = assignment.splitn(2, |b| *b == b'=');
     let name = parts.next().and_then(|name| str::from_utf8(name).ok());
@@ -99,8 +97,8 @@ fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     )
 }
 
-/// The known options of a MySQL or MariaDB command line. As in my_getopt, a required value may be
-/// the next word. An option without a value is written without `=`.
+/// Extracts the allow-listed options. As in my_getopt, a required value may be the next word. An
+/// option without a value is written without `=`.
 fn mysql_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
@@ -135,7 +133,8 @@ fn mysql_options(words: &[&[u8]]) -> Vec<String> {
     lines
 }
 
-/// The known variables of an environment in the format of /proc/PID/environ, one per line.
+/// Answers [`crate::host::Question::Environment`] from `text`, which has the format of
+/// /proc/PID/environ.
 pub fn redact_environment(text: &[u8]) -> Vec<u8> {
     let known = text.split(|b| *b == 0).filter_map(|variable| {
         let equals = variable.iter().position(|b| *b == b'=')?;

@@ -1,13 +1,14 @@
 //! Service units of systemd: a PostgreSQL server's data directory, and its user.
 //!
-//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` are kept, and only without
-//! variables, because units hold passwords in the first two. Quoting follows systemd.syntax(7). The
-//! `collect` crate expands specifiers such as `%i`. A directory with a blank in its name is
-//! dropped: an unclosed quote could have swallowed the next assignment.
+//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=`, and `User=` are kept, because units hold
+//! passwords in the first two. Values that contain variables are dropped. Quoting follows
+//! systemd.syntax(7). The `collect` crate expands specifiers such as `%i`. A directory with a blank
+//! in its name is dropped, because an unclosed quote could have swallowed the next assignment.
 
 use crate::host::ConfigDirective;
 
-/// The keys `pgdata`, `data` and `user`, in the order of the file.
+/// Extracts the values of `PGDATA`, `-D` and `User=`, as the keys `pgdata`, `data` and `user`, in
+/// the order of the file.
 pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     let mut in_service = false;
@@ -22,7 +23,8 @@ pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
         let (key, value) = text.split_at(equals);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
         let mut put = |key: &str, value: &[u8]| {
-            // An equals sign or a blank means that a quote was closed in the wrong place.
+            // `$` begins a variable. An equals sign or a blank means that a quote was closed in the
+            // wrong place.
             let foreign = |b: &u8| matches!(b, b'$' | b'=') || b.is_ascii_whitespace();
             if !value.is_empty() && !value.iter().any(foreign) {
                 found.push(ConfigDirective::new(line, key, value));
@@ -48,8 +50,8 @@ pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-/// The directory in `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. A word that looks like
-/// an option does not count as a directory.
+/// Returns the directory in `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. Only an absolute
+/// path counts as a directory.
 fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
@@ -70,8 +72,8 @@ fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
     None
 }
 
-/// Numbered lines without comments; after a backslash at the end, the next line is appended with a
-/// blank between.
+/// Returns the numbered lines without comments. If a line ends with a backslash, the next line is
+/// joined to it with a blank.
 fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut pending: Option<(u32, Vec<u8>)> = None;
@@ -94,7 +96,7 @@ fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     lines
 }
 
-/// Words without quotes; empty if a quote stays open.
+/// Splits a value into words and removes their quotes. The result is empty if a quote stays open.
 fn split_words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut begun): (Vec<u8>, Option<u8>, bool) = (Vec::new(), None, false);

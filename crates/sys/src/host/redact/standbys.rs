@@ -1,11 +1,10 @@
-//! `synchronous_standby_names` without the names: the method, how many standbys a commit waits for,
-//! and out of how many.
+//! `synchronous_standby_names` without the names: the method, the number of standbys that a commit
+//! waits for, and the number of listed standbys.
 //!
 //! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`,
 //! `ANY n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name
 //! becomes `_`. Redaction is idempotent; a value that the server would refuse becomes `?`.
 
-/// The shape of a value: empty, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
 pub fn redact_standby_names(value: &[u8]) -> Vec<u8> {
     if value.trim_ascii().is_empty() {
         return Vec::new();
@@ -27,7 +26,8 @@ enum StandbyToken {
     Close,
 }
 
-/// The method, the number of standbys waited for, and the number of names.
+/// Parses all four forms of the value. The tuple holds the method, the number of standbys that a
+/// commit waits for, and the number of names.
 fn parse_method(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     match words {
         [
@@ -55,7 +55,8 @@ fn parse_method(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     .filter(|(_, count, _)| *count > 0)
 }
 
-/// The number of names in a list; a number may be a name too.
+/// Counts the standbys in a list; a number counts as a standby's name. `None` if the list is
+/// malformed.
 fn name_count(list: &[StandbyToken]) -> Option<usize> {
     let is_name =
         |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
@@ -109,8 +110,8 @@ fn starts_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
-/// The text after a quoted name whose opening quote precedes `text`; two quotes in a row stand for
-/// one.
+/// Returns the text after a quoted name whose opening quote precedes `text`. In the name, two
+/// quotes stand for one.
 fn after_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;

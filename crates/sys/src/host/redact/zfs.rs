@@ -1,13 +1,13 @@
 //! The output of zpool and zfs, reduced to pools, their devices, states, error counts and a few
 //! properties (zpool-status(8), zfs-get(8)).
 //!
-//! Names of damaged files and the history of a pool are dropped. Indentation is kept, because only
-//! indentation shows the tree of a pool.
+//! Names of damaged files and the history of a pool are dropped. Indentation is kept, because it
+//! alone shows the tree of a pool.
 
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
-/// Reduces `zpool status -P` to pool, state and damage. In the tree under `config:`, indentation,
-/// names, states and error counts are kept.
+/// Reduces `zpool status -P` to pool, state and damage, and to the tree under `config:` with its
+/// indentation, names, states and error counts.
 pub fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
@@ -42,8 +42,7 @@ pub fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// An error count as `zpool status` shortens it, such as `0`, `12` or `1.21K`, or the column's
-/// heading.
+/// Accepts counts that `zpool status` has shortened (`1.21K`), and the headings of the columns.
 fn is_error_count(word: &[u8]) -> bool {
     let digits = word
         .strip_suffix(b"K")
@@ -65,7 +64,6 @@ fn damage_word(words: &[&[u8]]) -> &'static [u8] {
     }
 }
 
-/// Keeps the lines of known properties in `zfs get -Hp -o name,property,value`.
 pub fn keep_known_properties(text: &[u8]) -> Vec<u8> {
     let known = |line: &&[u8]| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
@@ -124,7 +122,6 @@ mod tests {
     }
 
     proptest! {
-        /// Reducing is idempotent, and a bad line does not change the lines around it.
         #[test]
         fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
             let once = keep_known_properties(text.as_bytes());

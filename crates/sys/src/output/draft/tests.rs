@@ -1,5 +1,3 @@
-//! Documents written over objects of every kind, whose content and permissions must not survive.
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
@@ -9,7 +7,7 @@ use crate::deadline::{ThreadInTime, wait_for};
 use std::sync::atomic::Ordering;
 
 const USUAL: WriteOptions = WriteOptions {
-    existing: ExistingFile::Replaced,
+    existing: ExistingFilePolicy::Replaced,
     mode: Some(0o600),
     runs: false,
     series: false,
@@ -61,7 +59,6 @@ fn write(
         .map(|_| ())
 }
 
-/// Writes a document of a series under this date; returns its name.
 fn write_next(place: &TestDirectory, date: &str, document: &str) -> Result<String, WriteError> {
     let path = place.at(&series::date_name(date));
     let location = OutputLocation::find(Walker::current_user(), &path, SERIES)?;
@@ -76,7 +73,7 @@ fn write_next(place: &TestDirectory, date: &str, document: &str) -> Result<Strin
 fn what_somebody_else_began_is_not_continued() {
     let place = TestDirectory::new();
     let continued = WriteOptions {
-        existing: ExistingFile::Continued,
+        existing: ExistingFilePolicy::Continued,
         ..USUAL
     };
     place.write("record", continued, "first").unwrap();
@@ -88,7 +85,8 @@ fn what_somebody_else_began_is_not_continued() {
         "{refused:?}"
     );
     assert_eq!(fs::read(place.at("record")).unwrap(), b"second");
-    // Nor is a document continued in a directory of that user, who can replace it at any time.
+    // Nor is a document continued in a directory of that user, who can replace the file at any
+    // time.
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = place.write("other", continued, "third").unwrap_err();
     assert!(
@@ -126,7 +124,7 @@ fn nothing_of_what_was_there_stays() {
 #[test]
 fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
     let place = TestDirectory::new();
-    // This file shows which mode the umask of this process leaves.
+    // This file has the mode that results from the umask of the test process.
     fs::write(place.at("usual"), "").unwrap();
     place
         .write(
@@ -190,7 +188,7 @@ fn a_link_of_ours_is_followed_and_stays() {
 fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     let place = TestDirectory::new();
     let new = WriteOptions {
-        existing: ExistingFile::Kept,
+        existing: ExistingFilePolicy::Kept,
         ..USUAL
     };
     let location = OutputLocation::find(Walker::current_user(), &place.at("report"), new).unwrap();
@@ -203,11 +201,10 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     place.write("other", new, "ours").unwrap();
 }
 
-/// Two processes continue one document; the second has not read the first one's addition.
 #[test]
 fn what_somebody_else_continued_meanwhile_is_not_lost() {
     let continued = WriteOptions {
-        existing: ExistingFile::Continued,
+        existing: ExistingFilePolicy::Continued,
         ..USUAL
     };
     for first in [None, Some("begun")] {
@@ -232,7 +229,7 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
     }
 }
 
-/// Between the check and the write, another user replaces the file or its directory.
+/// Another user replaces the file or its directory between the check and the write.
 #[test]
 fn an_exchange_meanwhile_leads_nowhere() {
     let place = TestDirectory::new();
@@ -335,7 +332,6 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
     }
 }
 
-/// Each number is used once, regardless of the dates, and each document is complete.
 #[test]
 fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
     for dates in [&["a"][..], &["a", "b", "c"]] {
@@ -375,7 +371,7 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
     }
 }
 
-/// A number claimed by a killed writer is skipped, and no number follows the largest one.
+/// A number that a killed writer claimed is skipped. After the largest number, none follows.
 #[test]
 fn a_number_that_is_taken_is_passed_over() {
     let place = TestDirectory::new();

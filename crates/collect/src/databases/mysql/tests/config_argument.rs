@@ -5,8 +5,6 @@ use crate::config_argument_error;
 
 const FILE: &str = "/srv/conf/own.cnf";
 
-/// MariaDB, installed and stopped, with data in /srv/db; the standard option files name another
-/// directory.
 fn stopped_host(lines: &[(&str, &str)]) -> FakeHost {
     let fake = FakeHost::default()
         .answer(Question::Servers, "")
@@ -193,7 +191,7 @@ fn a_file_that_cannot_be_read_is_a_mistake_that_says_what_to_do() {
         (
             HostErrorKind::Absent,
             None,
-            "pass the configuration file with which the server is started",
+            "pass the configuration file that the server is started with",
         ),
         (
             HostErrorKind::Denied,

@@ -1,5 +1,3 @@
-//! Log directories from files, from the server's answer, and by version.
-
 use super::*;
 
 const DIRECTORIES: [&str; 5] = [
@@ -10,7 +8,6 @@ const DIRECTORIES: [&str; 5] = [
     "/srv/was",
 ];
 
-/// The facts of a MariaDB of this version with these option lines and this answer.
 fn log_directories(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
     let version = MARIADB.replace("10.11.19", version);
     let fake = with_reply(
@@ -35,7 +32,6 @@ fn binlog_directory_text(version: &str, lines: &[(&str, &str)]) -> String {
     )
 }
 
-/// binlog_directory came with MariaDB 12.3.1 (MariaDB documentation).
 #[test]
 fn the_binary_log_lies_where_its_directory_is_set_in_versions_that_have_that() {
     let bare = ("mysqld.log_bin", "1");
@@ -68,7 +64,6 @@ fn the_binary_log_lies_where_its_directory_is_set_in_versions_that_have_that() {
         binlog_directory_text("12.3.1", &[("mysqld.log_bin", "/srv/log/x")]),
         "/srv/log /etc/my.cnf:1"
     );
-    // The server refuses to start if both settings name a directory.
     assert_eq!(
         binlog_directory_text("12.3.1", &[("mysqld.log_bin", "/srv/log/x"), place]),
         "? malformed"

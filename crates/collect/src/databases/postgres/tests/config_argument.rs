@@ -66,7 +66,7 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
     );
     let says = note_sentences(&facts).join("\n");
     assert!(
-        says.contains("not used: it does not set data_directory; give the directory"),
+        says.contains("not used: the file does not set data_directory; give the directory"),
         "{says}"
     );
 }

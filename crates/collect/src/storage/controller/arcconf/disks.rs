@@ -1,9 +1,11 @@
 //! The member disks of arcconf's volumes, and the combined state of their caches.
 //!
 //! A volume names its members by serial number or port; arcconf lists the disks elsewhere. Spare,
-//! ready, passed-through and failed disks belong to no volume. A lost line must not make a volume
-//! look safer. A disk in use that no member names may therefore belong to any volume. If a disk
-//! seems lost, every disk in use counts.
+//! ready, passed-through and failed disks belong to no volume.
+//!
+//! A line missing from the output must not make a volume look safer. A disk in use that no member
+//! names is therefore taken as a member of every volume. If the list of disks seems incomplete, or
+//! no member of a volume is found, all disks in use are taken as its members.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +13,21 @@ use super::super::fields::Fields;
 use super::super::report::{FieldReading, worst_of};
 use crate::facts::catalog::controller::MemberDiskCache;
 
-/// A disk in arcconf's list: the number in its heading, and its fields.
 #[derive(Clone, Debug, Default)]
 pub struct PhysicalDisk {
     pub number: String,
     pub fields: Fields,
 }
 
-/// A line of a volume that names a member disk.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct MemberLine {
     /// The part before the colon: `segment 0`, `device 4`, `group 0, segment 1`.
     pub key: String,
     /// The part after the colon: `Present (953869MB, SATA, HDD, Connector:0, Device:0) Z1P35ABC`.
     pub value: String,
 }
 
-impl Member {
+impl MemberLine {
     /// Parses the members that a line names. In most versions a line names one member, but
     /// `Drive(s) (Channel,Device) : 0,0 0,1` names all. Any other line names no member.
     pub fn from_field((key, value): (String, String)) -> Vec<Self> {
@@ -52,7 +52,6 @@ impl Member {
         }
     }
 
-    /// Whether the volume currently runs without this disk.
     fn is_absent(&self) -> bool {
         let availability = self.value.to_ascii_lowercase();
         ["missing", "inconsistent", "failed", "defunct", "offline"]
@@ -60,7 +59,6 @@ impl Member {
             .any(|word| availability.starts_with(word))
     }
 
-    /// The index of the only matching disk, by serial number or else by port.
     fn disk_index(&self, disks: &[PhysicalDisk]) -> Option<usize> {
         let (serial, place) = (self.serial(), self.port_address());
         let is_kin = |disk: &PhysicalDisk| Some(is_same_serial(serial?, disk.serial()?));
@@ -76,7 +74,7 @@ impl Member {
         }
     }
 
-    /// The disk's number, which newer firmware prints.
+    /// Returns the disk's number, which newer firmware prints.
     fn number(&self) -> Option<&str> {
         self.key.strip_prefix("device ")
     }
@@ -129,7 +127,6 @@ enum PortKind {
     Channel,
 }
 
-/// The words that arcconf uses for unit and port.
 const PORTS: [(PortKind, &str, &str); 4] = [
     (PortKind::Connector, "connector", "device"),
     (PortKind::Enclosure, "enclosure", "slot"),
@@ -137,11 +134,12 @@ const PORTS: [(PortKind, &str, &str); 4] = [
     (PortKind::Channel, "channel", "device"),
 ];
 
-/// The kind of unit, the unit's number, and the port's number.
+/// The kind of port, the number of its connector, enclosure, backplane or channel, and the port's
+/// own number.
 type PortAddress = (PortKind, u32, u32);
 
-/// Whether a serial number is real: people mask serial numbers with asterisks, hashes or one
-/// letter.
+/// False for a serial number that was masked before the output was published: with asterisks,
+/// hashes or one repeated letter.
 fn is_unmasked_serial(serial: &str) -> bool {
     let mut letters = serial.chars().filter(char::is_ascii_alphanumeric);
     let first = letters.next();
@@ -151,8 +149,9 @@ fn is_unmasked_serial(serial: &str) -> bool {
 /// Whether two serial numbers belong to one disk: some firmware truncates serial numbers or appends
 /// to them.
 fn is_same_serial(one: &str, other: &str) -> bool {
-    const ENOUGH: usize = 8;
-    let begins = |short: &str, long: &str| short.len() >= ENOUGH && long.starts_with(short);
+    const MIN_SERIAL_PREFIX: usize = 8;
+    let begins =
+        |short: &str, long: &str| short.len() >= MIN_SERIAL_PREFIX && long.starts_with(short);
     !one.is_empty() && (one == other || begins(one, other) || begins(other, one))
 }
 
@@ -173,7 +172,6 @@ impl PhysicalDisk {
             .filter(|serial| is_unmasked_serial(serial))
     }
 
-    /// The printed addresses: by connector, enclosure or backplane, and by channel.
     fn port_addresses(&self) -> [Option<PortAddress>; 2] {
         [self.port_by_location(), self.port_by_channel()]
     }
@@ -240,7 +238,6 @@ impl PhysicalDisk {
             .any(|word| state.starts_with(word))
     }
 
-    /// Whether the disk's state allows a volume to use it.
     fn may_hold_data(&self) -> bool {
         let state = self.state();
         let is_free = ["ready", "raw", "available", "unassigned"]
@@ -266,23 +263,23 @@ pub fn parse_cache_setting(word: &str) -> Option<MemberDiskCache> {
     }
 }
 
-/// The disks of a controller, and whether a volume names each of them.
 pub struct DiskInventory {
     disks: Vec<PhysicalDisk>,
     named: Vec<bool>,
-    /// True if more members than disks are unmatched, so some disks are missing from the list.
+    /// True if unmatched members outnumber unmatched disks, so that the list of disks is
+    /// incomplete.
     is_short: bool,
 }
 
 impl DiskInventory {
-    /// Matches disks with `members`, the member lines of each volume.
-    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[Member]]) -> Self {
+    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[MemberLine]]) -> Self {
         let disks: Vec<PhysicalDisk> = disks
             .into_iter()
             .filter(|disk| !disk.is_not_a_disk())
             .collect();
         let mut named = vec![false; disks.len()];
-        // Volumes that share a disk print the same member line.
+        // Volumes that share a disk print the same member line, so the line counts once for all
+        // volumes.
         let mut unmatched: BTreeMap<&str, usize> = BTreeMap::new();
         for volume in members {
             let mut own: BTreeMap<&str, usize> = BTreeMap::new();
@@ -315,9 +312,9 @@ impl DiskInventory {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }
 
-    /// The combined cache state of a volume's members. If the members are uncertain, every possible
-    /// one counts.
-    pub fn cache_of_members(&self, members: &[Member]) -> FieldReading<MemberDiskCache> {
+    /// The combined cache state of a volume's members. If the members are uncertain, every disk
+    /// that may be a member is included.
+    pub fn cache_of_members(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
         let own: Vec<usize> = members
             .iter()
             .filter_map(|member| member.disk_index(&self.disks))

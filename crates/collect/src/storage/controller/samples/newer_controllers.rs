@@ -1,7 +1,7 @@
-//! Samples of newer controllers: storcli2 after scality/raidmgmt (testdata) and
-//! project-machine/disko (mpi3mr), SmartRAID under arcconf after glensc/nagios-plugin-check_raid
-//! (t/data/arcconf) and project-machine/disko (smartpqi). Also two volumes of an older controller,
-//! one of them on disks whose caches are on.
+//! Samples of newer controllers. Those of storcli2 follow scality/raidmgmt (testdata) and
+//! project-machine/disko (mpi3mr). Those of arcconf with SmartRAID follow
+//! glensc/nagios-plugin-check_raid (t/data/arcconf) and project-machine/disko (smartpqi).
+//! [`ARCCONF_TWO`] has two volumes of an older controller.
 
 pub const STORCLI2_ALL: &str = r#"{
 "Controllers":[

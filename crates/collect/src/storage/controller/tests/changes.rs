@@ -1,12 +1,8 @@
-//! Every battery state and every policy, each as one change to a healthy host.
-
 use super::super::samples::*;
 use super::controller_host::ControllerHost;
 
-/// arcconf's line for the last device, which is not a disk.
 const ENCLOSURE: &str = "         Device is an Enclosure services device\n";
 
-/// Lines of a disk in this state with its cache on, which replace the enclosure.
 macro_rules! other_disk {
     ($state:literal) => {
         concat!(
@@ -25,7 +21,8 @@ const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
    Non-Volatile Storage Status              : Ready
    Supercap Status                          : Ready";
 
-/// Changes to a healthy host: the old string, the new one, the fact's index and its value.
+/// Changes to the answers of a healthy host: the old string, the new one, the index of the affected
+/// fact, and its expected value.
 pub fn changes() -> Vec<(
     ControllerHost,
     &'static str,
@@ -467,7 +464,6 @@ pub fn changes() -> Vec<(
                 2,
                 "write through",
             ),
-            // hpacucli is older and prints other words.
             (
                 "Cache Ratio: 10% Read / 90% Write",
                 "Accelerator Ratio: 100% Read / 0% Write",
@@ -606,7 +602,8 @@ pub fn changes() -> Vec<(
                 4,
                 "?",
             ),
-            // A device other than a disk does not count, unless a volume may use it.
+            // Only disks that may belong to a volume count; an enclosure, a spare or a failed disk
+            // does not.
             (
                 "Device is an Enclosure services device",
                 "Device is an Enclosure",
@@ -633,8 +630,9 @@ pub fn changes() -> Vec<(
                 4,
                 "off",
             ),
-            // The common policy is in the controller's section, from 2017 on in its cache's
-            // section. The policy may leave disks at their own settings.
+            // arcconf prints the policy for all disks with the controller, from 2017 on under
+            // *Cache Properties*. *Drive Specific* leaves disks at their own settings, so their
+            // caches stay off.
             (
                 "Installed memory",
                 "Global Physical Device Write Cache Policy: Enabled\n   Installed memory",
@@ -665,8 +663,8 @@ pub fn changes() -> Vec<(
                 4,
                 "off",
             ),
-            // If a member matches no disk, any disk that may hold data can be that member, so all
-            // of them count, along with the members that do match.
+            // If a member matches no disk, any disk that may hold data can be that member. The
+            // caches of all such disks are combined with those of the members that do match.
             (
                 "Connector:0, Device:0)             Z1P35ABC",
                 "Port 7) Z9Z99XYZ",
@@ -690,15 +688,13 @@ pub fn changes() -> Vec<(
                 0,
                 "learning",
             ),
-            // A volume's disks are found by serial number, or by port if that is masked; never
-            // guessed.
             (
                 "2)             Z1P34AC2",
                 "1)             Z1P34951",
                 4,
                 "on",
             ),
-            // One member matches no disk, and one disk is not named by any volume.
+            // The one disk that no member names must be the member that matches no disk.
             ("Connector 0, Device 1", "Connector 0, Device 7", 4, "off"),
             (
                 "Disabled (write-through)\n      Device #2",
@@ -706,7 +702,7 @@ pub fn changes() -> Vec<(
                 4,
                 "on",
             ),
-            // Unused disks do not count; a disk that may be in use does.
+            // The caches of unused disks do not count; the cache of a disk that may be in use does.
             (": Ready", ": Global Hot-Spare", 4, "off"),
             (": Ready", ": Defunct", 4, "off"),
             (": Ready", ": Failed", 4, "off"),
@@ -725,15 +721,12 @@ pub fn changes() -> Vec<(
         &ControllerHost::arcconf_two("0:0:1:0"),
         &[
             ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
-            // A member that matches no disk does not hide the state of the other.
             (
                 "3)             Z1P34JK3",
                 "9)             Z9Z99XYZ",
                 4,
                 "on",
             ),
-            // The volume's own disks are at other ports; disks that no volume names may belong to
-            // it.
             (
                 "Enabled (write-back)\n      Device #3",
                 "Disabled (write-through)\n      Device #3",
@@ -746,7 +739,6 @@ pub fn changes() -> Vec<(
     rows
 }
 
-/// The changes to hosts with a SmartRAID controller, or with one that storcli2 reads.
 fn newer_controller_changes() -> Vec<(
     ControllerHost,
     &'static str,

@@ -1,5 +1,3 @@
-//! A test host with one disk behind a controller.
-
 use super::super::samples::*;
 use super::super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
@@ -8,7 +6,6 @@ use crate::facts::{FactSet, KeyInfo, Source, Subject};
 use crate::host::{Question, Tool};
 use crate::testing::FakeHost;
 
-/// A host with the disk sda, and the answers of its controller's tool.
 #[derive(Clone)]
 pub struct ControllerHost {
     pub driver: &'static str,
@@ -35,7 +32,6 @@ impl ControllerHost {
         }
     }
 
-    /// storcli with a battery module that only the tables report.
     pub fn storcli_tables(part: &'static str, table: &str) -> Self {
         let mut machine = Self::storcli();
         let without = STORCLI_ALL.replace("\"Cachevault_Info\"", "\"Other\"");
@@ -126,7 +122,6 @@ impl ControllerHost {
         }
     }
 
-    /// A controller with two volumes; `address` decides which of them is sda.
     pub fn arcconf_two(address: &'static str) -> Self {
         Self {
             address,
@@ -149,7 +144,6 @@ impl ControllerHost {
         ]
     }
 
-    /// Replaces a string everywhere; fails if it does not occur.
     pub fn with_replaced(mut self, old: &str, new: &str) -> Self {
         assert!(
             self.answers.iter().any(|(.., answer)| answer.contains(old)),

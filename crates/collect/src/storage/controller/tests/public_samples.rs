@@ -1,5 +1,5 @@
-//! Public samples of every tool with the expected facts: the battery of every controller; for every
-//! volume the configured and current policy, the behaviour on battery failure, and the disk caches.
+//! Public samples of every tool with the expected facts: the battery of every controller, and the
+//! cache modes and disk caches of every volume.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ fn samples_directory() -> PathBuf {
 
 type Row = (&'static [&'static str], &'static [&'static str]);
 
-#[rustfmt::skip] // a volume is a line
+#[rustfmt::skip] // Each volume has one line.
 const SAMPLES: &[Row] = &[
     (&["arcconf-getconfig-a.txt"], &[
-        // The answer has the undocumented mode *Not supported*.
+        // This controller reports the undocumented write-cache mode *Not supported*.
         "1: battery absent",
         "logical device 0: set ?, now ?, without battery ?, disks off",
     ]),
@@ -30,10 +30,10 @@ const SAMPLES: &[Row] = &[
         "logical device 0 /dev/sda: set write back, now write back, without battery write through, disks disk default",
         "logical device 1 /dev/sdb: set write back, now write back, without battery write through, disks disk default",
     ]),
-    // walwise never runs this command, so nothing in its output counts.
+    // walwise never runs `arcconf getstatus`, so nothing in its output counts.
     (&["arcconf-getstatus-b.txt"], &["1: battery ?"]),
-    // walwise never runs these commands either. The first sample has a battery status without a
-    // count, and two external storage systems.
+    // walwise never runs `ctrl all show status` either. The first sample has a battery status
+    // without a count, and two external storage systems.
     (&["hpacucli-ctrl-all-show-status-a.txt"], &["Smart Array P400i in Slot 0 (Embedded): battery ?"]),
     (&["hpacucli-ctrl-all-show-status-b.txt"], &[
         "Smart Array P840 in Slot 1 (HBA Mode): battery ?",
@@ -54,7 +54,7 @@ const SAMPLES: &[Row] = &[
         "VD 1: set write back, now write back, without battery write through, disks disk default",
         "VD 6: set write back, now write back, without battery write through, disks disk default",
     ]),
-    // The cache has fallen back to write through.
+    // In this sample, the cache has fallen back to write through.
     (&["megacli-LDInfo-old-spelling.txt"], &[
         "0: battery ?",
         "VD 0: set write back, now write through, without battery write through, disks disk default",
@@ -68,7 +68,8 @@ const SAMPLES: &[Row] = &[
         "slot 0: battery healthy, at 0:92:0:0",
         "logical drive 1 /dev/sda: set always write back, now write back, without battery stays, disks on",
     ]),
-    // The configured policy is in the other answer, which this sample lacks.
+    // The configured policy is unknown: only `/cALL/vALL show all J` reports it, and that output is
+    // missing here.
     (&["storcli-cALL-show-all-J.json"], &[
         "0: battery healthy, at 0:2:0:0",
         "VD 0: set ?, now write back, without battery ?, disks disk default",
@@ -104,7 +105,8 @@ fn parse_sample(files: &[&str]) -> Vec<Adapter> {
     }
 }
 
-/// Adds a slot line, which `ctrl all show detail` prints and the samples lack.
+/// Parses output of hpacucli. To samples of volumes this adds the line `Slot: 0`, which they lack,
+/// so that the volumes belong to a controller.
 fn parse_hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();

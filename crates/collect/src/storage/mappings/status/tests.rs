@@ -1,5 +1,3 @@
-//! Every state of every target, by the kernel's documents and sources.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -8,7 +6,7 @@ use crate::host::redact::{mapper_targets_with_retention, redact_program_output};
 
 const POOL: &str = "discard_passdown queue_if_no_space";
 
-/// Each status line with its state, failed members and lagging members.
+/// Status lines, each with the expected state, failed members and lagging members.
 fn cases() -> Vec<(
     String,
     &'static str,
@@ -94,43 +92,43 @@ fn cases() -> Vec<(
         (
             "raid raid1 2 DA 204800/204800 idle 0 0 -",
             "degraded",
-            &["leg 1"],
+            &["member 1"],
             &[],
         ),
         (
             "raid raid1 2 A- 204800/204800 idle 0 0 -",
             "degraded",
-            &["leg 2"],
+            &["member 2"],
             &[],
         ),
         (
             "raid raid1 2 Aa 1024/204800 recover 0 0 -",
             "rebuilding",
             &[],
-            &["leg 2"],
+            &["member 2"],
         ),
         (
             "raid raid1 2 aa 1024/204800 resync 0 0 -",
             "resyncing",
             &[],
-            &["leg 1", "leg 2"],
+            &["member 1", "member 2"],
         ),
         (
             "raid raid1 2 DD 204800/204800 idle 0 0 -",
             "failed",
-            &["leg 1", "leg 2"],
+            &["member 1", "member 2"],
             &[],
         ),
         (
             "raid raid1 2 Da 1024/204800 idle 0 0 -",
             "failed",
-            &["leg 1"],
-            &["leg 2"],
+            &["member 1"],
+            &["member 2"],
         ),
         (
             "raid raid0 2 AD 204800/204800 idle 0 0 -",
             "failed",
-            &["leg 2"],
+            &["member 2"],
             &[],
         ),
         (
@@ -143,31 +141,31 @@ fn cases() -> Vec<(
             "raid raid5_ls 3 AAa 1024/204800 recover 0 0 -",
             "degraded, write hole open",
             &[],
-            &["leg 3"],
+            &["member 3"],
         ),
         (
             "raid raid5_ls 3 A-A 204800/204800 idle 0 0 -",
             "degraded, write hole open",
-            &["leg 2"],
+            &["member 2"],
             &[],
         ),
         (
             "raid raid5_ls 3 A-A 204800/204800 idle 0 0 A",
             "degraded",
-            &["leg 2"],
+            &["member 2"],
             &[],
         ),
         (
             "raid raid5_ls 3 --A 204800/204800 idle 0 0 -",
             "failed",
-            &["leg 1", "leg 2"],
+            &["member 1", "member 2"],
             &[],
         ),
         (
             "raid raid5_ls 3 aaa 1024/204800 resync 0 0 -",
             "resyncing",
             &[],
-            &["leg 1", "leg 2", "leg 3"],
+            &["member 1", "member 2", "member 3"],
         ),
         (
             "raid raid5_ls 3 AAA 204800/204800 idle 0 0 D",
@@ -178,20 +176,20 @@ fn cases() -> Vec<(
         (
             "raid raid6_zr 4 --AA 204800/204800 idle 0 0 -",
             "degraded, write hole open",
-            &["leg 1", "leg 2"],
+            &["member 1", "member 2"],
             &[],
         ),
         (
             "raid raid10_near 4 A-AA 204800/204800 idle 0 0 -",
             "degraded",
-            &["leg 2"],
+            &["member 2"],
             &[],
         ),
         ("mirror 2 253:3 253:4 200/200 1 AA 1 core", "fine", &[], &[]),
         (
             "mirror 2 253:3 253:4 200/200 1 AD 1 core",
             "degraded",
-            &["leg 2"],
+            &["member 2"],
             &[],
         ),
         (
@@ -209,7 +207,7 @@ fn cases() -> Vec<(
         (
             "mirror 2 253:3 253:4 200/200 1 DF 1 core",
             "failed",
-            &["leg 1", "leg 2"],
+            &["member 1", "member 2"],
             &[],
         ),
         (
@@ -246,7 +244,6 @@ fn parse_line(line: &str) -> Option<TargetStatus> {
     parse_target_status(target, &words.split_ascii_whitespace().collect::<Vec<_>>())
 }
 
-/// The parser gets each status in its redacted form.
 #[test]
 fn every_state_of_every_target() {
     for (line, state, failed, lagging) in cases() {
@@ -284,7 +281,6 @@ fn every_state_of_every_target() {
     }
 }
 
-/// Redaction keeps the status of exactly the targets that the parser reads.
 #[test]
 fn targets_with_a_state_are_those_whose_status_leaves() {
     for (target, leaves) in mapper_targets_with_retention() {
@@ -336,7 +332,6 @@ fn a_status_without_its_end_or_with_another_word_is_unknown() {
 }
 
 proptest! {
-    /// A truncated status never looks better than the complete one.
     #[test]
     fn what_is_cut_off_makes_nothing_better(which in 0usize..66, keep in 0usize..40) {
         let cases = cases();

@@ -9,7 +9,6 @@ fn spare_disk() -> Subject {
     Subject::device("sdc")
 }
 
-/// Facts of an unused, blank disk.
 fn free_disk_facts() -> FactSet {
     let mut facts = FactSet::default();
     let known = || Source::Assumed;
@@ -87,13 +86,13 @@ fn a_blank_disk_that_nobody_uses_is_free() {
         None
     );
     let just = DeviceFindings {
-        size: Ok(BYTES + LAST_BYTES),
+        size: Ok(BYTES + RESERVED_END_BYTES),
         ..free_disk_findings()
     };
     assert_eq!(erase_refusal_by_findings(&just, BYTES), None);
 }
 
-/// Facts that forbid erasing, each with words of the refusal.
+/// Each item has facts that forbid erasing, and words that the refusal must contain.
 fn forbidding_facts() -> Vec<(FactSet, String)> {
     let used = [
         "mounted at /srv",
@@ -107,7 +106,7 @@ fn forbidding_facts() -> Vec<(FactSet, String)> {
         "internal LVM volume",
         "part of sdb, mounted at /",
         "part of sdb, member of md127",
-        "path to sda, mounted at /",
+        "same disk as sda, mounted at /",
     ];
     let mut all: Vec<(FactSet, String)> = used
         .into_iter()
@@ -174,7 +173,7 @@ fn forbidding_facts() -> Vec<(FactSet, String)> {
     all
 }
 
-/// Findings that forbid erasing, each with words of the refusal.
+/// Each item has findings that forbid erasing, and words that the refusal must contain.
 fn forbidding_findings() -> Vec<(DeviceFindings, &'static str)> {
     let one = |word: &str| Ok(vec![word.to_owned()]);
     vec![
@@ -215,7 +214,7 @@ fn forbidding_findings() -> Vec<(DeviceFindings, &'static str)> {
         ),
         (
             DeviceFindings {
-                size: Ok(BYTES + LAST_BYTES - 512),
+                size: Ok(BYTES + RESERVED_END_BYTES - 512),
                 ..free_disk_findings()
             },
             "choose a smaller --size",
@@ -246,7 +245,7 @@ fn forbidding_findings() -> Vec<(DeviceFindings, &'static str)> {
                 holders: one("dm-0"),
                 ..free_disk_findings()
             },
-            "held by dm-0",
+            "in use by dm-0",
         ),
         (
             DeviceFindings {
@@ -350,7 +349,7 @@ fn unknown_reading<T>() -> Reading<T> {
     Reading::unknown(UnknownReason::Denied, "who knows")
 }
 
-fn unknown_finding<T>() -> Finding<T> {
+fn unknown_finding<T>() -> DeviceFinding<T> {
     Err("who knows".to_owned())
 }
 

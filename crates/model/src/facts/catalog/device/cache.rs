@@ -1,4 +1,4 @@
-//! Write caches of disks: what the disk reports, what driver and kernel assume, and the conclusion
+//! Write caches of disks: what the disk reports, what driver and kernel assume, and what follows
 //! from both.
 
 use crate::facts::choice;
@@ -43,7 +43,7 @@ choice! {
 }
 
 choice! {
-    /// What a disk reported to its driver (`sd_cache_types` in drivers/scsi/sd.c).
+    /// The cache mode that a disk reported to its driver (`sd_cache_types` in drivers/scsi/sd.c).
     pub enum CacheType {
         WriteThrough = "write through",
         WriteBack = "write back",
@@ -64,7 +64,7 @@ impl QueueWriteCache {
 }
 
 impl CacheType {
-    /// Whether the disk reported a cache that holds writes.
+    /// Whether the cache can hold acknowledged writes that are not stored yet.
     pub fn holds_writes(self) -> bool {
         matches!(self, Self::WriteBack | Self::WriteBackNoRead)
     }
@@ -77,8 +77,8 @@ impl DriveCache {
 }
 
 choice! {
-    /// A bit of an NVMe controller's critical warning. The fact with the warnings can hold other
-    /// words, too: some bits have no meaning yet.
+    /// A bit of an NVMe controller's critical warning. The fact `nvme.critical_warning` can hold
+    /// other words too, because some bits have no meaning yet.
     pub enum NvmeWarning {
         SpareLow = "spare low",
         Temperature = "temperature",
@@ -95,13 +95,13 @@ choice! {
     pub enum Capacitor {
         /// The capacity is at least the one required of a new drive.
         Healthy = "healthy",
-        /// The capacity is less than in a new drive, but enough for a proper shutdown.
+        /// The capacity is less than that of a new drive, but enough for a proper shutdown.
         Degraded = "degraded",
         /// The capacity may be too small for a proper shutdown.
         Failed = "failed",
         /// The drive has no capacitor.
         Absent = "absent",
-        /// The drive has another log page in place of the expected one.
+        /// The drive returned a log page with another GUID or version.
         Unreadable = "unreadable",
     }
 }

@@ -1,7 +1,6 @@
 use crate::facts::choice;
 
 choice! {
-    /// Cloud service behind a disk.
     pub enum CloudDiskService {
         AmazonEbs = "Amazon Elastic Block Store",
         AmazonInstanceStore = "Amazon EC2 instance store",

@@ -13,17 +13,14 @@ choice! {
 }
 
 impl ArrayLevel {
-    /// The members of a linear array are concatenated.
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Linear)
     }
 
-    /// Whether the array rebuilds missing data from parity.
     pub fn has_parity(self) -> bool {
         matches!(self, Self::Raid4 | Self::Raid5 | Self::Raid6)
     }
 
-    /// Whether writes are spread over the members in chunks.
     pub fn is_striped(self) -> bool {
         matches!(
             self,
@@ -31,9 +28,9 @@ impl ArrayLevel {
         )
     }
 
-    /// How many members the array can certainly lose; `None` without redundancy. RAID 10 can lose
-    /// more than one member unless both copies are hit, but md does not report which members hold
-    /// the same data.
+    /// The number of members that the array can certainly lose; `None` without redundancy. RAID 10
+    /// can lose more than one member unless both copies are hit, but md does not report which
+    /// members hold the same data.
     pub fn tolerated_losses(self, members: u64) -> Option<u64> {
         match self {
             Self::Raid1 => Some(members.saturating_sub(1)),
@@ -91,11 +88,11 @@ choice! {
         ReadOnly = "read only",
         /// The metadata must be checked before the device accepts writes again.
         NeedsCheck = "needs check",
-        /// No path to the disk works.
+        /// Every path to a multipath disk has failed.
         NoPath = "no path",
         /// A disk reported an error, or a block failed its integrity check.
         Error = "error",
-        /// A snapshot that is no longer valid.
+        /// The snapshot is no longer valid.
         Lost = "lost",
         /// The device has failed and cannot be read.
         Failed = "failed",
@@ -112,8 +109,8 @@ choice! {
 }
 
 choice! {
-    /// What an md array is doing (`action_show` in drivers/md/md.c; md.rst omits two of these
-    /// words).
+    /// The current activity of an md array (`action_show` in drivers/md/md.c; md.rst omits two of
+    /// these words).
     pub enum SyncAction {
         Idle = "idle",
         Frozen = "frozen",
@@ -126,13 +123,12 @@ choice! {
 }
 
 impl SyncAction {
-    /// Whether the array is changing its number of members or its layout.
     pub fn is_reshape(self) -> bool {
         matches!(self, Self::Reshape)
     }
 
-    /// Whether the array is synchronising copies or parity, from which nothing can be rebuilt until
-    /// the end.
+    /// Whether the array is synchronising copies or parity. Until that is done, a lost member
+    /// cannot be rebuilt.
     pub fn is_resync(self) -> bool {
         matches!(self, Self::Resync)
     }
@@ -149,7 +145,7 @@ choice! {
         /// to the member wait.
         Blocked = "blocked",
         Spare = "spare",
-        /// A write to the member has failed.
+        /// The member has had a write error since it was added.
         WriteError = "write_error",
         /// The member will be replaced as soon as there is a spare.
         WantReplacement = "want_replacement",
@@ -160,7 +156,8 @@ choice! {
 }
 
 impl MemberState {
-    /// Whether a member in this state still works but should be checked.
+    /// Whether the member has had, or may have had, an error without being `faulty` yet. Such a
+    /// member should be checked or replaced.
     pub fn is_suspect(self) -> bool {
         matches!(
             self,
@@ -194,12 +191,13 @@ impl ConsistencyPolicy {
 }
 
 choice! {
-    /// What a device-mapper cache does with a write.
+    /// How a device-mapper cache handles writes
+    /// (Documentation/admin-guide/device-mapper/cache.rst).
     pub enum DmCacheMode { Writeback = "writeback", Writethrough = "writethrough", Passthrough = "passthrough" }
 }
 
 choice! {
-    /// What bcache does with a write.
+    /// How bcache handles writes (Documentation/admin-guide/bcache.rst, cache_mode).
     pub enum BcacheMode {
         Writethrough = "writethrough", Writeback = "writeback", Writearound = "writearound", None = "none",
     }
@@ -223,7 +221,6 @@ choice! {
 }
 
 choice! {
-    /// What DRBD does between dependent writes, while it writes for its peer (drbd.conf(5),
-    /// disk-barrier).
+    /// How DRBD orders dependent writes that it makes for its peer (drbd.conf(5), disk-barrier).
     pub enum DrbdOrdering { Barrier = "barrier", Flush = "flush", Drain = "drain", None = "none" }
 }

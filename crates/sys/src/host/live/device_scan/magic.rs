@@ -7,7 +7,7 @@
 use super::offsets;
 
 /// Name, offset from the beginning in bytes, magic bytes.
-const FROM_START: &[(&str, u64, &[u8])] = &[
+const SIGNATURES_FROM_START: &[(&str, u64, &[u8])] = &[
     ("LUKS", 0, b"LUKS\xba\xbe"),
     ("LUKS", 0x4000, b"SKUL\xba\xbe"),
     ("xfs", 0, b"XFSB"),
@@ -66,7 +66,7 @@ const FROM_START: &[(&str, u64, &[u8])] = &[
 ];
 
 /// Name, distance of the signature's first byte from the end in bytes, magic bytes.
-const FROM_END: &[(&str, u64, &[u8])] = &[
+const SIGNATURES_FROM_END: &[(&str, u64, &[u8])] = &[
     ("walwise trial", 1 << 20, b"walwise trial, mark 1\n"),
     ("GPT", 512, b"EFI PART"),
     ("GPT", 4096, b"EFI PART"),
@@ -105,7 +105,10 @@ pub fn signature_names() -> Vec<&'static str> {
         "swap",
         "zfs",
     ];
-    let listed = FROM_START.iter().chain(FROM_END).map(|(name, ..)| *name);
+    let listed = SIGNATURES_FROM_START
+        .iter()
+        .chain(SIGNATURES_FROM_END)
+        .map(|(name, ..)| *name);
     let mut names: Vec<&str> = listed.chain(computed).collect();
     names.sort_unstable();
     names.dedup();
@@ -149,7 +152,7 @@ impl RegionBytes {
     pub fn found_signatures(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         names.extend(
-            FROM_START
+            SIGNATURES_FROM_START
                 .iter()
                 .filter(|(_, at, magic)| self.has_magic(*at, magic))
                 .map(|(name, ..)| *name),
@@ -159,8 +162,13 @@ impl RegionBytes {
                 .checked_sub(*distance)
                 .is_some_and(|at| self.has_magic(at, magic))
         };
-        names.extend(FROM_END.iter().filter(from_end).map(|(name, ..)| *name));
-        // A backup superblock counts only if the primary one is gone.
+        names.extend(
+            SIGNATURES_FROM_END
+                .iter()
+                .filter(from_end)
+                .map(|(name, ..)| *name),
+        );
+        // A backup superblock counts only without a primary superblock.
         names.extend(
             self.ext_version_name()
                 .or_else(|| self.has_ext_backup().then_some("ext backup superblock")),
@@ -176,7 +184,7 @@ impl RegionBytes {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// `ext2`, `ext3` or `ext4`, by the features in the superblock (the kernel's
+    /// Distinguishes ext2, ext3 and ext4 by the features in the superblock (the kernel's
     /// Documentation/filesystems/ext4/super.rst).
     fn ext_version_name(&self) -> Option<&'static str> {
         const HAS_JOURNAL: u32 = 0x4;
@@ -195,8 +203,8 @@ impl RegionBytes {
         })
     }
 
-    /// A backup superblock of ext2, ext3 or ext4, from which `e2fsck -b` restores the file system:
-    /// the magic, a valid block size, and a group number above 0.
+    /// Whether there is a backup superblock of ext2, ext3 or ext4, from which `e2fsck -b` restores
+    /// the file system. It has the magic, a valid block size, and a group number above 0.
     fn has_ext_backup(&self) -> bool {
         let is = |at: u64| {
             let group = self.le_u32_or_zero(at + 0x58) >> 16;
@@ -209,12 +217,10 @@ impl RegionBytes {
             .any(|at| is(at) || is(at + 1024))
     }
 
-    /// Whether an allocation group other than the first has a header.
     fn has_xfs_backup(&self) -> bool {
         offsets::xfs_group_header_offsets(self.size).any(|at| self.has_magic(at, b"XFSB"))
     }
 
-    /// Whether one of the first four sectors holds a label.
     fn has_lvm_label(&self) -> bool {
         (0..4).any(|sector| {
             self.has_magic(sector * 512, b"LABELONE")
@@ -222,7 +228,7 @@ impl RegionBytes {
         })
     }
 
-    /// Whether there is a superblock of md version 0.90 or 1.0 (the kernel's
+    /// Finds MD metadata of versions 0.90 and 1.0, which is near the end of a device (the kernel's
     /// Documentation/admin-guide/md.rst, drivers/md/md.c).
     fn has_md_at_end(&self) -> bool {
         const RESERVED: u64 = 64 << 10;
@@ -235,7 +241,8 @@ impl RegionBytes {
             .any(|at| magics.iter().any(|magic| self.has_magic(at, magic)))
     }
 
-    /// Whether a signature is at the end of the first page; pages have 4 to 64 KiB.
+    /// Looks for the signature of swap at the end of the first page, for all page sizes from 4 to
+    /// 64 KiB.
     fn has_swap(&self) -> bool {
         [4u64, 8, 16, 32, 64].iter().any(|kib| {
             SWAP.iter()
@@ -243,7 +250,7 @@ impl RegionBytes {
         })
     }
 
-    /// Whether the second half of one of the four labels holds an uberblock (OpenZFS,
+    /// Looks for uberblocks of ZFS, which are in the second half of each label (OpenZFS,
     /// vdev_label.c).
     fn has_zfs_uberblock(&self) -> bool {
         const LABEL: u64 = 256 << 10;

@@ -1,7 +1,7 @@
 //! Offsets at which a large block device is read: first known metadata, then samples.
 //!
-//! Metadata offsets are those of backup superblocks, allocation group headers and labels, from
-//! which a disk with a wiped beginning or end is recovered. Every MiB boundary near the ends is
+//! Known metadata are backup superblocks, allocation group headers and labels, because tools can
+//! recover a disk with a wiped beginning or end from them. Every MiB boundary near the ends is
 //! included, because partitions and volumes begin there. Samples are ordered by bit-reversed
 //! numbers, so that the samples read at any moment are spread evenly over the device.
 
@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 /// Bytes per read, enough to cover the second superblock for any block size.
 pub const PIECE_BYTES: u64 = 16 << 10;
 
-/// Number of bytes read as one piece at each end of the device.
 pub const END_BYTES: u64 = 2 << 20;
 
 /// Distance from each end within which every MiB boundary is read, in bytes.
@@ -18,13 +17,12 @@ const NEAR_END_BYTES: u64 = 64 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// The number of samples is 2 to this power.
 const SAMPLE_BITS: u32 = 12;
 
 /// Offsets of the superblocks of btrfs after the first (`btrfs_sb_offset` in fs/btrfs/fs.h).
 const BTRFS: [u64; 2] = [64 << 20, 256 << 30];
 
-/// Offsets of known metadata between the two ends of the device, ascending, in bytes.
+/// Returns the offsets of known metadata between the two ends of the device, ascending, in bytes.
 pub fn metadata_offsets(size: u64) -> Vec<u64> {
     let mut places: BTreeSet<u64> = BTreeSet::new();
     places.extend((0..NEAR_END_BYTES).step_by(saturating_usize(MIB)));
@@ -41,13 +39,12 @@ fn saturating_usize(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Offset of the piece that is read at the end of the device, in bytes.
 pub fn tail_offset(size: u64) -> u64 {
     size.saturating_sub(END_BYTES) / PIECE_BYTES * PIECE_BYTES
 }
 
-/// Offsets of the block groups of ext2, ext3 and ext4 that hold a superblock copy, for every block
-/// size. These are groups 0 and 1, the powers of 3, 5 and 7
+/// Returns the offsets of the block groups of ext2, ext3 and ext4 that may hold a superblock copy,
+/// for every block size. These are group 1, the powers of 3, 5 and 7
 /// (Documentation/filesystems/ext4/blockgroup.rst), and the last two for `sparse_super2`.
 pub fn ext_superblock_offsets(size: u64) -> impl Iterator<Item = u64> {
     (10u32..=16).flat_map(move |log| {
@@ -64,7 +61,7 @@ pub fn ext_superblock_offsets(size: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Offsets of the headers of the allocation groups that `mkfs.xfs` creates by default
+/// Returns the offsets of the headers of the allocation groups that `mkfs.xfs` creates by default
 /// (`calc_default_ag_geometry` of xfsprogs). A disk gets 4 groups, an array 8 to 32; groups of
 /// large devices have 1 TiB.
 pub fn xfs_group_header_offsets(size: u64) -> impl Iterator<Item = u64> {
@@ -77,8 +74,9 @@ pub fn xfs_group_header_offsets(size: u64) -> impl Iterator<Item = u64> {
     shares.into_iter().chain([LARGEST]).flat_map(of)
 }
 
-/// Offsets of the samples, in bytes, one in each equal part of the device. `seed` decides the place
-/// within the part; offsets are multiples of [`PIECE_BYTES`].
+/// Returns the offsets of the samples, in bytes, one in each equal part of the device. `seed`
+/// decides the place within the part. A device with parts smaller than [`PIECE_BYTES`] has no
+/// samples.
 pub fn sample_offsets(size: u64, seed: u64) -> impl Iterator<Item = u64> {
     let part = (size >> SAMPLE_BITS) / PIECE_BYTES * PIECE_BYTES;
     let slots = part / PIECE_BYTES;
@@ -89,7 +87,6 @@ pub fn sample_offsets(size: u64, seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A pseudo-random number, the same for the same input (the finaliser of splitmix64).
 fn splitmix64(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -110,8 +107,8 @@ mod tests {
         ];
         let places = metadata_offsets(40 << 30);
         assert!(of_4k.iter().all(|block| places.contains(&(block * 4096))));
-        // Superblock backups on 1 GiB, as printed by `mke2fs -n -b 1024`. The first block is 1, so
-        // each read begins one block earlier.
+        // Superblock backups on 1 GiB, as printed by `mke2fs -n -b 1024`. The first block has
+        // number 1, so each read begins one block earlier.
         let of_1k = [
             8193u64, 24577, 40961, 57345, 73729, 204_801, 221_185, 401_409, 663_553, 1_024_001,
         ];

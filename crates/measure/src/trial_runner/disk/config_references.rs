@@ -1,7 +1,7 @@
-//! Configuration files that name a device: fstab, crypttab, the pools of ZFS and similar files.
+//! Configuration files that name a device: fstab, crypttab, ZFS's zpool.cache and similar files.
 //!
-//! In doubt a device counts as named. A name is the device's node, a udev link to the device, or
-//! any word that contains the serial number or WWN, like most names in /dev/disk/by-id.
+//! In doubt, a file counts as naming the device. A name is the device's node, a udev link to the
+//! device, or any word that contains the serial number or WWN, like most names in /dev/disk/by-id.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,15 +10,14 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default)]
 pub struct DeviceNames {
-    /// Device node, such as /dev/sdb2.
     pub node: String,
-    /// Node of the whole disk, and the partition's number; `None` for a whole disk.
+    /// Node of the disk that contains the partition, and the partition's number; `None` for a disk.
     pub parent_disk: Option<(String, String)>,
-    /// Links below /dev that lead to the device or to its whole disk.
+    /// Links below /dev/disk to the device or to the disk that contains it.
     pub links: BTreeSet<String>,
     /// Serial number and WWN of the disk.
     pub ids: Vec<String>,
-    /// Names of all partition links on this host, by UUID and by label.
+    /// Partition UUIDs and labels that have a udev link on this host.
     pub partition_links: BTreeSet<String>,
 }
 
@@ -43,7 +42,6 @@ const CONFIG_DIRECTORIES: [(&str, &str); 5] = [
     ("/etc/mdadm.conf.d", ".conf"),
 ];
 
-/// Largest configuration file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// Paths and contents of the files that exist. The error names a file that could not be read.
@@ -82,7 +80,7 @@ fn is_absent(error: &io::Error) -> bool {
 
 fn read_config_file(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
-    // A link to /dev/null masks a systemd unit.
+    // A masked systemd unit is a link to /dev/null, which is not a regular file.
     if !found.is_file() {
         return Ok(Vec::new());
     }
@@ -94,7 +92,6 @@ fn read_config_file(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Paths of the files that name the device, each once.
 pub fn files_naming_device(files: &[(String, Vec<u8>)], names: &DeviceNames) -> Vec<String> {
     let naming = files.iter().filter(|(_, text)| {
         split_tokens(text)
@@ -104,7 +101,6 @@ pub fn files_naming_device(files: &[(String, Vec<u8>)], names: &DeviceNames) -> 
     naming.map(|(file, _)| file.clone()).collect()
 }
 
-/// Words of a text, or of the readable parts of a binary file; without comment lines.
 fn split_tokens(text: &[u8]) -> Vec<String> {
     let lines = text
         .split(|byte| *byte == b'\n')
@@ -121,7 +117,8 @@ fn split_tokens(text: &[u8]) -> Vec<String> {
 impl DeviceNames {
     fn matches_token(&self, word: &str) -> bool {
         let (key, value) = word.split_once('=').unwrap_or(("", word));
-        // Examples are `sys_serial=…` (LVM), `What=/dev/…` (systemd) and `root=UUID=…` (kernel).
+        // The name may follow `=`, as in `sys_serial=…` (LVM), `What=/dev/…` (systemd) and
+        // `root=UUID=…` (kernel).
         let last = value.rsplit('=').next().unwrap_or(value);
         [word, value, last]
             .into_iter()
@@ -145,8 +142,8 @@ impl DeviceNames {
         !name.is_empty() && (self.links.contains(name) || self.links.iter().any(is_last))
     }
 
-    /// True if the name contains the serial number or WWN, unless it is the name of another
-    /// partition of the disk.
+    /// True if `name` contains a serial number or WWN of at least four characters, unless it ends
+    /// in `-partN` with the number of another partition.
     fn contains_id(&self, name: &str) -> bool {
         let udev = |word: &String| word.replace(' ', "_");
         // udev writes `naa.5000…` as `wwn-0x5000…`, multipath as `35000…`.
@@ -166,7 +163,8 @@ impl DeviceNames {
         holds && !other
     }
 
-    /// True if a partition UUID or label without a link may belong to this partition.
+    /// True if the device is a partition, and `value` is a partition UUID or label that has no udev
+    /// link and may therefore belong to this partition.
     fn may_be_partition(&self, key: &str, value: &str) -> bool {
         let (key, value) = value.split_once('=').unwrap_or((key, value));
         self.parent_disk.is_some()

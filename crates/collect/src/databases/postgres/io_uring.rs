@@ -1,0 +1,115 @@
+//! Whether the io_uring rings of PostgreSQL 18 fit the limit for locked memory.
+//!
+//! The server sets up one ring for each process that may run. Linux counts rings against
+//! RLIMIT_MEMLOCK before 5.12 and from 6.14 on; otherwise the server starts whatever the limit is.
+//! With default settings 1,000 connections need 8 to 13 MiB, and with the largest
+//! `io_max_concurrency` about 100 MiB (zulip/zulip#39449).
+
+use std::path::PathBuf;
+
+use crate::error_readings::error_reading;
+use crate::facts::catalog::postgres;
+use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::host::Host;
+
+/// The smallest ring in bytes: one page for submissions and one for completions.
+const LEAST_RING: u64 = 8 << 10;
+const LARGEST_RING: u64 = 128 << 10;
+/// Processes with a ring that are not connections, with default settings: workers, WAL senders and
+/// the server's own.
+const OTHER_PROCESSES: u64 = 40;
+
+pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, facts: &mut FactSet) {
+    let limit = match pid {
+        Some(pid) => memlock_limit(host, pid),
+        None => Reading::unknown(
+            UnknownReason::NotCollected,
+            "no server is running here, so its limit for locked memory is unknown",
+        ),
+    };
+    facts.insert(subject, &postgres::MEMLOCK_LIMIT, limit);
+    let readings = (
+        facts.get(subject, &postgres::MEMLOCK_LIMIT),
+        facts.get(subject, &postgres::MAX_CONNECTIONS),
+    );
+    let source = Source::derived_from([
+        postgres::MEMLOCK_LIMIT.name(),
+        postgres::MAX_CONNECTIONS.name(),
+    ]);
+    let fits = match readings {
+        (Reading::Known { value: limit, .. }, Reading::Known { value: most, .. }) => {
+            match rings_fit(limit, most) {
+                Some(fits) => Reading::known(fits, source),
+                None => Reading::unknown(
+                    UnknownReason::Ambiguous,
+                    format!("rings for {most} connections are close to the limit of {limit} bytes"),
+                ),
+            }
+        }
+        (Reading::Known { .. }, unknown @ Reading::Unknown { .. })
+        | (unknown @ Reading::Unknown { .. }, _) => unknown.map(|_| false),
+    };
+    facts.insert(subject, &postgres::IO_URING_FITS, fits);
+}
+
+fn memlock_limit(host: &dyn Host, pid: u32) -> Reading<u64> {
+    let path = PathBuf::from(format!("/proc/{pid}/limits"));
+    let source = path.display().to_string();
+    match host.read(&path) {
+        Ok(text) => Reading::known(text, Source::file(source)).and_then(|text| {
+            parse_memlock(&String::from_utf8_lossy(&text))
+                .ok_or_else(|| "there is no limit for locked memory".to_owned())
+        }),
+        Err(miss) => error_reading(&miss, &source),
+    }
+}
+
+/// The soft limit in bytes; `u64::MAX` if unlimited (proc_pid_limits(5)).
+fn parse_memlock(limits: &str) -> Option<u64> {
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max locked memory"))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        number => number.parse().ok(),
+    }
+}
+
+/// Whether `limit`, in bytes, suffices for the rings of all processes. `None` if rings of the
+/// smallest size fit, but rings of the largest do not.
+fn rings_fit(limit: u64, connections: u64) -> Option<bool> {
+    let processes = connections.saturating_add(OTHER_PROCESSES);
+    if limit < processes.saturating_mul(LEAST_RING) {
+        Some(false)
+    } else if limit >= processes.saturating_mul(LARGEST_RING) {
+        Some(true)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_for_locked_memory_is_read() {
+        let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
+                    Max processes             31207                31207                processes \n\
+                    Max locked memory         8388608              8388608              bytes     \n";
+        assert_eq!(parse_memlock(text), Some(8 << 20));
+        let unlimited = text.replace("8388608", "unlimited");
+        assert_eq!(parse_memlock(&unlimited), Some(u64::MAX));
+        for damaged in ["", "Max locked memory", "Max locked memory x bytes"] {
+            assert_eq!(parse_memlock(damaged), None, "{damaged:?}");
+        }
+    }
+
+    #[test]
+    fn a_thousand_connections_do_not_fit_the_default_of_systemd() {
+        assert_eq!(rings_fit(8 << 20, 1000), Some(false));
+        assert_eq!(rings_fit(8 << 20, 100), None);
+        assert_eq!(rings_fit(256 << 20, 1000), Some(true));
+        assert_eq!(rings_fit(u64::MAX, u64::MAX), Some(true));
+    }
+}

@@ -1,0 +1,115 @@
+//! Parses a row of the table of known changes: what an upgrade of the kernel or of the distribution
+//! does to a server, as a rule that is judged only under the upgrade.
+//!
+//! The rule's examples are a host with the change, and the same host with other facts.
+
+use super::example;
+use super::fields::{CheckedTable, SpannedValue, TableSchema};
+use super::rule_head::{RuleHeader, ShortRule};
+use super::{LoadOptions, LoadedFile, parse_question};
+use crate::rules::diagnostic::{Diagnostics, Span};
+use crate::rules::model::{
+    ChangeEffect, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample, TestOperator,
+};
+
+const CHANGE_SCHEMA: TableSchema = TableSchema {
+    what: "this change",
+    required: &[
+        "id", "since", "for", "effect", "where", "title", "question", "because", "remedy", "refs",
+        "hit", "miss",
+    ],
+    optional: &["checked", "leaves"],
+};
+
+pub(super) fn parse_change_rule(
+    item: SpannedValue<'_>,
+    file: &str,
+    terms: LoadOptions,
+    loaded: &mut LoadedFile,
+    problems: &mut Diagnostics,
+) -> Option<(Rule, Span)> {
+    let before = problems.mistake_count();
+    let fields = CheckedTable::from_item(item, &CHANGE_SCHEMA, problems)?;
+    let head = RuleHeader::parse(&fields, loaded, problems);
+    let effect = fields.parse_choice("effect", &ChangeEffect::ALL, ChangeEffect::as_str, problems);
+    let conditions = head.parse_conditions(&fields, problems);
+    let quantifies = conditions.iter().any(Condition::has_quantifier);
+    let texts = head.parse_templates(quantifies, problems);
+    let question = fields
+        .parse_text_field("question", problems)
+        .map(|text| parse_question(&text, problems));
+    let examples = match terms.examples {
+        ExampleLoading::Read => change_examples(&fields, &head, &conditions, problems),
+        ExampleLoading::Skipped => Vec::new(),
+    };
+    if problems.mistake_count() > before {
+        return None;
+    }
+    let effect = effect?;
+    let row = ShortRule {
+        question: question?,
+        level: effect.level(),
+        caps: None,
+        when: Condition::All(conditions),
+        change: Some(effect),
+        examples,
+    };
+    let line = problems.line_of_offset(item.span().start);
+    head.into_short_rule(texts, row, (terms.author, file, line))
+}
+
+/// The host of `hit`; that host with the facts of each item of `miss`; and that host with each
+/// tested fact unknown.
+fn change_examples(
+    fields: &CheckedTable<'_>,
+    head: &RuleHeader,
+    conditions: &[Condition],
+    problems: &mut Diagnostics,
+) -> Vec<RuleExample> {
+    let line = problems.line_of_offset(fields.span.start);
+    let hit = fields
+        .get("hit")
+        .map(|item| example::parse_facts(item, &head.sight, problems))
+        .unwrap_or_default();
+    let stack = example::parse_stack(fields, problems);
+    let example = |name: &str, facts, expect| RuleExample {
+        name: name.to_owned(),
+        facts,
+        stack: stack.clone(),
+        expect,
+        advise: Some(Vec::new()),
+        line,
+    };
+    let mut examples = Vec::new();
+    for item in fields.table_list("miss", problems) {
+        let other = example::parse_facts(item, &head.sight, problems);
+        let facts = example::with_facts(&hit, &other);
+        examples.push(example(
+            "another host",
+            facts,
+            ExpectedOutcome::DoesNotApply,
+        ));
+    }
+    let (mut tested, mut optional) = (Vec::new(), Vec::new());
+    for condition in conditions.iter().filter(|one| !one.has_quantifier()) {
+        condition.for_each_test(&mut |test| match test.op {
+            TestOperator::Known(_) => optional.push(test.fact.name),
+            _ => tested.push(test.fact),
+        });
+    }
+    tested.dedup_by_key(|fact| fact.name);
+    for fact in tested
+        .into_iter()
+        .filter(|fact| !optional.contains(&fact.name))
+    {
+        let facts = example::with_facts(&hit, &[(fact, example::unknown_reading())]);
+        let name = format!("{} is not known", fact.name);
+        examples.push(example(&name, facts, ExpectedOutcome::Undecided));
+    }
+    examples.push(example(
+        "a host with the change",
+        hit,
+        ExpectedOutcome::Applies,
+    ));
+    examples
+}

@@ -1,0 +1,101 @@
+//! Reports consequences of a different memory page size of the next kernel.
+//!
+//! The signature of a swap area depends on the page size (mkswap(8)). A kernel can mount a file
+//! system with blocks larger than a page only if it supports large folios for that file system.
+
+use super::kernel_vendor::kernel_and_vendor;
+use super::layers::is_same_kernel;
+use crate::model::upgrade::{UpgradeItem, UpgradeSection};
+use walwise_judge::compat::Support;
+use walwise_judge::rules::Level;
+use walwise_model::facts::catalog::{boot, kernel, mount};
+use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::text::format_bytes;
+use walwise_model::version::Version;
+
+pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+    let host = Subject::host();
+    let size = |facts: &FactSet| facts.value(&host, &kernel::PAGE_SIZE);
+    let mounts = || supposed.subjects_of_scope(Scope::Mount);
+    let Some(then) = size(supposed) else {
+        if is_same_kernel(real, supposed) {
+            return Vec::new();
+        }
+        return mounts()
+            .filter_map(|mount| large_block_item(supposed, mount, None))
+            .collect();
+    };
+    let Some(now) = size(real) else {
+        return Vec::new();
+    };
+    if now == then {
+        return Vec::new();
+    }
+    let (from, to) = (format_bytes(now), format_bytes(then));
+    let changes = Support {
+        source: "coreos-assembler issue 3617".to_owned(),
+        ..Support::unknown(
+            "Swap must be recreated, and huge page settings and memory sizes given in pages change.",
+        )
+    };
+    let mut items = vec![UpgradeItem::new_change(
+        UpgradeSection::Changes,
+        Level::Warning,
+        &host,
+        format!("the memory page size changes from {from} to {to}"),
+        changes,
+    )];
+    let swaps = supposed.value(&host, &boot::SWAPS).unwrap_or_default();
+    items.extend(swaps.into_iter().map(|swap| {
+        let what = format!("swap {swap} was created for {from} pages");
+        let because = format!(
+            "A kernel with {to} pages refuses it, and the boot continues without swap. Run `mkswap` on it after the upgrade."
+        );
+        let item = UpgradeItem::new_undecided(&host, Level::Warning, what, Support::unknown(because));
+        UpgradeItem { name: Some(swap), ..item }.into_blocker()
+    }));
+    items.extend(mounts().filter_map(|mount| large_block_item(supposed, mount, Some(then))));
+    items
+}
+
+/// Every kernel has memory pages of at least this size.
+const SMALLEST_PAGE: u64 = 4 << 10;
+
+/// Reports a file system whose blocks are larger than a memory page of `page` bytes, or whose block
+/// size is unknown. Without `page`, a file system whose blocks can be larger than a page.
+fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Option<UpgradeItem> {
+    let fstype = facts.value(subject, &mount::FSTYPE)?;
+    let folios_since = match fstype.as_str() {
+        "xfs" => Version::parse("6.12"),
+        "ext4" => Version::parse("6.19"),
+        "ext2" | "ext3" | "btrfs" => None,
+        _ => return None,
+    };
+    let size = facts.value(subject, &mount::BLOCK_SIZE);
+    if size.is_some_and(|size| size <= page.unwrap_or(SMALLEST_PAGE))
+        || size.is_none() && page.is_none()
+    {
+        return None;
+    }
+    let what = match size {
+        Some(size) if page.is_some() => format!(
+            "its blocks of {} are larger than a memory page",
+            format_bytes(size)
+        ),
+        Some(size) => format!(
+            "it is unknown whether its blocks of {} are larger than a memory page",
+            format_bytes(size)
+        ),
+        None => "it is unknown whether its blocks are larger than a memory page".to_owned(),
+    };
+    let because = "A kernel mounts such a file system only if it supports large folios on it. Back the file system up and recreate it with 4 KiB blocks.";
+    let item =
+        UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(because));
+    let too_old = folios_since
+        .is_none_or(|since| kernel_and_vendor(facts).is_some_and(|(version, _)| version < since));
+    Some(if size.is_some() && page.is_some() && too_old {
+        item.into_blocker()
+    } else {
+        item
+    })
+}

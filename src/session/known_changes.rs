@@ -1,0 +1,171 @@
+//! Known changes that can explain why commits are slower than in an earlier report.
+
+use super::{Session, assume};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason, catalog};
+use crate::report::{Difference, KnownChange};
+use crate::rules::{self, Outcome, Rule};
+
+impl Session {
+    /// Adds the known changes that apply to `facts` and do not apply with the host's facts of the
+    /// earlier report. Nothing is added unless the commits of a target are slower beyond noise.
+    pub fn explain_slower_commits(&self, facts: &FactSet, difference: &mut Difference) {
+        if !difference.has_slower_commits() {
+            return;
+        }
+        let before = facts_before(facts, difference);
+        let rules = self.rules.rules().iter();
+        for rule in rules.filter(|rule| rule.change.is_some_and(rules::ChangeEffect::is_slower)) {
+            let subjects = match rule.scope {
+                Scope::Host => vec![Subject::host()],
+                scope => facts.subjects_of_scope(scope).cloned().collect(),
+            };
+            for subject in subjects {
+                let is_new = self.outcome(rule, facts, &subject) == Outcome::Applies
+                    && self.outcome(rule, &before, &subject) == Outcome::DoesNotApply;
+                if is_new {
+                    difference.known_changes.push(KnownChange {
+                        rule: rule.id.clone(),
+                        title: rule.title.text(facts, &subject, &[]).to_string(),
+                        because: rule.because.text(facts, &subject, &[]).to_string(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn outcome(&self, rule: &Rule, facts: &FactSet, subject: &Subject) -> Outcome {
+        rules::evaluate_rule(rule, facts, subject, self.evaluation_options()).outcome
+    }
+}
+
+/// The facts with those of the host as the earlier report has them.
+fn facts_before(facts: &FactSet, difference: &Difference) -> FactSet {
+    let mut before = facts.clone();
+    let of_host = difference
+        .facts
+        .iter()
+        .filter(|change| change.subject == Subject::host());
+    for change in of_host {
+        let Some(key) = catalog::find_by_name(change.fact) else {
+            continue;
+        };
+        let value = change
+            .known_values()
+            .and_then(|(value, _)| assume::parse_value(key, &value.text()).ok());
+        let reading = match value {
+            Some(value) => Reading::known(value, Source::Assumed),
+            None => Reading::unknown(UnknownReason::NotCollected, "not in the earlier report"),
+        };
+        before.insert_value(&Subject::host(), key, reading);
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog::{host, kernel};
+    use crate::facts::{FactStability, Key};
+    use crate::measure::{Estimate, Method, Shift, ShiftDirection};
+    use crate::report::{DisplayedValue, FactChange, FactState, ProbeShift, RowShift};
+    use crate::version::Version;
+
+    fn shift(moved: ShiftDirection) -> ProbeShift {
+        let estimate = Estimate {
+            value: 100.0,
+            low: 90.0,
+            high: 110.0,
+        };
+        ProbeShift {
+            target: Subject::target("/data"),
+            before: String::new(),
+            directory_before: String::new(),
+            directory_now: String::new(),
+            method: Some(Method::Fdatasync),
+            rows: vec![RowShift {
+                method: Method::Fdatasync,
+                pages: 1,
+                as_server: true,
+                before_us: estimate,
+                now_us: estimate,
+                shift: Some(Shift {
+                    percent: estimate,
+                    drift_percent: 1.0,
+                    moved,
+                }),
+            }],
+            doubts: Vec::new(),
+            likely_causes: Vec::new(),
+        }
+    }
+
+    fn changed<T>(key: &Key<T>, before: Option<&str>, now: &str) -> FactChange {
+        let state = |text: &str| FactState::Known {
+            value: DisplayedValue::Text(text.to_owned()),
+        };
+        FactChange {
+            subject: Subject::host(),
+            fact: key.name(),
+            nature: FactStability::Lasting,
+            before: before.map(state),
+            now: Some(state(now)),
+        }
+    }
+
+    fn explanations(
+        (version, debug): (&str, bool),
+        changes: Vec<FactChange>,
+        moved: ShiftDirection,
+    ) -> Vec<String> {
+        let mut facts = FactSet::default();
+        let host = Subject::host();
+        let source = || Source::system_call("test");
+        facts.insert_known(&host, &host::OS_ID, "ubuntu".to_owned(), source());
+        let version = Version::parse(version).unwrap();
+        facts.insert_known(&host, &kernel::VERSION, version, source());
+        facts.insert_known(&host, &kernel::JBD2_DEBUG, debug, source());
+        let session = Session::new(facts.clone(), rules::RuleSet::builtin(), true);
+        let mut difference = Difference {
+            facts: changes,
+            probes: vec![shift(moved)],
+            ..Difference::default()
+        };
+        session.explain_slower_commits(&facts, &mut difference);
+        let known = difference.known_changes.into_iter();
+        known.map(|change| change.rule).collect()
+    }
+
+    #[test]
+    fn a_slower_commit_is_explained_by_what_came_with_the_kernel() {
+        let slower = ShiftDirection::Slower;
+        let to_68 = || changed(&kernel::VERSION, Some("6.5.0"), "6.8.12");
+        let debug = |before| changed(&kernel::JBD2_DEBUG, before, "yes");
+        let none: [&str; 0] = [];
+        assert_eq!(
+            explanations(("6.8.12", false), vec![to_68()], slower),
+            ["change.ubuntu-6.8"]
+        );
+        assert_eq!(
+            explanations(("6.12.1", true), vec![debug(Some("no"))], slower),
+            ["change.jbd2-debug"]
+        );
+        for (host, changes, moved) in [
+            (("6.8.12", false), vec![to_68()], ShiftDirection::Faster),
+            (("6.8.12", false), vec![to_68()], ShiftDirection::Not),
+            // The earlier kernel had the change too, or may have had it.
+            (
+                ("6.8.12", false),
+                vec![changed(&kernel::VERSION, Some("6.8.4"), "6.8.12")],
+                slower,
+            ),
+            (("6.12.1", true), vec![debug(None)], slower),
+            (("6.8.12", true), Vec::new(), slower),
+        ] {
+            assert_eq!(
+                explanations(host, changes, moved),
+                none,
+                "{host:?}, {moved:?}"
+            );
+        }
+    }
+}
