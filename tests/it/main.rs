@@ -35,6 +35,7 @@ mod in_force;
 mod interlock;
 mod journeys;
 mod kept;
+mod log_disk;
 mod loops;
 mod mariadb;
 mod migrations;

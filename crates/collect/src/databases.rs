@@ -254,57 +254,96 @@ mod config_argument {
 }
 mod mysql;
 mod postgres;
-pub mod wal_room {
-    //! The free space of the WAL's file system in units of `max_wal_size`.
+pub mod log_room {
+    //! The space that a server's logs have: the WAL's file system in units of `max_wal_size`, and
+    //! the share of the binary logs in theirs.
     //!
     //! `max_wal_size` is a soft limit, which WAL can exceed (PostgreSQL manual, WAL Configuration).
     //! Free space of only one or two times `max_wal_size` is therefore little.
 
     use crate::collector::{Collector, Request};
-    use crate::facts::catalog::{cluster, mount, postgres};
-    use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+    use crate::facts::catalog::{mount, mysql, postgres};
+    use crate::facts::{FactSet, Key, Reading, Scope, ServerArea, Source, Subject, UnknownReason};
     use crate::host::Host;
 
     pub const COLLECTOR: Collector = Collector {
-        id: "free space for WAL",
+        id: "space for logs",
         run,
     };
 
     fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-        let other = |cluster: &Subject| {
-            facts
-                .value(cluster, &cluster::KIND)
-                .is_some_and(|kind| !kind.is_postgres())
-        };
-        let clusters: Vec<Subject> = facts
-            .subjects_of_scope(Scope::Cluster)
-            .filter(|one| !other(one))
-            .cloned()
-            .collect();
+        let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
         for subject in clusters {
-            let room = wal_room_ratio(facts, &subject);
-            facts.insert(&subject, &postgres::WAL_ROOM, room);
+            match facts.server_area_of(&subject) {
+                Some(ServerArea::Mysql) => record_binlog_room(facts, &subject),
+                Some(ServerArea::Pg) | None => record_wal_room(facts, &subject),
+            }
         }
     }
 
-    fn wal_room_ratio(facts: &FactSet, cluster: &Subject) -> Reading<f64> {
-        let free = match facts.subject_in_scope(cluster, Scope::Mount) {
-            Some(mount) => facts.get(&mount, &mount::FREE),
+    fn record_wal_room(facts: &mut FactSet, cluster: &Subject) {
+        let mount = facts.subject_in_scope(cluster, Scope::Mount);
+        let limit = facts.get(cluster, &postgres::MAX_WAL_SIZE);
+        let limit = limit.and_then(|limit| match limit {
+            0 => Err("0 is not a size".to_owned()),
+            limit => Ok(limit),
+        });
+        let room = ratio(
+            &mount_reading(facts, mount.as_ref(), &mount::FREE),
+            &limit,
+            [mount::FREE.name(), postgres::MAX_WAL_SIZE.name()],
+        );
+        let volume = ratio(
+            &mount_reading(facts, mount.as_ref(), &mount::SIZE),
+            &limit,
+            [mount::SIZE.name(), postgres::MAX_WAL_SIZE.name()],
+        );
+        facts.insert(cluster, &postgres::WAL_ROOM, room);
+        facts.insert(cluster, &postgres::WAL_VOLUME, volume);
+    }
+
+    fn record_binlog_room(facts: &mut FactSet, cluster: &Subject) {
+        let directory = facts.get(cluster, &mysql::BINLOG);
+        let mount = directory
+            .value()
+            .and_then(|path| facts.subject_in_scope(&Subject::target(path), Scope::Mount));
+        let size = mount_reading(facts, mount.as_ref(), &mount::SIZE);
+        let files = facts.get(cluster, &mysql::BINLOG_FILES);
+        let share = ratio(
+            &files,
+            &size,
+            [mysql::BINLOG_FILES.name(), mount::SIZE.name()],
+        );
+        let free = mount_reading(facts, mount.as_ref(), &mount::FREE_PERCENT);
+        facts.insert(
+            cluster,
+            &mysql::BINLOG_SHARE,
+            share.map(|share| share * 100.0),
+        );
+        facts.insert(cluster, &mysql::BINLOG_ROOM, free);
+    }
+
+    fn mount_reading<T: crate::facts::FactValue>(
+        facts: &FactSet,
+        mount: Option<&Subject>,
+        key: &Key<T>,
+    ) -> Reading<T> {
+        match mount {
+            Some(mount) => facts.get(mount, key),
             None => Reading::unknown(
                 UnknownReason::NotCollected,
-                "the file system of the WAL is unknown",
+                "the file system of the log is unknown",
             ),
-        };
-        match (facts.get(cluster, &postgres::MAX_WAL_SIZE), free) {
-            (Reading::Known { value: 0, source }, _) => {
-                Reading::unknown(UnknownReason::Malformed, format!("{source}: 0"))
+        }
+    }
+
+    fn ratio(part: &Reading<u64>, of: &Reading<u64>, names: [&'static str; 2]) -> Reading<f64> {
+        match (part, of) {
+            (Reading::Known { value: part, .. }, Reading::Known { value: of, .. }) => {
+                Reading::known(*part as f64 / *of as f64, Source::derived_from(names))
             }
-            (Reading::Known { value: size, .. }, Reading::Known { value: free, .. }) => {
-                let of = [postgres::MAX_WAL_SIZE.name(), mount::FREE.name()];
-                Reading::known(free as f64 / size as f64, Source::derived_from(of))
-            }
-            (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => {
-                unknown.map(|bytes| bytes as f64)
+            (_, unknown @ Reading::Unknown { .. }) | (unknown, _) => {
+                unknown.clone().map(|bytes| bytes as f64)
             }
         }
     }
@@ -341,6 +380,29 @@ pub mod wal_room {
             ] {
                 assert_eq!(wal_room_value(size, free), None, "{size:?} {free:?}");
             }
+        }
+
+        #[test]
+        fn binary_logs_are_measured_in_their_own_file_system() {
+            let (cluster, logs) = (Subject::cluster("/db"), Subject::mount("/logs"));
+            let directory = Subject::target("/logs/binlog");
+            let mut facts = FactSet::default();
+            facts.set_server_area(&cluster, ServerArea::Mysql);
+            facts.link(&cluster, &Subject::mount("/"));
+            facts.link(&directory, &logs);
+            let test = || Source::system_call("test");
+            facts.insert_known(
+                &cluster,
+                &mysql::BINLOG,
+                directory.name().to_owned(),
+                test(),
+            );
+            facts.insert_known(&cluster, &mysql::BINLOG_FILES, 30 << 30, test());
+            facts.insert_known(&logs, &mount::SIZE, 40 << 30, test());
+            facts.insert_known(&logs, &mount::FREE_PERCENT, 3.0, test());
+            run(&FakeHost::default(), &Request::default(), &mut facts);
+            assert_eq!(facts.value(&cluster, &mysql::BINLOG_SHARE), Some(75.0));
+            assert_eq!(facts.value(&cluster, &mysql::BINLOG_ROOM), Some(3.0));
         }
     }
 }

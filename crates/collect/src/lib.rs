@@ -337,7 +337,7 @@ pub use self::system::kernel::kernel_vendor_of;
 pub use self::targets::{query_all_targets, requested_target_error};
 
 use self::collector::Collector;
-use self::databases::wal_room;
+use self::databases::log_room;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
 use self::system::tools::{self, ToolSelection};
@@ -372,7 +372,7 @@ const STORAGE: &[Collector] = &[
 /// database servers, because both read systemd units.
 const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
 
-const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, wal_room::COLLECTOR];
+const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, log_room::COLLECTOR];
 
 /// Runs all collectors. `progress` is called before each one, with the facts so far.
 pub fn run_all_collectors(

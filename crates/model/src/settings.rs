@@ -450,6 +450,32 @@ pub const ALL: &[Setting] = &[
         "How large the WAL may grow before it forces a checkpoint; a soft limit.",
     ),
     server_setting(
+        "pg.max_slot_wal_keep_size",
+        Postgres,
+        &postgres::SLOT_WAL_LIMIT.info,
+        "How much WAL a replication slot retains before it is invalidated; -1 means no limit.",
+    ),
+    server_setting(
+        "replication.slot",
+        Other,
+        &postgres::INACTIVE_SLOT.info,
+        "The replication slot that retains most WAL without a consumer.",
+    ),
+    single_setting(
+        "wal.archiver",
+        Other,
+        Scope::Cluster,
+        None,
+        "Whether the archiver succeeds.",
+    ),
+    single_setting(
+        "replication.standby",
+        Other,
+        Scope::Cluster,
+        None,
+        "The standbys that a commit may wait for.",
+    ),
+    server_setting(
         "pg.min_wal_size",
         Postgres,
         &postgres::MIN_WAL_SIZE.info,
@@ -502,6 +528,13 @@ pub const ALL: &[Setting] = &[
         Postgres,
         &postgres::FILE_EXTEND_METHOD.info,
         "How tables are extended by many pages at once.",
+    ),
+    single_setting(
+        "replication.binary_logs",
+        Other,
+        Scope::Cluster,
+        None,
+        "The binary logs, which stay until they expire or are purged.",
     ),
     server_setting(
         "mysql.innodb_flush_log_at_trx_commit",

@@ -9,6 +9,7 @@ use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{mount, mysql, postgres};
 use walwise_model::facts::{KeyInfo, Scope, ServerArea, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
+use walwise_model::text;
 
 pub fn target_answers(
     report: &Report,
@@ -176,6 +177,7 @@ impl<'r> TargetContext<'r> {
             reason: step.title.trim_end_matches('.').to_owned(),
             apply: advice.apply.clone(),
             setting: None,
+            usage: None,
             risk: Some(advice.risk),
         }
     }
@@ -313,7 +315,34 @@ impl<'r> TargetContext<'r> {
         let is_other = known.is_some_and(|place| place > 0);
         Answer {
             setting: setting.filter(|_| is_other).map(Setting::name_without_area),
+            usage: self.log_usage(cluster, topic),
             ..answer
+        }
+    }
+
+    fn log_usage(&self, cluster: &Subject, topic: Topic) -> Option<String> {
+        let facts = &self.report.facts;
+        match topic {
+            Topic::MaxWalSize => {
+                let files = facts.value(cluster, &postgres::WAL_FILES)?;
+                let used = format!("{} used", text::format_bytes(files));
+                let holder = facts.value(cluster, &postgres::WAL_HOLDER);
+                Some(match holder.filter(|holder| !holder.is_empty()) {
+                    Some(holder) => format!("{used}; {holder}"),
+                    None => used,
+                })
+            }
+            Topic::RedoCapacity => {
+                let files = facts.value(cluster, &mysql::BINLOG_FILES)?;
+                Some(format!("binary logs: {}", text::format_bytes(files)))
+            }
+            Topic::Filesystem
+            | Topic::MkfsOptions
+            | Topic::MountOptions
+            | Topic::WalSyncMethod
+            | Topic::FlushMethod
+            | Topic::FlushLog
+            | Topic::CommitLatency => None,
         }
     }
 

@@ -21,10 +21,20 @@ pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
     } in findings
     {
         let cluster = facts.subject_in_scope(subject, Scope::Cluster);
-        for advice in advice
-            .iter_mut()
-            .filter(|advice| advice.setting.kind.area() == Some(ServerArea::Pg))
-        {
+        for advice in advice {
+            let commands = [&mut advice.apply, &mut advice.verify, &mut advice.undo];
+            for command in commands.into_iter().flatten() {
+                let connect = |cluster| {
+                    let statement = command.as_str().strip_prefix("psql ")?;
+                    PostgresServer::from_facts(facts, cluster).psql_with(statement)
+                };
+                if let Some(whole) = cluster.as_ref().and_then(connect) {
+                    *command = whole;
+                }
+            }
+            if advice.setting.kind.area() != Some(ServerArea::Pg) {
+                continue;
+            }
             match &cluster {
                 Some(cluster) => PostgresServer::from_facts(facts, cluster).complete_advice(advice),
                 None if is_set_by_initdb(advice) => {}
@@ -222,6 +232,15 @@ impl PostgresServer {
         };
         let stop = ShellCommand::comment("stop the server and its standbys, and take a backup");
         run().map_or_else(Vec::new, |run| vec![stop, run])
+    }
+
+    /// Completes a rule's psql command, which names no server. `None` if a name cannot be quoted.
+    fn psql_with(&self, options: &str) -> Option<ShellCommand> {
+        Some(
+            self.psql_command(&[])?
+                .append_literal(" ")
+                .append_rule_text(options),
+        )
     }
 
     /// Builds the psql command that connects at the server's socket, as the server's user if

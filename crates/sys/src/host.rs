@@ -32,6 +32,7 @@ mod caching_host;
 pub mod child;
 mod edited_host;
 mod live;
+mod log_files;
 mod mask;
 pub mod pg_settings_lines;
 mod question_text;
@@ -51,6 +52,7 @@ pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedAnswers, EditedHost};
 pub use live::{LiveHost, untrusted_reason};
+pub use log_files::{LogFileKind, LogFiles};
 pub use moment::Moment;
 pub use recorded_host::RecordedHost;
 pub use recording_host::RecordingHost;
@@ -91,6 +93,9 @@ pub enum Question {
     /// Inode flags of a file or directory (FS_IOC_GETFLAGS), as a decimal number. Absent if the
     /// file system has no such flags.
     Flags(PathBuf),
+    /// Number, size and age of a server's log files, as in [`LogFiles`]; no names. The path is the
+    /// directory, for binary logs the path prefix that precedes the number.
+    LogFiles(PathBuf, LogFileKind),
     /// sysname, nodename, release, version and machine of uname(2), one per line.
     Uname,
     /// Effective user id and whether walwise runs in the host's own namespaces, one per line:
@@ -160,6 +165,7 @@ macro_rules! path_in {
             | Question::Stat(path)
             | Question::StatFs(path)
             | Question::Flags(path)
+            | Question::LogFiles(path, _)
             | Question::Config(path, _)
             | Question::Content(path, _)
             | Question::Superblock(path, _)
@@ -378,6 +384,10 @@ pub trait Host: Sync {
 
     fn statfs(&self, path: &Path) -> Result<StatFs, HostError> {
         StatFs::decode(&self.ask(&Question::StatFs(path.to_owned()))?)
+    }
+
+    fn log_files(&self, path: &Path, kind: LogFileKind) -> Result<LogFiles, HostError> {
+        LogFiles::decode(&self.ask(&Question::LogFiles(path.to_owned(), kind))?)
     }
 
     fn inode_flags(&self, path: &Path) -> Result<u32, HostError> {

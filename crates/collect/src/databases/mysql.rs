@@ -132,6 +132,7 @@ mod counters {
             age.unwrap_or_else(Reading::not_collected),
         );
         facts.insert(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
+        facts.insert(cluster, &mysql::REPLICAS, count("Binlog_dump_threads"));
         let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
             (_, Reading::Known { value: 0, .. }) => Reading::unknown(
                 UnknownReason::Absent,

@@ -49,6 +49,7 @@ fn is_asked_as_user(question: &Question) -> bool {
         | Question::Stat(path)
         | Question::StatFs(path)
         | Question::Flags(path)
+        | Question::LogFiles(path, _)
         | Question::Config(path, _) => {
             let of_kernel = path.starts_with("/proc") || path.starts_with("/sys");
             !of_kernel || path.iter().nth(3).is_some_and(|name| name == "root")

@@ -109,6 +109,9 @@ pub struct Answer {
     /// The name of the setting on this server, if different from the topic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<&'static str>,
+    /// Space that the log takes on disk, and what keeps it beyond its limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<String>,
     /// The interruption or the risk of the recommended change.
     #[serde(skip)]
     pub risk: Option<Risk>,
@@ -125,6 +128,7 @@ impl Answer {
             reason,
             apply: Vec::new(),
             setting: None,
+            usage: None,
             risk: None,
         }
     }

@@ -56,13 +56,17 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
             None => answer.reason.clone(),
         },
     };
+    let now = answer
+        .current
+        .as_ref()
+        .map_or_else(|| missing_value_text(target, topic), value_text);
     AnswerRow {
         topic,
         label: answer.setting.unwrap_or(topic.label()),
-        now: answer
-            .current
-            .as_ref()
-            .map_or_else(|| missing_value_text(target, topic), value_text),
+        now: match &answer.usage {
+            Some(usage) => format!("{now}; {usage}"),
+            None => now,
+        },
         action: answer.action,
         recommended,
         why: answer.reason.clone(),

@@ -299,6 +299,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
         Question::Stat(path) => files::stat(path),
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::inode_flags(path),
+        Question::LogFiles(path, kind) => files::count_log_files(path, *kind),
         Question::Config(path, dialect) => match files::read_configuration(path, |_| false)? {
             files::ConfigurationRead::Read(_, bytes) => {
                 redact::config_with_key_check(&bytes, *dialect, &files::is_persistent_key_file)

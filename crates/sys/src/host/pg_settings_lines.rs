@@ -18,6 +18,13 @@ pub const OVERRIDES: &str = "(overrides)";
 
 pub const MAX_OVERRIDES: usize = 100;
 
+/// Name, `wal_status` (PostgreSQL 13 and later) and retained bytes of the inactive replication slot
+/// that retains most WAL; missing if no inactive slot retains WAL.
+pub const SLOT: &str = "(slot)";
+
+/// `read`: whether slots were read. If this line is missing, they were not.
+pub const SLOTS: &str = "(slots)";
+
 /// Names of lines that hold a counter of the server. A line is missing, or has no number, if the
 /// server lacks the counter in this release or state.
 pub mod counters {
@@ -42,4 +49,14 @@ pub mod counters {
     pub const REQUESTED: &str = "(checkpoints_req)";
     /// Time of the last reset of the checkpoint counters, in microseconds since 1970.
     pub const CHECKPOINTS_SINCE: &str = "(checkpoints_stats_reset)";
+    /// Number of failed runs of the archive command or library since its statistics were reset.
+    pub const ARCHIVE_FAILED: &str = "(archive_failed_count)";
+    /// `t` if the last run of the archiver failed, otherwise `f`.
+    pub const ARCHIVER_FAILING: &str = "(archiver_failing)";
+    /// Time of the last archived segment, in microseconds since 1970; empty if there is none.
+    pub const ARCHIVED: &str = "(last_archived_time)";
+    /// Number of connected standbys that a commit may wait for.
+    pub const STANDBYS: &str = "(synchronous_standbys)";
+    /// Number of sessions that wait for a standby (wait event `SyncRep`).
+    pub const WAITING: &str = "(sync_rep_sessions)";
 }

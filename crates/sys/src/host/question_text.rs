@@ -7,7 +7,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::{ConfigDialect, HostErrorKind, Question, ScanDepth, SuperblockKind, Tool, path_bytes};
+use super::{
+    ConfigDialect, HostErrorKind, LogFileKind, Question, ScanDepth, SuperblockKind, Tool,
+    path_bytes,
+};
 use crate::text;
 
 const DIALECTS: [(ConfigDialect, &str); 8] = [
@@ -29,6 +32,12 @@ const SCAN_DEPTHS: [(ScanDepth, &str); 2] = [
     (ScanDepth::Thorough, "named"),
 ];
 
+const LOG_FILE_KINDS: [(LogFileKind, &str); 3] = [
+    (LogFileKind::WalSegment, "segment"),
+    (LogFileKind::ArchiveReady, "ready"),
+    (LogFileKind::BinaryLog, "binlog"),
+];
+
 const ERROR_KINDS: [(HostErrorKind, &str); 5] = [
     (HostErrorKind::Absent, "absent"),
     (HostErrorKind::Denied, "denied"),
@@ -48,6 +57,9 @@ pub fn encode(question: &Question) -> String {
         Question::Stat(path) => format_with_path("stat", path),
         Question::StatFs(path) => format_with_path("statfs", path),
         Question::Flags(path) => format_with_path("flags", path),
+        Question::LogFiles(path, kind) => {
+            format_with_kind("log-files", &LOG_FILE_KINDS, *kind, path)
+        }
         Question::Uname => "uname".to_owned(),
         Question::Identity => "identity".to_owned(),
         Question::Resources => "summary".to_owned(),
@@ -116,6 +128,8 @@ pub fn decode(words: &str) -> Option<Question> {
         "stat" => Some(Question::Stat(path())),
         "statfs" => Some(Question::StatFs(path())),
         "flags" => Some(Question::Flags(path())),
+        "log-files" => parse_kind_and_path(&LOG_FILE_KINDS, rest)
+            .map(|(path, kind)| Question::LogFiles(path, kind)),
         "uname" => bare(Question::Uname),
         "identity" => bare(Question::Identity),
         "summary" => bare(Question::Resources),
@@ -208,6 +222,8 @@ pub mod tests {
                 .prop_map(|(path, look)| Question::Content(path, look)),
             (path(), prop::sample::select(SuperblockKind::ALL.to_vec()))
                 .prop_map(|(path, kind)| Question::Superblock(path, kind)),
+            (path(), prop::sample::select(LogFileKind::ALL.to_vec()))
+                .prop_map(|(path, kind)| Question::LogFiles(path, kind)),
             path().prop_map(Question::PgSettings),
             path().prop_map(Question::MysqlSettings),
             (tool, prop::collection::vec(any::<String>(), 0..4))

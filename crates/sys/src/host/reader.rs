@@ -141,6 +141,7 @@ mod owner_reader {
                 | Question::Link(_)
                 | Question::RealPath(_)
                 | Question::Stat(_)
+                | Question::LogFiles(..)
                 | Question::Run(Tool::PgControldata(_), _) => answer(&inner),
                 Question::Read(_)
                 | Question::Config(..)

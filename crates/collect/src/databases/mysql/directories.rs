@@ -19,7 +19,7 @@ use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
-use crate::host::{Host, path_bytes};
+use crate::host::{Host, LogFileKind, path_bytes};
 use crate::text::display_safe;
 
 /// Settings whose values in the files and in the server's answer can be compared.
@@ -60,7 +60,9 @@ impl DirectoryReader<'_> {
             self.configured_directory("innodb_log_group_home_dir"),
         );
         facts.insert(cluster, &mysql::UNDO, self.undo_directory());
-        facts.insert(cluster, &mysql::BINLOG, self.binlog_directory());
+        let binlog = self.binlog_directory();
+        facts.insert(cluster, &mysql::BINLOG_FILES, self.binlog_files(&binlog));
+        facts.insert(cluster, &mysql::BINLOG, binlog);
         facts.insert(
             cluster,
             &mysql::DOUBLEWRITE_DIR,
@@ -264,6 +266,35 @@ impl DirectoryReader<'_> {
                 detail,
                 remedy,
             },
+        }
+    }
+
+    /// The size of the binary logs in `directory`. Without a running server it is unknown if no
+    /// setting names the files: their default name has changed between releases.
+    fn binlog_files(&self, directory: &Reading<String>) -> Reading<u64> {
+        if let Reading::Unknown { .. } = directory {
+            return directory.clone().map(|_| 0);
+        }
+        let base = self
+            .answer
+            .and_then(|answer| answer.get("log_bin_basename"))
+            .or_else(|| self.conf.get("log_bin"));
+        // A bare `log_bin` has the value 1.
+        let named = |value: &Vec<u8>| value.len() > 1;
+        match base {
+            Some(Reading::Known { value, source }) if named(&value) => {
+                let base = resolve_path(self.server_data_path, &value);
+                let shown = display_safe(path_bytes(&base));
+                match self.host.log_files(&base, LogFileKind::BinaryLog) {
+                    Ok(files) => Reading::known(files.bytes, source),
+                    Err(miss) => error_reading(&miss, &shown),
+                }
+            }
+            Some(unknown @ Reading::Unknown { .. }) => unknown.map(|_| 0),
+            Some(Reading::Known { .. }) | None => Reading::unknown(
+                UnknownReason::NotCollected,
+                "no setting names the files of the binary log, and the server did not answer",
+            ),
         }
     }
 

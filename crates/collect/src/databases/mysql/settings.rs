@@ -289,7 +289,7 @@ mod tests {
                 setting.name
             );
         }
-        assert_eq!(ALL.len(), 26);
+        assert_eq!(ALL.len(), 27);
     }
 
     #[test]

@@ -26,7 +26,9 @@ use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, UnknownReason};
 use crate::host::path_from_bytes;
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
-use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes};
+use crate::host::{
+    Host, HostError, HostErrorKind, LogFileKind, LogFiles, Question, Tool, path_bytes,
+};
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -286,6 +288,7 @@ impl ClusterConfig<'_> {
             &postgres::WAL,
             self.wal_directory(host, inside, version.value()),
         );
+        self.record_log_files(host, &subject, version.value(), facts);
         facts.insert(
             &subject,
             &postgres::TABLESPACES,
@@ -537,22 +540,55 @@ impl ClusterConfig<'_> {
     }
 
     /// The directory of WAL files, often reached through a symbolic link (`pg_xlog` before 10).
+    fn wal_path(&self, version: Option<&Version>) -> PathBuf {
+        let old = version.is_some_and(|version| version.number(0) < 10);
+        self.server_data_path
+            .join(if old { "pg_xlog" } else { "pg_wal" })
+    }
+
     fn wal_directory(
         &self,
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
         version: Option<&Version>,
     ) -> Reading<String> {
-        let old = version.is_some_and(|version| version.number(0) < 10);
-        let path = self
-            .server_data_path
-            .join(if old { "pg_xlog" } else { "pg_wal" });
+        let path = self.wal_path(version);
         let call = format!("realpath {}", display_path(&path));
         match (servers::verified_real_path(host, &path), inside) {
             (Ok(real), Some(inside)) => inside.host_path(&real).map(|here| display_path(&here)),
             (Ok(real), None) => Reading::known(display_path(&real), Source::system_call(call)),
             (Err(miss), _) => error_reading(&miss, &call),
         }
+    }
+
+    /// Records the segments in the WAL directory and those that wait for the archiver. Both are
+    /// files, so they are known without a running server.
+    fn record_log_files(
+        &self,
+        host: &dyn Host,
+        cluster: &Subject,
+        version: Option<&Version>,
+        facts: &mut FactSet,
+    ) {
+        let wal = self.wal_path(version);
+        let marks = wal.join("archive_status");
+        let segments = log_files_reading(host, &wal, LogFileKind::WalSegment);
+        facts.insert(
+            cluster,
+            &postgres::WAL_FILES,
+            segments.map(|files| files.bytes),
+        );
+        let ready = log_files_reading(host, &marks, LogFileKind::ArchiveReady);
+        facts.insert(
+            cluster,
+            &postgres::ARCHIVE_READY,
+            ready.clone().map(|files| files.count),
+        );
+        let oldest = ready.and_then_reading(|files, source| match files.oldest_age {
+            Some(seconds) => Reading::known(seconds as f64 * 1e6, source.clone()),
+            None => Reading::unknown(UnknownReason::Absent, "no segment waits for the archiver"),
+        });
+        facts.insert(cluster, &postgres::ARCHIVE_WAIT, oldest);
     }
 
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
@@ -755,6 +791,13 @@ impl PidFile {
             start_second,
             socket,
         })
+    }
+}
+
+fn log_files_reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFiles> {
+    match host.log_files(directory, kind) {
+        Ok(files) => Reading::known(files, Source::file(display_path(directory))),
+        Err(miss) => error_reading(&miss, &display_path(directory)),
     }
 }
 

@@ -6,26 +6,27 @@
 
 use jiff::Timestamp;
 
-use super::server::SettingsReply;
+use super::server::{InactiveSlot, SettingsReply};
 use crate::facts::catalog::postgres;
 use crate::facts::{Choice as _, FactSet, Key, Reading, Subject, UnknownReason};
 use crate::host::pg_settings_lines::counters::{
-    BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED, WAL_BYTES,
-    WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
+    ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW,
+    POSITION, REDO, REQUESTED, STANDBYS, TIMED, WAITING, WAL_BYTES, WAL_IMAGES, WAL_RECORDS,
+    WAL_SINCE,
 };
 use crate::text::display_safe;
 
-/// Records counters and sizes from the server's `answer`. If the server did not answer, `unsaid`
-/// returns the reading of the counter with the given name.
+/// Records counters and sizes from the server's `answer`. If the server did not answer,
+/// `missing_answer` returns the reading of the counter with the given name.
 pub fn record(
     facts: &mut FactSet,
     cluster: &Subject,
     answer: Option<&SettingsReply>,
-    unsaid: &dyn Fn(&str) -> Reading<u64>,
+    missing_answer: &dyn Fn(&str) -> Reading<u64>,
 ) {
     let told = CounterReader {
         answer,
-        missing_answer: unsaid,
+        missing_answer,
     };
     let mut put = |key: &Key<u64>, reading: Reading<u64>| facts.insert(cluster, key, reading);
     put(&postgres::WAL_BUFFERS, told.size_setting("wal_buffers"));
@@ -51,6 +52,24 @@ pub fn record(
     );
     put(&postgres::CHECKPOINTS_TIMED, told.counter(TIMED));
     put(&postgres::CHECKPOINTS_REQUESTED, told.counter(REQUESTED));
+    put(&postgres::ARCHIVE_FAILURES, told.counter(ARCHIVE_FAILED));
+    put(
+        &postgres::CONNECTED_STANDBYS,
+        told.counter_of_primary(STANDBYS),
+    );
+    put(
+        &postgres::WAITING_SESSIONS,
+        told.counter_of_primary(WAITING),
+    );
+    let failing = told
+        .text(ARCHIVER_FAILING)
+        .and_then(|word| match word.as_str() {
+            "t" => Ok(true),
+            "f" => Ok(false),
+            other => Err(format!("`{other}` is neither t nor f")),
+        });
+    facts.insert(cluster, &postgres::ARCHIVER_FAILING, failing);
+    record_inactive_slot(facts, cluster, answer, missing_answer);
     for (key, since) in [
         (&postgres::WAL_TIME, WAL_SINCE),
         (&postgres::WAL_RECENT_TIME, CHECKPOINT),
@@ -80,6 +99,40 @@ pub fn record(
         &postgres::WAL_SINCE,
         told.counter(WAL_SINCE).and_then(day),
     );
+    let archived = match told.text(ARCHIVED) {
+        Reading::Known { value, .. } if value.is_empty() => {
+            Reading::unknown(UnknownReason::Absent, "no segment was archived yet")
+        }
+        time => time.and_then(|micros| parse_integer(micros.as_bytes()).and_then(day)),
+    };
+    facts.insert(cluster, &postgres::LAST_ARCHIVED, archived);
+}
+
+/// Records the inactive slot that retains most WAL. Without such a slot its size is 0.
+fn record_inactive_slot(
+    facts: &mut FactSet,
+    cluster: &Subject,
+    answer: Option<&SettingsReply>,
+    missing_answer: &dyn Fn(&str) -> Reading<u64>,
+) {
+    let slot = match answer {
+        None => missing_answer("replication slots").and_then(|_| Err(String::new())),
+        Some(answer) => answer.inactive_slot(),
+    };
+    let of_slot = |field: fn(InactiveSlot) -> String| {
+        slot.clone().and_then_reading(|slot, source| match slot {
+            Some(slot) => Reading::known(field(slot), source.clone()),
+            None => Reading::unknown(UnknownReason::Absent, "no inactive slot retains WAL"),
+        })
+    };
+    facts.insert(cluster, &postgres::INACTIVE_SLOT, of_slot(|slot| slot.name));
+    facts.insert(
+        cluster,
+        &postgres::INACTIVE_SLOT_STATUS,
+        of_slot(|slot| slot.status),
+    );
+    let retained = slot.map(|slot| slot.map_or(0, |slot| slot.retained));
+    facts.insert(cluster, &postgres::INACTIVE_SLOT_WAL, retained);
 }
 
 struct CounterReader<'a> {
@@ -89,18 +142,38 @@ struct CounterReader<'a> {
 
 impl CounterReader<'_> {
     fn counter(&self, name: &str) -> Reading<u64> {
+        if name == POSITION && self.is_standby() {
+            return Reading::unknown(
+                UnknownReason::Absent,
+                "a standby generates no WAL: check its primary",
+            );
+        }
+        self.text(name)
+            .and_then(|value| parse_integer(value.as_bytes()))
+    }
+
+    fn counter_of_primary(&self, name: &str) -> Reading<u64> {
+        if self.is_standby() {
+            return Reading::unknown(
+                UnknownReason::Absent,
+                "on a standby no session commits: check its primary",
+            );
+        }
+        self.counter(name)
+    }
+
+    fn is_standby(&self) -> bool {
+        let position = self.answer.and_then(|answer| answer.get(POSITION));
+        position.is_some_and(|position| position.value().is_some_and(Vec::is_empty))
+    }
+
+    fn text(&self, name: &str) -> Reading<String> {
         let what = name.trim_matches(['(', ')']);
         let Some(answer) = self.answer else {
-            return (self.missing_answer)(what);
+            return (self.missing_answer)(what).and_then(|_| Err(String::new()));
         };
         match (answer.get(name), answer.get(NOW)) {
-            (Some(Reading::Known { value, .. }), _) if name == POSITION && value.is_empty() => {
-                Reading::unknown(
-                    UnknownReason::Absent,
-                    "a standby generates no WAL: check its primary",
-                )
-            }
-            (Some(told), _) => told.and_then(|value| parse_integer(&value)),
+            (Some(told), _) => told.map(|value| display_safe(&value)),
             (None, Some(_)) => Reading::unknown(
                 UnknownReason::Absent,
                 format!("this release does not report {what}"),

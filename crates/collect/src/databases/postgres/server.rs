@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::settings;
 use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
 use crate::facts::{Choice, Reading, Source, UnknownReason};
-use crate::host::pg_settings_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES};
+use crate::host::pg_settings_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES, SLOT, SLOTS};
 use crate::host::{Host, Question, path_bytes, path_from_bytes};
 use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
@@ -26,6 +26,17 @@ pub struct SettingsReply {
     /// The settings of databases and roles; `None` if the server did not list them.
     overrides: Option<Vec<SettingOverride>>,
     is_truncated: bool,
+    /// `None` if the server did not list its slots.
+    slot: Option<Result<Option<InactiveSlot>, String>>,
+}
+
+/// The inactive replication slot that retains most WAL.
+#[derive(Clone, Debug)]
+pub struct InactiveSlot {
+    pub name: String,
+    pub status: String,
+    /// Retained WAL in bytes.
+    pub retained: u64,
 }
 
 /// A row of pg_db_role_setting; an empty database or role means all.
@@ -64,12 +75,16 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let overrides = rows
         .get(OVERRIDES)
         .map(|_| lines().filter_map(parse_override).collect());
+    let slot = rows
+        .get(SLOTS)
+        .map(|_| lines().find_map(parse_inactive_slot).transpose());
     let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
     (!rows.is_empty()).then(|| SettingsReply {
         socket: display_safe(path_bytes(socket)),
         rows,
         overrides,
         is_truncated: more,
+        slot,
     })
 }
 
@@ -85,6 +100,27 @@ fn parse_override(line: &[u8]) -> Option<SettingOverride> {
         name,
         value: fields.next()?,
     })
+}
+
+fn parse_inactive_slot(line: &[u8]) -> Option<Result<InactiveSlot, String>> {
+    let line = String::from_utf8_lossy(line);
+    let mut fields = line.split('\t').map(decode_display_safe);
+    fields.next().filter(|kind| kind == SLOT.as_bytes())?;
+    let mut text = || {
+        fields
+            .next()
+            .map(|field| display_safe(&field))
+            .unwrap_or_default()
+    };
+    let (name, status, retained) = (text(), text(), text());
+    // A standby that was just promoted can be behind its slots.
+    let retained = retained.parse::<i64>();
+    let retained = retained.map_err(|_| "the slot's retained WAL is not a number".to_owned());
+    Some(retained.map(|bytes| InactiveSlot {
+        name,
+        status,
+        retained: u64::try_from(bytes).unwrap_or(0),
+    }))
 }
 
 impl SettingOverride {
@@ -191,6 +227,19 @@ impl SettingsReply {
             },
         };
         Some(Reading::known(row.value.clone(), source))
+    }
+
+    pub fn inactive_slot(&self) -> Reading<Option<InactiveSlot>> {
+        let source = Source::Server {
+            socket: self.socket.clone(),
+        };
+        match &self.slot {
+            Some(slot) => Reading::known((), source).and_then(|()| slot.clone()),
+            None => Reading::unknown(
+                UnknownReason::NotCollected,
+                "the server did not list its replication slots",
+            ),
+        }
     }
 
     pub fn config_load_time_us(&self) -> Option<u64> {

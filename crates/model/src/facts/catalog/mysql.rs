@@ -77,6 +77,17 @@ facts! {
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
     /// `max_binlog_size` in force: the size at which the binary log rotates.
     MAX_BINLOG_SIZE: u64 = Cluster "mysql.max_binlog_size" ValueKind::Bytes;
+    /// `binlog_expire_logs_seconds` in force: the age at which binary logs are removed; 0 means
+    /// never.
+    BINLOG_EXPIRY: u64 = Cluster "mysql.binlog_expire_logs_seconds" ValueKind::Count;
+    /// Size of the binary logs in their directory.
+    BINLOG_FILES: u64 = Cluster "mysql.binlog_files" ValueKind::Bytes, drifting;
+    /// Size of the binary logs, in percent of their file system.
+    BINLOG_SHARE: f64 = Cluster "mysql.binlog_percent" ValueKind::Number, drifting;
+    /// Share of the binary logs' file system that is free, in percent.
+    BINLOG_ROOM: f64 = Cluster "mysql.binlog_free_percent" ValueKind::Number, drifting;
+    /// Number of replicas that read the binary log (`Binlog Dump` threads).
+    REPLICAS: u64 = Cluster "mysql.replicas" ValueKind::Count, drifting;
     /// `binlog_commit_wait_count` in force (MariaDB): number of commits to wait for before the
     /// binary log is flushed.
     BINLOG_WAIT_COUNT: u64 = Cluster "mysql.binlog_commit_wait_count" ValueKind::Count;

@@ -117,6 +117,49 @@ facts! {
     TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, judged;
     /// Free space on the WAL's file system, in multiples of `max_wal_size`.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting;
+    /// Size of the WAL's file system, in multiples of `max_wal_size`.
+    WAL_VOLUME: f64 = Cluster "pg.wal_volume" ValueKind::Number, drifting;
+    /// Size of the WAL segments in the WAL directory.
+    WAL_FILES: u64 = Cluster "pg.wal_files" ValueKind::Bytes, drifting;
+    /// Number of WAL segments that wait for the archiver (`archive_status/*.ready`).
+    ARCHIVE_READY: u64 = Cluster "pg.archive_ready" ValueKind::Count, drifting;
+    /// Time for which the oldest of these segments has waited.
+    ARCHIVE_WAIT: f64 = Cluster "pg.archive_wait" ValueKind::Micros, drifting;
+    /// `archive_mode` in force: whether the server archives its WAL.
+    ARCHIVE_MODE: ArchiveMode = Cluster "pg.archive_mode";
+    /// Whether the last run of the archiver failed (`pg_stat_archiver`).
+    ARCHIVER_FAILING: bool = Cluster "pg.archiver_failing" ValueKind::Bool, drifting;
+    /// Number of failed runs of the archiver since its statistics were reset
+    /// (`pg_stat_archiver.failed_count`).
+    ARCHIVE_FAILURES: u64 = Cluster "pg.archive_failures" ValueKind::Count, drifting;
+    /// Time of the last archived segment (`pg_stat_archiver.last_archived_time`).
+    LAST_ARCHIVED: String = Cluster "pg.last_archived" ValueKind::Text, drifting;
+    /// Name of the inactive replication slot that retains most WAL (`pg_replication_slots`).
+    INACTIVE_SLOT: String = Cluster "pg.inactive_slot" ValueKind::Text, drifting;
+    /// Whether the WAL of `pg.inactive_slot` is still complete (`wal_status`, PostgreSQL 13 and
+    /// later).
+    INACTIVE_SLOT_STATUS: String = Cluster "pg.inactive_slot_status" ValueKind::Text, drifting;
+    /// WAL that `pg.inactive_slot` retains; 0 if no inactive slot retains WAL.
+    INACTIVE_SLOT_WAL: u64 = Cluster "pg.inactive_slot_wal" ValueKind::Bytes, drifting;
+    /// `max_slot_wal_keep_size` in force (PostgreSQL 13 and later): the largest amount of WAL that
+    /// slots retain; -1 means no limit.
+    SLOT_WAL_LIMIT: String = Cluster "pg.max_slot_wal_keep_size" ValueKind::Text;
+    /// Number of connected standbys that a commit may wait for (`pg_stat_replication.sync_state`).
+    CONNECTED_STANDBYS: u64 = Cluster "pg.connected_standbys" ValueKind::Count, drifting;
+    /// Number of sessions that wait for a standby (wait event `SyncRep`).
+    WAITING_SESSIONS: u64 = Cluster "pg.waiting_sessions" ValueKind::Count, drifting;
+    /// Number of standbys that commits wait for and that are not connected.
+    MISSING_STANDBYS: u64 = Cluster "pg.missing_standbys" ValueKind::Count, judged;
+    /// WAL that `pg.inactive_slot` retains, in multiples of `max_wal_size`.
+    INACTIVE_SLOT_SHARE: f64 = Cluster "pg.inactive_slot_share" ValueKind::Number, judged;
+    /// What keeps WAL beyond `max_wal_size`: an inactive slot or the archiver; empty if neither
+    /// does.
+    WAL_HOLDER: String = Cluster "pg.wal_holder" ValueKind::Text, judged;
+    /// The largest `max_wal_size` for which the WAL's file system has twice the space.
+    WAL_SIZE_LIMIT: String = Cluster "pg.wal_size_limit" ValueKind::Text, judged;
+    /// A `max_slot_wal_keep_size` that fits the WAL's file system; empty if the slot already
+    /// retains more.
+    SLOT_WAL_CAP: String = Cluster "pg.slot_wal_cap" ValueKind::Text, judged;
     /// `data_sync_retry` in force: whether the server retries a failed flush of data files.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" ValueKind::Bool;
     /// `commit_delay` in force, in microseconds.
@@ -206,6 +249,11 @@ mod choices {
     }
 
     choice! {
+        /// Whether WAL is archived, and with `always` also on a standby.
+        pub enum ArchiveMode { Off = "off", On = "on", Always = "always" }
+    }
+
+    choice! {
         /// How full-page images in the WAL are compressed.
         pub enum WalCompression { Off = "off", On = "on", Pglz = "pglz", Lz4 = "lz4", Zstd = "zstd" }
     }
@@ -292,8 +340,8 @@ mod commit_override {
 }
 
 pub use choices::{
-    FileExtendMethod, HugePages, IoMethod, RecoveryInitSync, SynchronousCommit, WalCompression,
-    WalLevel, WalSyncMethod,
+    ArchiveMode, FileExtendMethod, HugePages, IoMethod, RecoveryInitSync, SynchronousCommit,
+    WalCompression, WalLevel, WalSyncMethod,
 };
 pub use commit_override::CommitOverride;
 

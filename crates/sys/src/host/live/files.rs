@@ -16,12 +16,13 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::sys::stat::{major, minor};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::host::{HostError, HostErrorKind, Moment, Stat, StatFs};
+use crate::host::{HostError, HostErrorKind, LogFileKind, LogFiles, Moment, Stat, StatFs};
 use crate::limits::MOUNT_TABLE;
 
 pub const LARGEST_READ: u64 = 1 << 20;
@@ -333,6 +334,52 @@ pub fn directory_emptiness(path: &Path) -> Result<Vec<u8>, HostError> {
     } else {
         b"yes\n".to_vec()
     })
+}
+
+/// The largest number of files that are counted in a directory.
+const MAX_LOG_FILES: u64 = 1_000_000;
+
+/// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
+/// are not followed.
+pub fn count_log_files(path: &Path, kind: LogFileKind) -> Result<Vec<u8>, HostError> {
+    let no_prefix = || HostError::new(HostErrorKind::Failed, "is not a prefix of file names");
+    let (directory, prefix) = match kind {
+        LogFileKind::WalSegment | LogFileKind::ArchiveReady => (path, OsStr::new("")),
+        LogFileKind::BinaryLog => path.parent().zip(path.file_name()).ok_or_else(no_prefix)?,
+    };
+    let directory = open_regular(directory, true)?;
+    let now = SystemTime::now();
+    let mut files = LogFiles {
+        count: 0,
+        bytes: 0,
+        oldest_age: None,
+    };
+    for name in directory_names(directory.try_clone().map_err(|e| host_error(&e))?)? {
+        let name = name?;
+        if !kind.matches(&name, prefix.as_bytes()) {
+            continue;
+        }
+        let stat = match rustix::fs::statat(&directory, &*name, AtFlags::SYMLINK_NOFOLLOW) {
+            // The server renamed or removed the file meanwhile.
+            Err(Errno::NOENT) => continue,
+            stat => stat.map_err(|e| host_error(&e.into()))?,
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            continue;
+        }
+        files.count += 1;
+        if files.count > MAX_LOG_FILES {
+            let detail = format!("holds more than {MAX_LOG_FILES} files");
+            return Err(HostError::new(HostErrorKind::Failed, detail));
+        }
+        files.bytes = files
+            .bytes
+            .saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
+        let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
+        let age = now.duration_since(changed).unwrap_or_default().as_secs();
+        files.oldest_age = Some(files.oldest_age.unwrap_or(0).max(age));
+    }
+    Ok(files.encode().into_bytes())
 }
 
 fn directory_names(

@@ -28,6 +28,9 @@ const COUNTERS: [&str; 7] = [
     "Binlog_group_commits",
 ];
 
+/// Number of replicas that read the binary log; each has a thread of this command.
+const REPLICAS: &str = "Binlog_dump_threads";
+
 pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     client_protocol::connect_and_run(socket, &mut MysqlClient::new(user.trim_ascii()), server)
@@ -80,6 +83,14 @@ fn counters_query() -> Vec<u8> {
     show_query("STATUS", COUNTERS)
 }
 
+/// Builds the query for [`REPLICAS`]. The server's `Slaves_connected` exists in MariaDB only.
+fn replicas_query() -> Vec<u8> {
+    format!(
+        "\x03SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
+    )
+    .into_bytes()
+}
+
 fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u8> {
     let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
     format!(
@@ -107,13 +118,41 @@ enum ProtocolState {
     Rows,
 }
 
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Query {
+    #[default]
+    Variables,
+    Counters,
+    Replicas,
+}
+
+impl Query {
+    fn packet(self) -> Vec<u8> {
+        encode_packet(
+            0,
+            &match self {
+                Self::Variables => variables_query(),
+                Self::Counters => counters_query(),
+                Self::Replicas => replicas_query(),
+            },
+        )
+    }
+
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Variables => Some(Self::Counters),
+            Self::Counters => Some(Self::Replicas),
+            Self::Replicas => None,
+        }
+    }
+}
+
 #[derive(Default)]
 struct MysqlClient {
     user: Vec<u8>,
     received: Vec<u8>,
     state: ProtocolState,
-    /// True once all settings have arrived and the counters follow.
-    reading_counters: bool,
+    query: Query,
     answer: String,
 }
 
@@ -152,8 +191,8 @@ impl client_protocol::ProtocolClient for MysqlClient {
         };
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
-            // The settings are complete, and an error here affects only the counters.
-            (_, [0xff, ..]) if self.reading_counters => return Ok(self.finish()),
+            // The settings are complete, and an error here affects only this query.
+            (_, [0xff, ..]) if self.query != Query::Variables => return Ok(self.next_query()),
             (_, [0xff, error @ ..]) => {
                 return Err(HostError::new(HostErrorKind::Denied, error_message(error)));
             }
@@ -163,7 +202,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
             }
             (ProtocolState::Welcome(_), [0, ..]) => {
                 self.state = ProtocolState::Columns;
-                return Ok(ProtocolAction::Send(encode_packet(0, &variables_query())));
+                return Ok(ProtocolAction::Send(self.query.packet()));
             }
             // On the fast path of caching_sha2_password, the next packet reports success.
             (ProtocolState::Welcome(_), [1, 3]) => {}
@@ -182,12 +221,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
             (ProtocolState::Column(more), _) if more > 0 && !end => {
                 self.state = ProtocolState::Column(more - 1);
             }
-            (ProtocolState::Rows, _) if end && self.reading_counters => return Ok(self.finish()),
-            (ProtocolState::Rows, _) if end => {
-                self.reading_counters = true;
-                self.state = ProtocolState::Columns;
-                return Ok(ProtocolAction::Send(encode_packet(0, &counters_query())));
-            }
+            (ProtocolState::Rows, _) if end => return Ok(self.next_query()),
             (ProtocolState::Rows, row) => {
                 let (name, rest) = length_encoded_string(row).ok_or_else(garbled)?;
                 let (value, _) = length_encoded_string(rest).ok_or_else(garbled)?;
@@ -223,7 +257,12 @@ impl MysqlClient {
         }
     }
 
-    fn finish(&mut self) -> ProtocolAction {
+    fn next_query(&mut self) -> ProtocolAction {
+        if let Some(query) = self.query.next() {
+            self.query = query;
+            self.state = ProtocolState::Columns;
+            return ProtocolAction::Send(query.packet());
+        }
         let answer = std::mem::take(&mut self.answer).into_bytes();
         ProtocolAction::Done {
             answer,
@@ -293,22 +332,27 @@ mod tests {
             encode_row("datadir", Some("/a\tb")),
             encode_row("socket", None),
             encode_row("Uptime", Some("7")),
+            encode_row("Binlog_dump_threads", Some("2")),
         ];
         let said = packets(&[
             GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2],
-            END, b"\x02", b"def", b"def", END, &rows[3], END,
+            END, b"\x02", b"def", b"def", END, &rows[3], END, b"\x02", b"def", b"def", END,
+            &rows[4], END,
         ]);
         // In a real conversation the client, not the server, sends the second packet, so it is
         // removed here.
         let said = said.split_at(GREETING.len() + 4);
         let steps = run_client(&[said.0, &said.1[4..]].concat());
-        let answer = b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\n".to_vec();
+        let answer =
+            b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\nBinlog_dump_threads\t2\n"
+                .to_vec();
         assert_eq!(
             steps,
             [
                 ProtocolAction::Send(encode_packet(1, &login_response(b"root"))),
                 ProtocolAction::Send(encode_packet(0, &variables_query())),
                 ProtocolAction::Send(encode_packet(0, &counters_query())),
+                ProtocolAction::Send(encode_packet(0, &replicas_query())),
                 ProtocolAction::Done {
                     answer,
                     farewell: encode_packet(0, &[1])
@@ -334,7 +378,7 @@ mod tests {
         ours.handle_bytes(&[]).unwrap();
         let refusal = encode_packet(1, b"\xff\x15\x04#42000no");
         let mut steps = vec![];
-        for piece in [&refusal[..], &[], &[], &[]] {
+        for piece in [&refusal[..], &[], &refusal[..], &[]] {
             steps.push(ours.handle_bytes(piece).unwrap());
         }
         let answer = b"port\t1\n".to_vec();
@@ -400,7 +444,7 @@ mod tests {
                 match ours.handle_bytes(&piece) {
                     Ok(ProtocolAction::Send(words)) => {
                         let body = words.get(4..).unwrap_or_default();
-                        let known = [vec![], login_response(b"root"), variables_query(), counters_query()];
+                        let known = [vec![], login_response(b"root"), variables_query(), counters_query(), replicas_query()];
                         prop_assert!(known.iter().any(|one| one == body));
                     }
                     Ok(ProtocolAction::Done { answer, .. }) => {

@@ -1,11 +1,11 @@
 //! Queries storage settings of a running PostgreSQL, over its Unix socket, as the user of this
 //! process, who owns the server.
 //!
-//! This is a minimal client of the frontend/backend protocol: startup, three simple queries,
+//! This is a minimal client of the frontend/backend protocol: startup, four simple queries,
 //! terminate. The session is read-only from the first packet on and searches only pg_catalog. Only
 //! peer authentication is supported: a password is never requested, looked up or sent. The answer
-//! is not trusted. The queries for overrides and counters come last, because a server may refuse
-//! them after it has sent the settings.
+//! is not trusted. The queries for overrides, slots and counters come last, because a server may
+//! refuse them after it has sent the settings.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::client_protocol::{
 };
 use super::machine;
 use crate::host::pg_settings_lines::{
-    COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, counters,
+    COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, SLOT, SLOTS, counters,
 };
 use crate::host::{HostError, HostErrorKind, redact};
 use crate::servers::{self, ServerArea};
@@ -92,12 +92,28 @@ fn commit_overrides_query() -> String {
     )
 }
 
+/// Builds the query for the inactive replication slot that retains most WAL. `None` before
+/// PostgreSQL 10, which renamed the WAL functions. A standby measures from the last WAL that it has
+/// replayed.
+fn slots_query(major: u64) -> Option<String> {
+    let status = if major >= 13 { "wal_status" } else { "NULL" };
+    (major >= 10).then(|| {
+        format!(
+            "SELECT '{SLOT}', slot_name::text, {status}, \
+             pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, \
+             restart_lsn)::text FROM pg_catalog.pg_replication_slots WHERE NOT active AND restart_lsn IS NOT NULL \
+             ORDER BY restart_lsn LIMIT 1\0"
+        )
+    })
+}
+
 /// Builds the query for the counters. `None` before PostgreSQL 10, which renamed the WAL functions.
 /// On a standby, the write position in the result is NULL.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
-        BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED,
-        WAL_BYTES, WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
+        ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE,
+        NOW, POSITION, REDO, REQUESTED, STANDBYS, TIMED, WAITING, WAL_BYTES, WAL_IMAGES,
+        WAL_RECORDS, WAL_SINCE,
     };
     if major < 10 {
         return None;
@@ -116,6 +132,12 @@ fn counters_query(major: u64) -> Option<String> {
             "SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()",
             us("checkpoint_time")
         ),
+        format!(
+            "SELECT '{STANDBYS}', count(*)::text FROM pg_catalog.pg_stat_replication WHERE sync_state <> 'async'"
+        ),
+        format!(
+            "SELECT '{WAITING}', count(*)::text FROM pg_catalog.pg_stat_activity WHERE wait_event = 'SyncRep'"
+        ),
     ];
     let mut of = |view: &str, columns: &[(&str, &str)]| {
         let one = |(name, column): &(&str, &str)| {
@@ -123,6 +145,17 @@ fn counters_query(major: u64) -> Option<String> {
         };
         parts.extend(columns.iter().map(one));
     };
+    let archived = us("last_archived_time");
+    let columns = [
+        (ARCHIVE_FAILED, "failed_count::text"),
+        (
+            ARCHIVER_FAILING,
+            "CASE WHEN last_failed_time IS NOT NULL \
+             AND (last_archived_time IS NULL OR last_failed_time > last_archived_time) THEN 't' ELSE 'f' END",
+        ),
+        (ARCHIVED, archived.as_str()),
+    ];
+    of("pg_stat_archiver", &columns);
     let since = us("stats_reset");
     if major >= 14 {
         let columns = [
@@ -174,11 +207,13 @@ struct PostgresClient {
     received: Vec<u8>,
     authenticated: bool,
     overrides_refused: bool,
+    slots_refused: bool,
     /// Major release of the server; 0 until the server has reported its version.
     major: u64,
     stage: QueryStage,
     answer: String,
     overrides: Vec<String>,
+    slots: String,
     counters: String,
     /// Size of all rows received so far, limited to [`MAX_ANSWER_BYTES`].
     row_bytes: usize,
@@ -190,6 +225,7 @@ enum QueryStage {
     Startup,
     Settings,
     Overrides,
+    Slots,
     Counters,
 }
 
@@ -240,6 +276,7 @@ impl client_protocol::ProtocolClient for PostgresClient {
             b'S' => self.major = parse_major(body).unwrap_or(self.major),
             b'E' => match self.stage {
                 QueryStage::Overrides => self.overrides_refused = true,
+                QueryStage::Slots => self.slots_refused = true,
                 QueryStage::Counters => self.counters.clear(),
                 QueryStage::Startup | QueryStage::Settings => {
                     return Err(HostError::new(HostErrorKind::Denied, error_message(body)));
@@ -256,6 +293,7 @@ impl client_protocol::ProtocolClient for PostgresClient {
                     QueryStage::Overrides if self.overrides.len() <= MAX_OVERRIDES => {
                         self.overrides.push(line);
                     }
+                    QueryStage::Slots => self.slots.push_str(&line),
                     QueryStage::Counters => self.counters.push_str(&line),
                     QueryStage::Overrides | QueryStage::Startup => return Err(garbled()),
                 }
@@ -276,11 +314,15 @@ impl client_protocol::ProtocolClient for PostgresClient {
                         commit_overrides_query().as_bytes(),
                     )));
                 }
-                QueryStage::Overrides if let Some(query) = counters_query(self.major) => {
+                QueryStage::Overrides if let Some(query) = slots_query(self.major) => {
+                    self.stage = QueryStage::Slots;
+                    return Ok(ProtocolAction::Send(encode_message(b'Q', query.as_bytes())));
+                }
+                QueryStage::Slots if let Some(query) = counters_query(self.major) => {
                     self.stage = QueryStage::Counters;
                     return Ok(ProtocolAction::Send(encode_message(b'Q', query.as_bytes())));
                 }
-                QueryStage::Overrides | QueryStage::Counters => {
+                QueryStage::Overrides | QueryStage::Slots | QueryStage::Counters => {
                     return Ok(ProtocolAction::Done {
                         answer: self.take_answer(),
                         farewell: encode_message(b'X', b""),
@@ -299,18 +341,17 @@ impl PostgresClient {
     fn take_answer(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.overrides_refused {
-            let told = if self.overrides.len() > MAX_OVERRIDES {
+            let extent = if self.overrides.len() > MAX_OVERRIDES {
                 "more"
             } else {
                 "all"
             };
-            let told = format!("{OVERRIDES}\t{told}\n");
-            let lines = self
-                .overrides
-                .iter()
-                .take(MAX_OVERRIDES)
-                .map(String::as_str);
-            answer.extend(std::iter::once(told.as_str()).chain(lines));
+            answer.push_str(&format!("{OVERRIDES}\t{extent}\n"));
+            let lines = self.overrides.iter().take(MAX_OVERRIDES);
+            answer.extend(lines.map(String::as_str));
+        }
+        if self.major >= 10 && !self.slots_refused {
+            answer.push_str(&format!("{SLOTS}\tread\n{}", self.slots));
         }
         answer.push_str(&self.counters);
         answer.into_bytes()
@@ -415,6 +456,9 @@ mod tests {
             ]),
             encode_message(b'C', b"SELECT 1\0"),
             encode_message(b'Z', b"I"),
+            data_row(&[Some("(slot)"), Some("s\t1"), Some("extended"), Some("4096")]),
+            encode_message(b'C', b"SELECT 1\0"),
+            encode_message(b'Z', b"I"),
             data_row(&[Some("(wal_position)"), Some("83886080")]),
             encode_message(b'Z', b"I"),
         ]
@@ -426,7 +470,8 @@ mod tests {
             }
         }
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
-            (override)\tapp\t\tsynchronous_commit\toff\n(wal_position)\t83886080\n"
+            (override)\tapp\t\tsynchronous_commit\toff\n(slots)\tread\n(slot)\ts\\x091\textended\t4096\n\
+            (wal_position)\t83886080\n"
             .to_vec();
         let say = |query: String| ProtocolAction::Send(encode_message(b'Q', query.as_bytes()));
         let done = ProtocolAction::Done {
@@ -439,6 +484,7 @@ mod tests {
             [
                 say(settings_query()),
                 say(commit_overrides_query()),
+                say(slots_query(16).unwrap()),
                 counters,
                 done
             ]
@@ -490,6 +536,8 @@ mod tests {
             one.repeat(overrides),
             end.clone(),
             ready_again(),
+            end.clone(),
+            ready_again(),
             end,
             ready_again(),
         ];
@@ -503,12 +551,15 @@ mod tests {
 
     #[test]
     fn overrides_that_were_not_all_told_are_not_called_all() {
-        assert_eq!(answer_with_overrides(0, false), "(overrides)\tall\n");
+        assert_eq!(
+            answer_with_overrides(0, false),
+            "(overrides)\tall\n(slots)\tread\n"
+        );
         assert_eq!(answer_with_overrides(1, true), "", "the rest is said");
         assert!(answer_with_overrides(MAX_OVERRIDES, false).starts_with("(overrides)\tall\n"));
         let more = answer_with_overrides(MAX_OVERRIDES + 1, false);
         assert!(
-            more.starts_with("(overrides)\tmore\n") && more.lines().count() == MAX_OVERRIDES + 1
+            more.starts_with("(overrides)\tmore\n") && more.lines().count() == MAX_OVERRIDES + 2
         );
     }
 

@@ -125,7 +125,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
             lines(answer).flat_map(of_line).collect()
         }
         Question::PgSettings(_) => lines(answer)
-            .flat_map(|line| names_in_override(answer, line))
+            .flat_map(|line| chosen_names(answer, line))
             .collect(),
         Question::UserName(_) => personal_user_name(answer, trim_range(answer, 0..answer.len()))
             .into_iter()
@@ -134,14 +134,16 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     }
 }
 
-/// Returns the database and the role of an override line; both are names that people choose.
-fn names_in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+/// Returns the names that people choose: database and role of an override, and the name of a slot.
+fn chosen_names(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = pieces_in(text, line, b'\t');
-    let is_one = parts.next().and_then(|kind| text.get(kind))
-        == Some(pg_settings_lines::OVERRIDE.as_bytes());
-    let names = parts
-        .take(if is_one { 2 } else { 0 })
-        .filter(|name| !name.is_empty());
+    let kind = parts.next().and_then(|kind| text.get(kind));
+    let count = match kind.and_then(|kind| str::from_utf8(kind).ok()) {
+        Some(pg_settings_lines::OVERRIDE) => 2,
+        Some(pg_settings_lines::SLOT) => 1,
+        _ => 0,
+    };
+    let names = parts.take(count).filter(|name| !name.is_empty());
     names.map(|name| (name, IdentityKind::Name)).collect()
 }
 

@@ -89,6 +89,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         | Question::Stat(_)
         | Question::StatFs(_)
         | Question::Flags(_)
+        | Question::LogFiles(..)
         | Question::Uname
         | Question::Identity
         | Question::Resources

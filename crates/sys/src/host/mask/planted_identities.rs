@@ -66,6 +66,8 @@ statfs /srv/@/pg
 |magic=1
 flags /srv/@/pg
 |0
+log-files binlog /srv/@/my/@-bin
+|3 4096 60
 uname
 !failed of its own
 identity
@@ -248,6 +250,7 @@ fn question_kind_number(question: &Question) -> u8 {
         Question::AsUser(..) => 21,
         Question::Superblock(..) => 22,
         Question::ProcessStart(_) => 23,
+        Question::LogFiles(..) => 24,
     }
 }
 
@@ -259,7 +262,7 @@ fn no_identity_is_left_in_any_question_and_joins_are_kept() {
         .collect();
     assert_eq!(
         kinds,
-        (0..=23).collect(),
+        (0..=24).collect(),
         "every kind of question has a place"
     );
     for (what, known, names) in IDENTITIES {

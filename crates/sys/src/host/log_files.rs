@@ -1,0 +1,124 @@
+//! The log files of a database server in one directory, counted without their names.
+
+use super::{HostError, HostErrorKind};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogFileKind {
+    /// WAL segments of PostgreSQL: 24 hexadecimal digits (`XLogFileName`).
+    WalSegment,
+    /// Marks of segments that wait for the archiver: `*.ready` in `archive_status`.
+    ArchiveReady,
+    /// Binary logs of MySQL and MariaDB: the prefix, a dot and at least six digits.
+    BinaryLog,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogFiles {
+    pub count: u64,
+    pub bytes: u64,
+    /// Time since the last change of the oldest file, in seconds; `None` if there is no file.
+    pub oldest_age: Option<u64>,
+}
+
+impl LogFileKind {
+    pub const ALL: [Self; 3] = [Self::WalSegment, Self::ArchiveReady, Self::BinaryLog];
+
+    /// `prefix` is the file name at the end of a binary log's path prefix.
+    pub fn matches(self, name: &[u8], prefix: &[u8]) -> bool {
+        match self {
+            Self::WalSegment => {
+                name.len() == 24 && name.iter().all(|b| matches!(b, b'0'..=b'9' | b'A'..=b'F'))
+            }
+            Self::ArchiveReady => name.ends_with(b".ready"),
+            Self::BinaryLog => name
+                .strip_prefix(prefix)
+                .and_then(|rest| rest.strip_prefix(b"."))
+                .is_some_and(|digits| digits.len() >= 6 && digits.iter().all(u8::is_ascii_digit)),
+        }
+    }
+}
+
+impl LogFiles {
+    /// Encodes count, bytes and age in one line, with `-` for a missing age.
+    pub fn encode(&self) -> String {
+        let age = self
+            .oldest_age
+            .map_or_else(|| "-".to_owned(), |age| age.to_string());
+        format!("{} {} {age}\n", self.count, self.bytes)
+    }
+
+    pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
+        let parse = || {
+            let text = std::str::from_utf8(answer).ok()?;
+            let mut words = text.split_ascii_whitespace();
+            let (count, bytes) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+            let oldest_age = match words.next()? {
+                "-" => None,
+                age => Some(age.parse().ok()?),
+            };
+            Some(Self {
+                count,
+                bytes,
+                oldest_age,
+            })
+        };
+        parse().ok_or_else(|| {
+            HostError::new(HostErrorKind::Failed, "the count of log files is malformed")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_servers() {
+        let segment = b"000000010000000A000000FF";
+        for (kind, name, expected) in [
+            (LogFileKind::WalSegment, &segment[..], true),
+            (
+                LogFileKind::WalSegment,
+                b"000000010000000A000000FF.partial",
+                false,
+            ),
+            (LogFileKind::WalSegment, b"00000002.history", false),
+            (
+                LogFileKind::ArchiveReady,
+                b"000000010000000A000000FF.ready",
+                true,
+            ),
+            (
+                LogFileKind::ArchiveReady,
+                b"000000010000000A000000FF.done",
+                false,
+            ),
+            (LogFileKind::BinaryLog, b"db1-bin.000001", true),
+            (LogFileKind::BinaryLog, b"db1-bin.1000001", true),
+            (LogFileKind::BinaryLog, b"db1-bin.index", false),
+            (LogFileKind::BinaryLog, b"db1-bin-relay.000001", false),
+            (LogFileKind::BinaryLog, b"db1-bin.00001", false),
+        ] {
+            assert_eq!(
+                kind.matches(name, b"db1-bin"),
+                expected,
+                "{kind:?} {name:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn counts_are_read_as_written() {
+        for oldest_age in [None, Some(0), Some(u64::MAX)] {
+            let files = LogFiles {
+                count: 3,
+                bytes: u64::MAX,
+                oldest_age,
+            };
+            assert_eq!(LogFiles::decode(files.encode().as_bytes()), Ok(files));
+        }
+        for bad in ["", "1 2", "1 -2 3", "x 2 3"] {
+            assert!(LogFiles::decode(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}
