@@ -56,11 +56,6 @@ impl Server {
         Reports::of(&self.cluster.data)
     }
 
-    fn applying(&self, report: &Reports) -> Vec<&'static str> {
-        let applies = |rule: &&str| report.outcome(rule) == "applies";
-        RULES.into_iter().filter(applies).collect()
-    }
-
     fn client(&self, program: &str, arguments: &[&str]) -> Child {
         let mut command = self.cluster.server_command(program);
         command
@@ -123,6 +118,11 @@ impl Reports {
         }
     }
 
+    fn applying(&self) -> Vec<&'static str> {
+        let applies = |rule: &&str| self.outcome(rule) == "applies";
+        RULES.into_iter().filter(applies).collect()
+    }
+
     fn outcome(&self, rule: &str) -> &str {
         rule_outcome(&self.full, rule, &self.cluster).unwrap()
     }
@@ -162,11 +162,11 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
         .cluster
         .sql("SELECT pg_create_physical_replication_slot('fresh')");
     let report = server.report();
-    assert_eq!(server.applying(&report), [""; 0], "a fresh standby");
+    assert_eq!(report.applying(), [""; 0], "a fresh standby");
     server.write_wal(8);
     let report = server.report();
     assert_eq!(
-        server.applying(&report),
+        report.applying(),
         [""; 0],
         "a standby that is away for a moment"
     );
@@ -175,7 +175,7 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
     server.cluster.sql("CHECKPOINT");
     let report = server.report();
     assert_eq!(report.first_fix(), ("pg.slot-keeps-wal", "warning"));
-    assert_eq!(server.applying(&report), ["pg.slot-keeps-wal"]);
+    assert_eq!(report.applying(), ["pg.slot-keeps-wal"]);
     assert!(
         report.log_usage().contains("inactive slot berlin keeps"),
         "{}",
@@ -189,11 +189,11 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
 
     let consumer = server.receive_wal("consumer", &["--slot", "berlin"]);
     let report = server.report();
-    assert_eq!(server.applying(&report), [""; 0], "a large slot that moves");
+    assert_eq!(report.applying(), [""; 0], "a large slot that moves");
     end(consumer);
     server.cluster.stop();
     let report = server.report();
-    assert_eq!(server.applying(&report), [""; 0]);
+    assert_eq!(report.applying(), [""; 0]);
     assert!(
         report.log_usage().ends_with(" used"),
         "files are counted without a server"
@@ -224,7 +224,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             .trim()
             == "t"
     });
-    assert_eq!(server.applying(&server.report()), [""; 0], "it succeeds");
+    assert_eq!(server.report().applying(), [""; 0], "it succeeds");
 
     std::fs::remove_file(&go).unwrap();
     for _ in 0..5 {
@@ -239,7 +239,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
     });
     let report = server.report();
     assert_eq!(report.first_fix(), ("pg.archiver-fails", "warning"));
-    assert_eq!(server.applying(&report), ["pg.archiver-fails"]);
+    assert_eq!(report.applying(), ["pg.archiver-fails"]);
     assert!(
         report.log_usage().contains("the archiver keeps"),
         "{}",
@@ -256,11 +256,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             .trim()
             == "t"
     });
-    assert_eq!(
-        server.applying(&server.report()),
-        [""; 0],
-        "it succeeds again"
-    );
+    assert_eq!(server.report().applying(), [""; 0], "it succeeds again");
 }
 
 #[test]
@@ -275,11 +271,11 @@ fn what_does_not_hold_the_log_raises_nothing() {
         server.write_wal(1);
     }
     let report = server.report();
-    assert_eq!(server.applying(&report), [""; 0], "a backlog of two");
+    assert_eq!(report.applying(), [""; 0], "a backlog of two");
     end(standby);
     let report = server.report();
     assert_eq!(
-        server.applying(&report),
+        report.applying(),
         [""; 0],
         "commits wait for the local disk only"
     );
@@ -293,7 +289,7 @@ fn what_does_not_hold_the_log_raises_nothing() {
     server.cluster.start();
     let report = server.report();
     assert_eq!(
-        server.applying(&report),
+        report.applying(),
         [""; 0],
         "marks of an archiver that is off"
     );
@@ -309,7 +305,7 @@ fn a_server_in_recovery_tells_what_it_has() {
     assert_eq!(server.cluster.sql("SELECT pg_is_in_recovery()").trim(), "t");
     let report = server.report();
     assert_eq!(
-        server.applying(&report),
+        report.applying(),
         [""; 0],
         "a standby commits nothing itself"
     );
@@ -330,7 +326,7 @@ fn a_limit_above_the_volume_gets_the_value_that_fits() {
         report.first_fix(),
         ("pg.wal-limit-exceeds-volume", "critical")
     );
-    assert_eq!(server.applying(&report), ["pg.wal-limit-exceeds-volume"]);
+    assert_eq!(report.applying(), ["pg.wal-limit-exceeds-volume"]);
     let fits = report.short["targets"][0]["answers"]["max_wal_size"]["value"]
         .as_str()
         .unwrap();
@@ -342,7 +338,7 @@ fn a_limit_above_the_volume_gets_the_value_that_fits() {
     wait_for("the reload", || {
         server.cluster.sql("SHOW max_wal_size").trim() == fits
     });
-    assert_eq!(server.applying(&server.report()), [""; 0]);
+    assert_eq!(server.report().applying(), [""; 0]);
 }
 
 #[test]
@@ -356,7 +352,7 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
     server.cluster.sql("SELECT pg_reload_conf()");
     server.cluster.sql("CREATE TABLE t (x int)");
     assert_eq!(
-        server.applying(&server.report()),
+        server.report().applying(),
         [""; 0],
         "the standby is connected"
     );
@@ -378,13 +374,13 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
         report.first_fix(),
         ("pg.commits-wait-for-standby", "critical")
     );
-    assert_eq!(server.applying(&report), ["pg.commits-wait-for-standby"]);
+    assert_eq!(report.applying(), ["pg.commits-wait-for-standby"]);
 
     std::fs::remove_dir_all(server.cluster.own_directory().join("bonn")).unwrap();
     let standby = server.receive_wal("bonn", &["--synchronous"]);
     let mut waits = waits;
     assert!(waits.wait_in_time().success(), "the commit returns");
-    assert_eq!(server.applying(&server.report()), [""; 0]);
+    assert_eq!(server.report().applying(), [""; 0]);
     end(standby);
 }
 
@@ -414,11 +410,7 @@ fn a_server_without_a_free_connection_still_tells_by_its_files() {
     });
     let report = server.report();
     assert!(report.log_usage().ends_with(" used"));
-    assert_eq!(
-        server.applying(&report),
-        [""; 0],
-        "unknown is not a finding"
-    );
+    assert_eq!(report.applying(), [""; 0], "unknown is not a finding");
     sleepers.into_iter().for_each(end);
 }
 

@@ -39,7 +39,9 @@ fn values(change: &ChangeSpec) -> Vec<String> {
         ChangeSpec::Fixed(Change::Set(value)) => vec![value.clone()],
         ChangeSpec::SetFrom(fact) => match fact.name {
             "probe.best_method" | "trial.method" => methods(),
-            "pg.wal_size" => ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec(),
+            "pg.wal_size" | "pg.wal_size_limit" | "pg.slot_wal_cap" => {
+                ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec()
+            }
             "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),
             "mysql.log_buffer_wanted" => ["4194304", "268435456"].map(str::to_owned).to_vec(),
             other => panic!("say here what {other} can be"),

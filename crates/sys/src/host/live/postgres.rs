@@ -346,12 +346,12 @@ impl PostgresClient {
             } else {
                 "all"
             };
-            answer.push_str(&format!("{OVERRIDES}\t{extent}\n"));
+            answer.extend([OVERRIDES, "\t", extent, "\n"]);
             let lines = self.overrides.iter().take(MAX_OVERRIDES);
             answer.extend(lines.map(String::as_str));
         }
         if self.major >= 10 && !self.slots_refused {
-            answer.push_str(&format!("{SLOTS}\tread\n{}", self.slots));
+            answer.extend([SLOTS, "\tread\n", &self.slots]);
         }
         answer.push_str(&self.counters);
         answer.into_bytes()
