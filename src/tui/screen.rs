@@ -170,62 +170,53 @@ mod curves {
 
     /// Methods share a curve if their medians differ at most by this factor.
     const SAME_CURVE_FACTOR: f64 = 1.05;
-    /// Letters of the curves, of which there are at most three: the fastest method, the method in
-    /// force, and the slowest method.
-    const CURVE_LETTERS: [char; 3] = ['a', 'b', 'c'];
-    /// Largest size of the chart, in columns and rows.
-    const MAX_CHART_SIZE: (usize, usize) = (100, 10);
+    /// Curves of the fastest method, the method in force, and the slowest method.
+    const MAX_CURVES: usize = 3;
 
-    /// Returns a heading that names the curves, and the chart. Empty if there are no quantiles or
-    /// too few columns or rows.
-    pub fn latency_curve_lines<'m>(
-        measurement: &'m Measurement,
+    /// Returns a heading and the chart. Empty if there are no quantiles or too few columns or rows.
+    pub fn latency_curve_lines(
+        measurement: &Measurement,
         in_force: Option<WalSyncMethod>,
         theme: Theme,
         columns: usize,
         rows: usize,
     ) -> Vec<Line<'static>> {
         let groups = group_similar_methods(measurement, in_force);
-        let curve = |(letter, group): (&char, &Vec<&'m MethodResult>)| {
-            let paced = group.first().and_then(|row| row.paced.as_ref());
-            let quantiles = paced
-                .map(|paced| paced.quantiles_us.as_slice())
-                .unwrap_or_default();
-            Curve {
-                letter: *letter,
-                quantiles,
-            }
-        };
-        let curves: Vec<Curve<'m>> = CURVE_LETTERS.iter().zip(&groups).map(curve).collect();
-        let drawn = ecdf::ecdf_lines(
-            &curves,
-            columns.min(MAX_CHART_SIZE.0),
-            rows.min(MAX_CHART_SIZE.1),
-            theme.ascii,
-        );
-        if drawn.is_empty() {
+        let curves: Vec<Curve<'_>> = groups
+            .iter()
+            .take(MAX_CURVES)
+            .filter_map(|group| group_curve(group, theme))
+            .collect();
+        let dim = theme.role_style(TextRole::Dim);
+        let chart = ecdf::ecdf_chart(&curves, columns, rows, dim, theme.ascii);
+        if chart.lines.is_empty() {
             return Vec::new();
         }
-        let name = |(letter, group): (&char, &Vec<&MethodResult>)| {
-            let names: Vec<&str> = group.iter().map(|row| row.method.name()).collect();
-            format!("{letter} {}", names.join(" + "))
-        };
-        let names: Vec<String> = CURVE_LETTERS.iter().zip(&groups).map(name).collect();
         let title = "Commits completed within";
+        let names = [vec!["log scale".to_owned()], chart.unplaced_labels].concat();
         let aside = text::truncate_to_width(
-            &names.join("   "),
+            &names.join(" · "),
             columns.saturating_sub(text::width(title) + 3),
         );
         let mut lines = vec![Line::from(vec![
             Span::styled(title, theme.role_style(TextRole::Heading)),
-            Span::styled(format!("   {aside}"), theme.role_style(TextRole::Dim)),
+            Span::styled(format!("   {aside}"), dim),
         ])];
-        lines.extend(
-            drawn
-                .into_iter()
-                .map(|row| Line::styled(row, theme.role_style(TextRole::Accent))),
-        );
+        lines.extend(chart.lines);
         lines
+    }
+
+    fn group_curve<'m>(group: &[&'m MethodResult], theme: Theme) -> Option<Curve<'m>> {
+        let first = group.first()?;
+        let label = match group.len() {
+            1 => first.method.name().to_owned(),
+            all => format!("{} +{}", first.method.name(), all - 1),
+        };
+        Some(Curve {
+            label,
+            style: theme.method_style(first.method),
+            quantiles: first.paced.as_ref()?.quantiles_us.as_slice(),
+        })
     }
 
     /// Groups methods with similar medians, the fastest group first. Groups between the fastest and

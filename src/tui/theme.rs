@@ -10,6 +10,8 @@ use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::durability::VerdictKind;
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::Method;
 use crate::report::view::Tone;
 use crate::rules::Level;
 
@@ -59,6 +61,22 @@ impl Theme {
             Level::Optional => TextRole::Plain,
             Level::Keep => TextRole::Good,
         })
+    }
+
+    /// The hue of a sync method, the same in every table and chart. It never means good or bad.
+    pub fn method_style(self, method: Method) -> Style {
+        let colour = match method.wal_sync_method() {
+            Some(WalSyncMethod::Fdatasync) => Color::Blue,
+            Some(WalSyncMethod::OpenDatasync) => Color::Cyan,
+            Some(WalSyncMethod::Fsync) => Color::Magenta,
+            Some(WalSyncMethod::OpenSync) => Color::Green,
+            Some(WalSyncMethod::FsyncWritethrough) | None => return Style::default(),
+        };
+        if self.colour {
+            Style::default().fg(colour)
+        } else {
+            Style::default()
+        }
     }
 
     pub fn tone_style(self, tone: Tone) -> Style {

@@ -333,7 +333,8 @@ fn method_line(
             theme.role_style(TextRole::Heading)
         } else {
             plain
-        },
+        }
+        .patch(theme.method_style(row.method)),
     )];
     if let Some(error) = &row.error {
         spans.push(Span::styled(
@@ -354,7 +355,7 @@ fn method_line(
         let bar = bar.unwrap_or_else(|| text::spaces(widths.field));
         spans.push(Span::styled(
             format!("{bar}{}", text::spaces(GAP_WIDTH)),
-            theme.role_style(TextRole::Accent),
+            theme.method_style(row.method),
         ));
     }
     if !widths.is_brief {

@@ -20,7 +20,9 @@ use crate::tui::viewport::Viewport;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{histogram, text};
 
+/// Rows of a chart, its scale included; a page with fewer free rows scrolls.
 const CHART_ROWS: usize = 8;
+const MAX_CHART_ROWS: usize = 30;
 /// Columns needed to show curves and histogram side by side.
 const TWO_COLUMN_WIDTH: usize = 120;
 const GAP: usize = 3;
@@ -37,6 +39,7 @@ pub fn probe_page(data: &Data, state: &PageState, room: Viewport) -> Page {
         state,
         report,
         room: room.columns,
+        rows: room.rows,
     };
     match (&data.activity, data.reported_measurement()) {
         (
@@ -61,6 +64,7 @@ struct ProbePage<'a> {
     state: &'a PageState,
     report: &'a Report,
     room: usize,
+    rows: usize,
 }
 
 impl ProbePage<'_> {
@@ -198,8 +202,9 @@ impl ProbePage<'_> {
             room: self.room,
         };
         rows.push_table(page, self.state, |_| EnterEffect::Unfold);
-        self.push_charts(page, measurement, histogram);
-        page.push_text(self.tail_latency_table(measurement));
+        let tails = self.tail_latency_table(measurement);
+        self.push_charts(page, measurement, histogram, tails.len());
+        page.push_text(tails);
     }
 
     fn tail_latency_table(&self, measurement: &Measurement) -> Vec<Line<'static>> {
@@ -218,7 +223,7 @@ impl ProbePage<'_> {
                 (row.method.name().to_owned(), plain),
                 (
                     sparkline(&paced.rounds_us, wide),
-                    theme.role_style(TextRole::Accent),
+                    theme.method_style(row.method),
                 ),
                 right(format_micros(paced.p95_us)),
                 right(format_micros_or_dash(paced.p99_us)),
@@ -255,15 +260,34 @@ impl ProbePage<'_> {
         lines
     }
 
-    fn push_charts(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
+    /// Adds curves and histogram. They fill the rows that `below`, the rows after them, leaves.
+    fn push_charts(
+        &self,
+        page: &mut Page,
+        measurement: &Measurement,
+        histogram: &[(f64, u64)],
+        below: usize,
+    ) {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
             TWO_COLUMN_WIDTH.. => ((self.room - GAP) / 2, true),
             narrow => (narrow, false),
         };
-        let curves =
-            curves::latency_curve_lines(measurement, in_force, self.data.theme, half, CHART_ROWS);
-        let times = self.histogram_lines(measurement, histogram, half);
+        let is_pair = is_wide && !histogram.is_empty();
+        let columns = if is_pair { half } else { self.room };
+        // A heading and a blank row precede each chart.
+        let free = self.rows.saturating_sub(page.height() + below);
+        let stacked = if is_pair || histogram.is_empty() {
+            1
+        } else {
+            2
+        };
+        let rows = (free / stacked)
+            .saturating_sub(2)
+            .clamp(CHART_ROWS, MAX_CHART_ROWS);
+        let theme = self.data.theme;
+        let curves = curves::latency_curve_lines(measurement, in_force, theme, columns, rows);
+        let times = self.histogram_lines(measurement, histogram, (columns, rows));
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
             vec![columns::side_by_side(curves, times, half + GAP)]
@@ -279,7 +303,7 @@ impl ProbePage<'_> {
         &self,
         measurement: &Measurement,
         buckets: &[(f64, u64)],
-        columns: usize,
+        (columns, rows): (usize, usize),
     ) -> Vec<Line<'static>> {
         let theme = self.data.theme;
         if buckets.is_empty() {
@@ -291,9 +315,8 @@ impl ProbePage<'_> {
         let method = measurement
             .comparisons
             .first()
-            .map_or(measurement.best, |of| of.against)
-            .name();
-        let aside = format!("   {method}, {} commits", group_digits(all));
+            .map_or(measurement.best, |of| of.against);
+        let aside = format!("   {}, {} commits", method.name(), group_digits(all));
         let mut lines = vec![Line::from(vec![
             Span::styled("Histogram", theme.role_style(TextRole::Heading)),
             Span::styled(
@@ -301,8 +324,8 @@ impl ProbePage<'_> {
                 theme.role_style(TextRole::Dim),
             ),
         ])];
-        let drawn = histogram::histogram_chart(buckets, columns, CHART_ROWS).into_iter();
-        lines.extend(drawn.map(|row| Line::styled(row, theme.role_style(TextRole::Accent))));
+        let drawn = histogram::histogram_chart(buckets, columns, rows).into_iter();
+        lines.extend(drawn.map(|row| Line::styled(row, theme.method_style(method))));
         lines
     }
 }

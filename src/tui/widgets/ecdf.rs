@@ -1,15 +1,27 @@
 //! Draws the share of commits that complete within a time, as curves on a logarithmic time axis.
 //!
-//! Curves are braille dots, or letters in ASCII.
+//! Curves are braille dots, or letters in ASCII. Each curve has its name beside it.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 
 use super::{axis, text};
 use crate::report::time_axis::LogTimeAxis;
 use crate::text::bars::cell_index;
 
 pub struct Curve<'a> {
-    pub letter: char,
+    /// Stands beside the curve. In ASCII its first letter draws the curve.
+    pub label: String,
+    pub style: Style,
     /// Times in ascending order, at equal steps of the share of commits.
     pub quantiles: &'a [f64],
+}
+
+pub struct EcdfChart {
+    /// The curves and both scales; empty if there are too few columns or rows.
+    pub lines: Vec<Line<'static>>,
+    /// Labels without a free place beside their curves.
+    pub unplaced_labels: Vec<String>,
 }
 
 /// Bits of a braille cell's dots: four rows of two.
@@ -19,32 +31,71 @@ const DOTS_DOWN: usize = 4;
 const BLANK_BRAILLE: u32 = 0x2800;
 const SCALE_WIDTH: usize = 8;
 
-/// Returns the lines of the curves and both scales; empty if there are too few columns or rows.
-pub fn ecdf_lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
+/// `dim` is the style of the scales.
+pub fn ecdf_chart(
+    curves: &[Curve<'_>],
+    columns: usize,
+    rows: usize,
+    dim: Style,
+    ascii: bool,
+) -> EcdfChart {
     let (inner, high) = (columns.saturating_sub(SCALE_WIDTH), rows.saturating_sub(2));
     let axis = LogTimeAxis::from_quantile_curves(curves.iter().map(|curve| curve.quantiles));
-    let Some(axis) = axis.filter(|_| high >= 3) else {
-        return Vec::new();
+    let axis = axis
+        .filter(|_| high >= 3)
+        .and_then(|axis| Some((axis, axis::axis_lines(&axis, inner)?)));
+    let Some((axis, [ticks, labels])) = axis else {
+        return EcdfChart {
+            lines: Vec::new(),
+            unplaced_labels: Vec::new(),
+        };
     };
-    let Some([ticks, labels]) = axis::axis_lines(&axis, inner) else {
-        return Vec::new();
+    let mut grid = Grid {
+        cells: vec![vec![(' ', Style::default()); inner]; high],
     };
-    let drawn = if ascii {
-        draw_letter_curves(curves, &axis, inner, high)
+    if ascii {
+        grid.draw_letters(curves, &axis);
     } else {
-        draw_braille_curves(curves, &axis, inner, high)
-    };
+        grid.draw_braille(curves, &axis);
+    }
+    let unplaced = curves
+        .iter()
+        .filter(|curve| !grid.place_label(curve, &axis));
+    let unplaced_labels = unplaced.map(|curve| curve.label.clone()).collect();
     let scale = |row: usize| match row {
         0 => "100 %",
         row if row == high / 2 => "50 %",
         row if row + 1 == high => "0 %",
         _ => "",
     };
-    let with_scale = |(row, drawn)| format!("{:>6} │{drawn}", scale(row));
-    let mut lines: Vec<String> = drawn.into_iter().enumerate().map(with_scale).collect();
-    lines.push(format!("{}└{ticks}", text::spaces(SCALE_WIDTH - 1)));
-    lines.push(format!("{}{labels}", text::spaces(SCALE_WIDTH)));
-    lines
+    let with_scale = |(row, cells): (usize, Vec<(char, Style)>)| {
+        let mut line = Line::styled(format!("{:>6} │", scale(row)), dim);
+        for run in cells.chunk_by(|(_, one), (_, other)| one == other) {
+            let style = run.first().map(|(_, style)| *style).unwrap_or_default();
+            let symbols: String = run.iter().map(|(symbol, _)| symbol).collect();
+            line.push_span(Span::styled(symbols, Style::reset().patch(style)));
+        }
+        line
+    };
+    let mut lines: Vec<Line<'static>> =
+        grid.cells.into_iter().enumerate().map(with_scale).collect();
+    lines.push(Line::styled(
+        format!("{}└{ticks}", text::spaces(SCALE_WIDTH - 1)),
+        dim,
+    ));
+    lines.push(Line::styled(
+        format!("{}{labels}", text::spaces(SCALE_WIDTH)),
+        dim,
+    ));
+    EcdfChart {
+        lines,
+        unplaced_labels,
+    }
+}
+
+/// The cells of the curves, row by row from the top.
+struct Grid {
+    cells: Vec<Vec<(char, Style)>>,
 }
 
 /// Returns the row of the curve in each column, from 0 at the top to `last` at the bottom.
@@ -76,69 +127,96 @@ fn share_within(quantiles: &[f64], time: f64) -> f64 {
     (done as f64 + part) / quantiles.len().max(1) as f64
 }
 
-fn draw_braille_curves(
-    curves: &[Curve<'_>],
-    axis: &LogTimeAxis,
-    columns: usize,
-    rows: usize,
-) -> Vec<String> {
-    let (wide, high) = (columns * DOTS_ACROSS, rows * DOTS_DOWN);
-    let mut cells = vec![vec![BLANK_BRAILLE; columns]; rows];
-    for curve in curves {
-        let mut before = None;
-        for (x, y) in curve_rows(curve, axis, wide, high.saturating_sub(1))
-            .into_iter()
-            .enumerate()
-        {
-            // Fills the gaps of a steep curve.
-            for y in y..=before.map_or(y, |before: usize| before.saturating_sub(1).max(y)) {
-                let dot = DOT_BITS
-                    .get(y % DOTS_DOWN)
-                    .and_then(|row| row.get(x % DOTS_ACROSS))
-                    .copied()
-                    .unwrap_or_default();
-                if let Some(cell) = cells
-                    .get_mut(y / DOTS_DOWN)
-                    .and_then(|row| row.get_mut(x / DOTS_ACROSS))
-                {
-                    *cell |= dot;
+impl Grid {
+    fn size(&self) -> (usize, usize) {
+        (self.cells.first().map_or(0, Vec::len), self.cells.len())
+    }
+
+    fn draw_braille(&mut self, curves: &[Curve<'_>], axis: &LogTimeAxis) {
+        let (columns, rows) = self.size();
+        let (wide, high) = (columns * DOTS_ACROSS, rows * DOTS_DOWN);
+        for curve in curves {
+            let mut before = None;
+            for (x, y) in curve_rows(curve, axis, wide, high.saturating_sub(1))
+                .into_iter()
+                .enumerate()
+            {
+                // Fills the gaps of a steep curve.
+                for y in y..=before.map_or(y, |before: usize| before.saturating_sub(1).max(y)) {
+                    let dot = DOT_BITS
+                        .get(y % DOTS_DOWN)
+                        .and_then(|row| row.get(x % DOTS_ACROSS))
+                        .copied()
+                        .unwrap_or_default();
+                    if let Some((symbol, style)) = self
+                        .cells
+                        .get_mut(y / DOTS_DOWN)
+                        .and_then(|row| row.get_mut(x / DOTS_ACROSS))
+                    {
+                        if *symbol == ' ' {
+                            *style = curve.style;
+                        }
+                        let dots = u32::from(*symbol).max(BLANK_BRAILLE) | dot;
+                        *symbol = char::from_u32(dots).unwrap_or(' ');
+                    }
+                }
+                before = Some(y);
+            }
+        }
+    }
+
+    /// Marks a cell in which several curves meet with a star.
+    fn draw_letters(&mut self, curves: &[Curve<'_>], axis: &LogTimeAxis) {
+        let (columns, rows) = self.size();
+        for curve in curves {
+            let letter = curve.label.chars().next().unwrap_or('*');
+            for (x, y) in curve_rows(curve, axis, columns, rows.saturating_sub(1))
+                .into_iter()
+                .enumerate()
+            {
+                if let Some(cell) = self.cells.get_mut(y).and_then(|row| row.get_mut(x)) {
+                    *cell = match cell.0 {
+                        ' ' => (letter, curve.style),
+                        _ => ('*', cell.1),
+                    };
                 }
             }
-            before = Some(y);
         }
     }
-    let drawn = |cell: &u32| {
-        if *cell == BLANK_BRAILLE {
-            ' '
-        } else {
-            char::from_u32(*cell).unwrap_or(' ')
-        }
-    };
-    cells
-        .iter()
-        .map(|row| row.iter().map(drawn).collect())
-        .collect()
-}
 
-/// Marks a cell in which several curves meet with a star.
-fn draw_letter_curves(
-    curves: &[Curve<'_>],
-    axis: &LogTimeAxis,
-    columns: usize,
-    rows: usize,
-) -> Vec<String> {
-    let mut cells = vec![vec![' '; columns]; rows];
-    for curve in curves {
-        for (x, y) in curve_rows(curve, axis, columns, rows.saturating_sub(1))
-            .into_iter()
-            .enumerate()
-        {
-            if let Some(cell) = cells.get_mut(y).and_then(|row| row.get_mut(x)) {
-                *cell = if *cell == ' ' { curve.letter } else { '*' };
+    /// Writes the label right of its curve, or else left of it, as near to the median as there are
+    /// blank cells. False if there are none.
+    fn place_label(&mut self, curve: &Curve<'_>, axis: &LogTimeAxis) -> bool {
+        let (columns, rows) = self.size();
+        let width = text::width(&curve.label);
+        let places = curve_rows(curve, axis, columns, rows.saturating_sub(1));
+        let mut by_distance: Vec<usize> = (1..rows.saturating_sub(1)).collect();
+        by_distance.sort_by_key(|row| row.abs_diff(rows / 2));
+        for row in by_distance {
+            let right = places.partition_point(|place| *place >= row) + 1;
+            let left = places
+                .partition_point(|place| *place > row)
+                .checked_sub(width + 2);
+            for start in [Some(right), left].into_iter().flatten() {
+                let blank = start.saturating_sub(1)..start + width + 1;
+                let cells = self.cells.get_mut(row);
+                let Some(free) = cells
+                    .and_then(|cells| cells.get_mut(blank.start..blank.end.min(columns)))
+                    .filter(|cells| {
+                        start + width <= columns && cells.iter().all(|cell| cell.0 == ' ')
+                    })
+                else {
+                    continue;
+                };
+                let skipped = start - blank.start;
+                for (cell, symbol) in free.iter_mut().skip(skipped).zip(curve.label.chars()) {
+                    *cell = (symbol, curve.style);
+                }
+                return true;
             }
         }
+        false
     }
-    cells.iter().map(|row| row.iter().collect()).collect()
 }
 
 #[cfg(test)]
@@ -147,36 +225,38 @@ mod tests {
 
     use super::*;
 
+    fn curve<'a>(label: &str, quantiles: &'a [f64]) -> Curve<'a> {
+        Curve {
+            label: label.to_owned(),
+            style: Style::default(),
+            quantiles,
+        }
+    }
+
     #[test]
-    fn a_curve_rises_from_nothing_to_all() {
+    fn a_curve_rises_from_nothing_to_all_beside_its_name() {
         let (fast, slow): (Vec<f64>, Vec<f64>) = (1..=64)
             .map(|i| (f64::from(i + 100), f64::from(i + 300)))
             .unzip();
-        let curves = [
-            Curve {
-                letter: 'a',
-                quantiles: &fast,
-            },
-            Curve {
-                letter: 'b',
-                quantiles: &slow,
-            },
-        ];
+        let curves = [curve("fsync +1", &fast), curve("open_sync", &slow)];
+        let chart = ecdf_chart(&curves, 60, 7, Style::default(), true);
         assert_eq!(
-            ecdf_lines(&curves, 48, 7, true)
+            chart
+                .lines
                 .iter()
-                .map(|line| line.trim_end())
+                .map(|line| line.to_string().trim_end().to_owned())
                 .collect::<Vec<_>>(),
             [
-                " 100 % │           aaaaaaaaaaaaaaaaaaaa*********",
-                "       │         aa                   b",
-                "  50 % │      aaa                    b",
-                "       │  aaaa                      b",
-                "   0 % │**bbbbbbbbbbbbbbbbbbbbbbbbbb",
-                "       └┬─────────┬──────┬─────────┬───────────┬",
-                "        100 µs 150 µs 200 µs    300 µs    500 µs",
+                " 100 % │               ffffffffffffffffffffffffff***********",
+                "       │           ffff                        oo",
+                "  50 % │       ffff fsync +1                  o open_sync",
+                "       │   ffff                             oo",
+                "   0 % │***ooooooooooooooooooooooooooooooooo",
+                "       └┬────────────┬────────┬────────────┬───────────────┬",
+                "        100 µs    150 µs   200 µs       300 µs        500 µs",
             ]
         );
+        assert_eq!(chart.unplaced_labels, [""; 0]);
     }
 
     proptest! {
@@ -188,14 +268,14 @@ mod tests {
             ascii: bool,
         ) {
             times.sort_by(f64::total_cmp);
-            let curve = [Curve { letter: 'a', quantiles: &times }];
-            let drawn = ecdf_lines(&curve, columns, rows, ascii);
+            let curves = [curve("fdatasync", &times)];
+            let drawn = ecdf_chart(&curves, columns, rows, Style::default(), ascii).lines;
             prop_assert!(drawn.is_empty() || drawn.len() == rows);
             for line in &drawn {
-                prop_assert_eq!(text::width(line), columns);
+                prop_assert_eq!(line.width(), columns);
             }
             if let Some(axis) = LogTimeAxis::from_quantile_curves([times.as_slice()].into_iter()) {
-                let places = curve_rows(&curve[0], &axis, 50, 30);
+                let places = curve_rows(&curves[0], &axis, 50, 30);
                 prop_assert!(places.is_sorted_by(|a, b| a >= b));
             }
         }
