@@ -129,6 +129,9 @@ fn create_test_host(setting: &str) -> Option<TestHost> {
     Some(match setting {
         "directory.attributes" | "mount.options" => TestHost::Btrfs(mount_btrfs("nodatacow")),
         "ext4.fast_commit" | "block.write_cache" => TestHost::Ext4(mount_ext4(&[], "")),
+        "replication.slot" | "replication.standby" | "wal.archiver" => {
+            TestHost::Postgres(Cluster::new())
+        }
         pg if pg.starts_with("pg.") => TestHost::Postgres(Cluster::new()),
         mysql if mysql.starts_with("mysql.") => {
             let data = tempfile::tempdir().unwrap();

@@ -177,7 +177,7 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
     assert_eq!(report.first_fix(), ("pg.slot-keeps-wal", "warning"));
     assert_eq!(report.applying(), ["pg.slot-keeps-wal"]);
     assert!(
-        report.log_usage().contains("inactive slot berlin keeps"),
+        report.log_usage().contains("inactive slot berlin retains"),
         "{}",
         report.log_usage()
     );
@@ -241,7 +241,7 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
     assert_eq!(report.first_fix(), ("pg.archiver-fails", "warning"));
     assert_eq!(report.applying(), ["pg.archiver-fails"]);
     assert!(
-        report.log_usage().contains("the archiver keeps"),
+        report.log_usage().contains("wait for archiving"),
         "{}",
         report.log_usage()
     );

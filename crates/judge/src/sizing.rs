@@ -236,6 +236,8 @@ mod redo {
     }
 }
 mod derive;
+mod retention;
+mod server_facts;
 
 pub use derive::derive_sizing_facts;
 

@@ -453,13 +453,13 @@ pub const ALL: &[Setting] = &[
         "pg.max_slot_wal_keep_size",
         Postgres,
         &postgres::SLOT_WAL_LIMIT.info,
-        "How much WAL a replication slot retains before it is invalidated; -1 means no limit.",
+        "How much WAL slots may retain at a checkpoint before they are invalidated; -1 means no limit.",
     ),
     server_setting(
         "replication.slot",
         Other,
         &postgres::INACTIVE_SLOT.info,
-        "The replication slot that retains most WAL without a consumer.",
+        "The inactive replication slot that retains the most WAL.",
     ),
     single_setting(
         "wal.archiver",

@@ -132,6 +132,41 @@ mod installed_clusters {
     }
 }
 mod io_uring;
+mod log_files {
+    //! WAL segments and those that wait for the archiver. Both are files, so they are known without
+    //! a running server.
+
+    use std::path::Path;
+
+    use crate::error_readings::error_reading;
+    use crate::facts::catalog::postgres;
+    use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+    use crate::host::{Host, LogFileKind, LogFiles, path_bytes};
+    use crate::text::display_safe;
+
+    /// Records the files of the WAL directory `wal`, as seen in the mount namespace of `host`.
+    pub fn record(host: &dyn Host, wal: &Path, cluster: &Subject, facts: &mut FactSet) {
+        let segments = reading(host, wal, LogFileKind::WalSegment);
+        let bytes = segments.map(|files| files.bytes);
+        facts.insert(cluster, &postgres::WAL_FILES, bytes);
+        let ready = reading(host, &wal.join("archive_status"), LogFileKind::ArchiveReady);
+        let count = ready.clone().map(|files| files.count);
+        facts.insert(cluster, &postgres::ARCHIVE_READY, count);
+        let wait = ready.and_then_reading(|files, source| match files.oldest_age {
+            Some(seconds) => Reading::known(seconds as f64 * 1e6, source),
+            None => Reading::unknown(UnknownReason::Absent, "no segment waits for the archiver"),
+        });
+        facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
+    }
+
+    fn reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFiles> {
+        let shown = display_safe(path_bytes(directory));
+        match host.log_files(directory, kind) {
+            Ok(files) => Reading::known(files, Source::file(shown)),
+            Err(miss) => error_reading(&miss, &shown),
+        }
+    }
+}
 mod process;
 mod server;
 mod settings;

@@ -70,60 +70,6 @@ mod postgres {
         facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
         facts.insert(cluster, &postgres::RECOVERY_MOST, most);
         facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
-        derive_retention_facts(facts, cluster);
-    }
-
-    /// Concludes what keeps WAL, and how much WAL the file system has room for.
-    fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
-        let server = ServerFacts {
-            facts,
-            subject: cluster,
-        };
-        let of = |result: Result<String, UnknownFact>, names: &[&str]| {
-            result.map_or_else(
-                |why| why.reading(),
-                |value| Reading::known(value, derived_source(names)),
-            )
-        };
-        let share = server.inactive_slot_share().map_or_else(
-            |why| why.reading(),
-            |share| Reading::known(share, derived_source(&[postgres::INACTIVE_SLOT_WAL.name()])),
-        );
-        let missing = server.missing_standbys().map_or_else(
-            |why| why.reading(),
-            |count| {
-                Reading::known(
-                    count,
-                    derived_source(&[postgres::CONNECTED_STANDBYS.name()]),
-                )
-            },
-        );
-        let room = [mount::FREE.name(), postgres::WAL_FILES.name()];
-        let limit = of(
-            server.wal_space().map(|bytes| size_within(bytes / 2)),
-            &room,
-        );
-        let cap = of(server.slot_wal_cap(), &room);
-        let holder = of(
-            server.wal_holder(),
-            &[
-                postgres::INACTIVE_SLOT.name(),
-                postgres::ARCHIVER_FAILING.name(),
-            ],
-        );
-        facts.insert(cluster, &postgres::INACTIVE_SLOT_SHARE, share);
-        facts.insert(cluster, &postgres::MISSING_STANDBYS, missing);
-        facts.insert(cluster, &postgres::WAL_SIZE_LIMIT, limit);
-        facts.insert(cluster, &postgres::SLOT_WAL_CAP, cap);
-        facts.insert(cluster, &postgres::WAL_HOLDER, holder);
-    }
-
-    /// The largest power of two of bytes within `bytes`, at least the smallest `max_wal_size` that
-    /// servers accept with segments of 16 MB.
-    fn size_within(bytes: u64) -> String {
-        const SMALLEST: u64 = 32 << 20;
-        let size = bytes.checked_ilog2().map_or(0, |power| 1 << power);
-        format_postgres_size(size.max(SMALLEST))
     }
 
     struct WalConclusions {
@@ -137,57 +83,6 @@ mod postgres {
     }
 
     impl ServerFacts<'_> {
-        fn inactive_slot_share(&self) -> Result<f64, UnknownFact> {
-            let retained = self.require(&postgres::INACTIVE_SLOT_WAL)?;
-            let limit = self.require(&postgres::MAX_WAL_SIZE)?;
-            Ok(retained as f64 / limit.max(1) as f64)
-        }
-
-        fn missing_standbys(&self) -> Result<u64, UnknownFact> {
-            let wanted = self.require(&postgres::STANDBYS)?;
-            if wanted == 0 {
-                return Ok(0);
-            }
-            Ok(wanted.saturating_sub(self.require(&postgres::CONNECTED_STANDBYS)?))
-        }
-
-        /// Bytes that the WAL can occupy: those that it has and those that are free.
-        fn wal_space(&self) -> Result<u64, UnknownFact> {
-            let files = self.require(&postgres::WAL_FILES)?;
-            let free = self.log_mount_value(&mount::FREE).ok_or_else(|| {
-                let detail = "the free space of the WAL's file system is unknown";
-                UnknownFact(Reading::unknown(UnknownReason::NotCollected, detail))
-            })?;
-            Ok(files.saturating_add(free))
-        }
-
-        fn slot_wal_cap(&self) -> Result<String, UnknownFact> {
-            let retained = self.require(&postgres::INACTIVE_SLOT_WAL)?;
-            let cap = self.wal_space()? / 2;
-            // The next checkpoint would invalidate the slot at once.
-            let is_exceeded = retained >= 1_u64 << cap.checked_ilog2().unwrap_or(0);
-            Ok(if is_exceeded {
-                String::new()
-            } else {
-                size_within(cap)
-            })
-        }
-
-        fn wal_holder(&self) -> Result<String, UnknownFact> {
-            if self.inactive_slot_share()? >= 1.0 {
-                let slot = self.require(&postgres::INACTIVE_SLOT)?;
-                let retained = text::format_bytes(self.require(&postgres::INACTIVE_SLOT_WAL)?);
-                return Ok(format!("inactive slot {slot} keeps {retained}"));
-            }
-            let waiting = self.require(&postgres::ARCHIVE_READY)?;
-            let is_failing = self.require(&postgres::ARCHIVER_FAILING)?;
-            Ok(if is_failing && waiting > 0 {
-                format!("the archiver keeps {waiting} segments")
-            } else {
-                String::new()
-            })
-        }
-
         /// WAL bytes per second, over all counted time or, failing that, since the last checkpoint.
         fn average_wal_rate(&self) -> Result<f64, UnknownFact> {
             // A standby has no WAL position of its own, so `WAL_RECENT` is unknown and no rate
@@ -425,6 +320,7 @@ mod postgres {
             if let Some(free) = free {
                 facts.insert_known(&wal, &mount::FREE, free, from());
                 facts.insert_known(&wal, &mount::FREE_PERCENT, 50.0, from());
+                facts.insert_known(&wal, &mount::SIZE, free * 2, from());
             }
             derive_wal_facts(&mut facts, &server);
             (facts, server)
@@ -472,25 +368,6 @@ mod postgres {
                 facts.value(&server, &postgres::TIMEOUT_TRADE).as_deref(),
                 Some("")
             );
-        }
-
-        #[test]
-        fn limits_fit_the_space_that_the_log_can_use() {
-            let (mut facts, server) = facts_of_busy_server(Some(6 << 30), "16.4");
-            let test = || Source::system_call("test");
-            facts.insert_known(&server, &postgres::WAL_FILES, 3 << 30, test());
-            let mut cap = |retained| {
-                facts.insert_known(&server, &postgres::INACTIVE_SLOT_WAL, retained, test());
-                derive_wal_facts(&mut facts, &server);
-                assert_eq!(
-                    facts.value(&server, &postgres::WAL_SIZE_LIMIT).as_deref(),
-                    Some("4GB"),
-                    "half of 9 GB, as a power of two"
-                );
-                facts.value(&server, &postgres::SLOT_WAL_CAP).unwrap()
-            };
-            assert_eq!(cap(2 << 30), "4GB");
-            assert_eq!(cap(4 << 30), "", "the slot would be invalidated at once");
         }
 
         #[test]
@@ -761,93 +638,25 @@ mod mysql {
 }
 
 use super::forecast::Forecast;
-use crate::facts::catalog::device::{self, Medium};
-use crate::facts::catalog::{cluster, mount};
-use crate::facts::{FactSet, FactValue, Key, Reading, Scope, ServerKind, Source, Subject};
-
-/// Below this share of free space, in percent, a file system counts as nearly full
-/// (`mount.low-space`).
-const LOW_SPACE_PERCENT: f64 = 10.0;
+use super::retention;
+use super::server_facts::{ServerFacts, UnknownFact, derived_source};
+use crate::facts::catalog::cluster;
+use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
 
 pub fn derive_sizing_facts(facts: &mut FactSet) {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     for subject in clusters {
         match facts.value(&subject, &cluster::KIND) {
-            Some(ServerKind::Postgres) => postgres::derive_wal_facts(facts, &subject),
+            Some(ServerKind::Postgres) => {
+                postgres::derive_wal_facts(facts, &subject);
+                retention::derive_retention_facts(facts, &subject);
+            }
             Some(ServerKind::Mysql | ServerKind::Mariadb) => {
                 mysql::derive_redo_facts(facts, &subject);
             }
             None => {}
         }
     }
-}
-
-struct ServerFacts<'f> {
-    facts: &'f FactSet,
-    subject: &'f Subject,
-}
-
-/// An unknown reading, which becomes the reading of every result that depends on the fact.
-struct UnknownFact(Reading<()>);
-
-impl UnknownFact {
-    fn reading<T>(&self) -> Reading<T> {
-        self.0
-            .as_ref()
-            .and_then_reading(|(), _| Reading::not_collected())
-    }
-}
-
-impl ServerFacts<'_> {
-    fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, UnknownFact> {
-        match self.facts.get(self.subject, key) {
-            Reading::Known { value, .. } => Ok(value),
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => Err(UnknownFact(Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            })),
-        }
-    }
-
-    fn value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
-        self.facts.value(self.subject, key)
-    }
-
-    fn log_mount_value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
-        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount)?;
-        self.facts.value(&mount, key)
-    }
-
-    /// Free space into which the log may grow. On a nearly full file system there is none, as
-    /// nothing that grows may be advised there.
-    fn log_free_bytes(&self) -> Option<u64> {
-        let percent = self.log_mount_value(&mount::FREE_PERCENT)?;
-        let free = self.log_mount_value(&mount::FREE)?;
-        Some(if percent < LOW_SPACE_PERCENT { 0 } else { free })
-    }
-
-    /// Whether a disk of the log rotates; replay speed on such disks was not measured.
-    fn is_on_rotating_disk(&self) -> bool {
-        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount);
-        let disks = mount
-            .map(|mount| self.facts.distinct_bottom_disks(&mount))
-            .unwrap_or_default();
-        let turns = |disk: &Subject| {
-            self.facts
-                .value(disk, &device::MEDIUM)
-                .is_some_and(Medium::is_rotating)
-        };
-        disks.iter().any(turns)
-    }
-}
-
-fn derived_source(names: &[&str]) -> Source {
-    Source::derived_from(names.iter().copied())
 }
 
 fn forecast_ends_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {

@@ -148,17 +148,19 @@ impl LiveHost {
             // full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
-            // The key files that crypttab names may be on any file system.
-            Question::Config(_, ConfigDialect::Crypttab) => Some(READ_DEADLINE),
             Question::Content(_, ScanDepth::Brief) => Some(device_scan::BRIEF_TIME + READ_GRACE),
             Question::Content(_, ScanDepth::Thorough) => {
                 Some(device_scan::THOROUGH_TIME + READ_GRACE)
             }
             // The kernel reads command line and environment from the process's memory, whose
             // mappings may never respond. Open files may be on any file system.
-            Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
-                Some(READ_DEADLINE)
-            }
+            // The key files that crypttab names may be there as well. Another user may have filled a
+            // directory of log files.
+            Question::CommandLine(_)
+            | Question::Environment(_)
+            | Question::Tablespaces(_)
+            | Question::Config(_, ConfigDialect::Crypttab)
+            | Question::LogFiles(..) => Some(READ_DEADLINE),
             other => other
                 .path()
                 .is_some_and(|path| self.mounts().may_hang(path))

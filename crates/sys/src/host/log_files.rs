@@ -15,6 +15,7 @@ pub enum LogFileKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogFiles {
     pub count: u64,
+    /// Allocated space in bytes (`st_blocks` of stat(2)).
     pub bytes: u64,
     /// Time since the last change of the oldest file, in seconds; `None` if there is no file.
     pub oldest_age: Option<u64>,

@@ -19,10 +19,11 @@ pub const OVERRIDES: &str = "(overrides)";
 pub const MAX_OVERRIDES: usize = 100;
 
 /// Name, `wal_status` (PostgreSQL 13 and later) and retained bytes of the inactive replication slot
-/// that retains most WAL; missing if no inactive slot retains WAL.
+/// that retains most WAL, and the most that any slot retains; missing if no inactive slot retains
+/// WAL.
 pub const SLOT: &str = "(slot)";
 
-/// `read`: whether slots were read. If this line is missing, they were not.
+/// Number of [`SLOT`] lines, 0 or 1. If this line is missing, slots were not read.
 pub const SLOTS: &str = "(slots)";
 
 /// Names of lines that hold a counter of the server. A line is missing, or has no number, if the
@@ -55,7 +56,8 @@ pub mod counters {
     pub const ARCHIVER_FAILING: &str = "(archiver_failing)";
     /// Time of the last archived segment, in microseconds since 1970; empty if there is none.
     pub const ARCHIVED: &str = "(last_archived_time)";
-    /// Number of connected standbys that a commit may wait for.
+    /// Number of connected standbys that a commit may wait for; empty if the role may not see it, as
+    /// is [`WAITING`].
     pub const STANDBYS: &str = "(synchronous_standbys)";
     /// Number of sessions that wait for a standby (wait event `SyncRep`).
     pub const WAITING: &str = "(sync_rep_sessions)";

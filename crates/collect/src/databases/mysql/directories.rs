@@ -269,32 +269,49 @@ impl DirectoryReader<'_> {
         }
     }
 
-    /// The size of the binary logs in `directory`. Without a running server it is unknown if no
-    /// setting names the files: their default name has changed between releases.
+    /// The size of the binary logs. Without a running server it is unknown if no setting names the
+    /// files, because their default name has changed between releases.
     fn binlog_files(&self, directory: &Reading<String>) -> Reading<u64> {
         if let Reading::Unknown { .. } = directory {
             return directory.clone().map(|_| 0);
         }
-        let base = self
+        let reported = self
             .answer
-            .and_then(|answer| answer.get("log_bin_basename"))
-            .or_else(|| self.conf.get("log_bin"));
-        // A bare `log_bin` has the value 1.
-        let named = |value: &Vec<u8>| value.len() > 1;
-        match base {
-            Some(Reading::Known { value, source }) if named(&value) => {
-                let base = resolve_path(self.server_data_path, &value);
-                let shown = display_safe(path_bytes(&base));
-                match self.host.log_files(&base, LogFileKind::BinaryLog) {
-                    Ok(files) => Reading::known(files.bytes, source),
-                    Err(miss) => error_reading(&miss, &shown),
-                }
+            .and_then(|answer| answer.get("log_bin_basename"));
+        let (base, source) = match reported.clone().or_else(|| self.conf.get("log_bin")) {
+            // A bare `log_bin` has the value 1.
+            Some(Reading::Known { value, source }) if value.len() > 1 => {
+                (resolve_path(self.server_data_path, &value), source)
             }
-            Some(unknown @ Reading::Unknown { .. }) => unknown.map(|_| 0),
-            Some(Reading::Known { .. }) | None => Reading::unknown(
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.map(|_| 0),
+            Some(Reading::Known { .. }) | None => {
+                return Reading::unknown(
+                    UnknownReason::NotCollected,
+                    "no setting names the files of the binary log, and the server did not answer",
+                );
+            }
+        };
+        let own = self.binlog_directory_setting();
+        let base = match own.as_ref().and_then(Reading::value) {
+            Some(own) => {
+                resolve_path(self.server_data_path, own).join(base.file_name().unwrap_or_default())
+            }
+            None => base,
+        };
+        // The server removes an extension from the name.
+        let base = if reported.is_some() {
+            base
+        } else {
+            base.with_extension("")
+        };
+        let shown = display_safe(path_bytes(&base));
+        match self.host.log_files(&base, LogFileKind::BinaryLog) {
+            Ok(files) if files.count == 0 && reported.is_none() => Reading::unknown(
                 UnknownReason::NotCollected,
-                "no setting names the files of the binary log, and the server did not answer",
+                format!("no binary log is named {shown}, and the server did not answer"),
             ),
+            Ok(files) => Reading::known(files.bytes, source),
+            Err(miss) => error_reading(&miss, &shown),
         }
     }
 

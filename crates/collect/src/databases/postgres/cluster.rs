@@ -13,6 +13,7 @@ use super::conf::Conf;
 use super::config_load::ConfigLoad;
 use super::counters;
 use super::io_uring;
+use super::log_files;
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{installed_clusters, settings};
@@ -26,9 +27,7 @@ use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, UnknownReason};
 use crate::host::path_from_bytes;
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
-use crate::host::{
-    Host, HostError, HostErrorKind, LogFileKind, LogFiles, Question, Tool, path_bytes,
-};
+use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes};
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -288,7 +287,7 @@ impl ClusterConfig<'_> {
             &postgres::WAL,
             self.wal_directory(host, inside, version.value()),
         );
-        self.record_log_files(host, &subject, version.value(), facts);
+        log_files::record(host, &self.wal_path(version.value()), &subject, facts);
         facts.insert(
             &subject,
             &postgres::TABLESPACES,
@@ -561,36 +560,6 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Records the segments in the WAL directory and those that wait for the archiver. Both are
-    /// files, so they are known without a running server.
-    fn record_log_files(
-        &self,
-        host: &dyn Host,
-        cluster: &Subject,
-        version: Option<&Version>,
-        facts: &mut FactSet,
-    ) {
-        let wal = self.wal_path(version);
-        let marks = wal.join("archive_status");
-        let segments = log_files_reading(host, &wal, LogFileKind::WalSegment);
-        facts.insert(
-            cluster,
-            &postgres::WAL_FILES,
-            segments.map(|files| files.bytes),
-        );
-        let ready = log_files_reading(host, &marks, LogFileKind::ArchiveReady);
-        facts.insert(
-            cluster,
-            &postgres::ARCHIVE_READY,
-            ready.clone().map(|files| files.count),
-        );
-        let oldest = ready.and_then_reading(|files, source| match files.oldest_age {
-            Some(seconds) => Reading::known(seconds as f64 * 1e6, source.clone()),
-            None => Reading::unknown(UnknownReason::Absent, "no segment waits for the archiver"),
-        });
-        facts.insert(cluster, &postgres::ARCHIVE_WAIT, oldest);
-    }
-
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
     fn tablespaces(
         &self,
@@ -791,13 +760,6 @@ impl PidFile {
             start_second,
             socket,
         })
-    }
-}
-
-fn log_files_reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFiles> {
-    match host.log_files(directory, kind) {
-        Ok(files) => Reading::known(files, Source::file(display_path(directory))),
-        Err(miss) => error_reading(&miss, &display_path(directory)),
     }
 }
 

@@ -131,8 +131,11 @@ fn record_inactive_slot(
         &postgres::INACTIVE_SLOT_STATUS,
         of_slot(|slot| slot.status),
     );
-    let retained = slot.map(|slot| slot.map_or(0, |slot| slot.retained));
+    let bytes = |field: fn(InactiveSlot) -> u64| slot.clone().map(|slot| slot.map_or(0, field));
+    let retained = bytes(|slot| slot.retained);
     facts.insert(cluster, &postgres::INACTIVE_SLOT_WAL, retained);
+    let most = bytes(|slot| slot.most_retained);
+    facts.insert(cluster, &postgres::SLOT_WAL, most);
 }
 
 struct CounterReader<'a> {
@@ -159,7 +162,13 @@ impl CounterReader<'_> {
                 "on a standby no session commits: check its primary",
             );
         }
-        self.counter(name)
+        match self.text(name) {
+            Reading::Known { value, .. } if value.is_empty() => Reading::unknown(
+                UnknownReason::Denied,
+                "the role that connects lacks pg_read_all_stats",
+            ),
+            text => text.and_then(|value| parse_integer(value.as_bytes())),
+        }
     }
 
     fn is_standby(&self) -> bool {

@@ -37,6 +37,8 @@ pub struct InactiveSlot {
     pub status: String,
     /// Retained WAL in bytes.
     pub retained: u64,
+    /// The most WAL that any slot retains, in bytes.
+    pub most_retained: u64,
 }
 
 /// A row of pg_db_role_setting; an empty database or role means all.
@@ -75,9 +77,14 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let overrides = rows
         .get(OVERRIDES)
         .map(|_| lines().filter_map(parse_override).collect());
-    let slot = rows
-        .get(SLOTS)
-        .map(|_| lines().find_map(parse_inactive_slot).transpose());
+    let slot = rows.get(SLOTS).map(|row| {
+        let slot = lines().find_map(parse_inactive_slot).transpose()?;
+        match (row.value.as_slice(), slot) {
+            (b"0", None) => Ok(None),
+            (b"1", Some(slot)) => Ok(Some(slot)),
+            _ => Err("the number of replication slots is wrong".to_owned()),
+        }
+    });
     let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
     (!rows.is_empty()).then(|| SettingsReply {
         socket: display_safe(path_bytes(socket)),
@@ -112,14 +119,20 @@ fn parse_inactive_slot(line: &[u8]) -> Option<Result<InactiveSlot, String>> {
             .map(|field| display_safe(&field))
             .unwrap_or_default()
     };
-    let (name, status, retained) = (text(), text(), text());
-    // A standby that was just promoted can be behind its slots.
-    let retained = retained.parse::<i64>();
-    let retained = retained.map_err(|_| "the slot's retained WAL is not a number".to_owned());
-    Some(retained.map(|bytes| InactiveSlot {
+    let (name, status) = (text(), text());
+    let mut bytes = || {
+        let number = text().parse::<i64>();
+        // A slot may be ahead of what a standby has received.
+        number
+            .map(|bytes| u64::try_from(bytes).unwrap_or(0))
+            .map_err(|_| "the slot's retained WAL is not a number".to_owned())
+    };
+    let sizes = bytes().and_then(|retained| Ok((retained, bytes()?)));
+    Some(sizes.map(|(retained, most_retained)| InactiveSlot {
         name,
         status,
-        retained: u64::try_from(bytes).unwrap_or(0),
+        retained,
+        most_retained,
     }))
 }
 

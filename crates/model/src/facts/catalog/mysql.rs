@@ -77,8 +77,8 @@ facts! {
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
     /// `max_binlog_size` in force: the size at which the binary log rotates.
     MAX_BINLOG_SIZE: u64 = Cluster "mysql.max_binlog_size" ValueKind::Bytes;
-    /// `binlog_expire_logs_seconds` in force: the age at which binary logs are removed; 0 means
-    /// never.
+    /// `binlog_expire_logs_seconds` in force: the age after which rotation or startup removes
+    /// binary logs; 0 means never.
     BINLOG_EXPIRY: u64 = Cluster "mysql.binlog_expire_logs_seconds" ValueKind::Count;
     /// Size of the binary logs in their directory.
     BINLOG_FILES: u64 = Cluster "mysql.binlog_files" ValueKind::Bytes, drifting;

@@ -127,22 +127,24 @@ facts! {
     ARCHIVE_WAIT: f64 = Cluster "pg.archive_wait" ValueKind::Micros, drifting;
     /// `archive_mode` in force: whether the server archives its WAL.
     ARCHIVE_MODE: ArchiveMode = Cluster "pg.archive_mode";
-    /// Whether the last run of the archiver failed (`pg_stat_archiver`).
+    /// Whether the last attempt of the archiver failed (`pg_stat_archiver`).
     ARCHIVER_FAILING: bool = Cluster "pg.archiver_failing" ValueKind::Bool, drifting;
-    /// Number of failed runs of the archiver since its statistics were reset
+    /// Number of failed attempts of the archiver since its statistics were reset
     /// (`pg_stat_archiver.failed_count`).
     ARCHIVE_FAILURES: u64 = Cluster "pg.archive_failures" ValueKind::Count, drifting;
     /// Time of the last archived segment (`pg_stat_archiver.last_archived_time`).
     LAST_ARCHIVED: String = Cluster "pg.last_archived" ValueKind::Text, drifting;
-    /// Name of the inactive replication slot that retains most WAL (`pg_replication_slots`).
+    /// Name of the inactive replication slot that retains the most WAL (`pg_replication_slots`).
     INACTIVE_SLOT: String = Cluster "pg.inactive_slot" ValueKind::Text, drifting;
-    /// Whether the WAL of `pg.inactive_slot` is still complete (`wal_status`, PostgreSQL 13 and
+    /// Availability of the WAL that `pg.inactive_slot` claims (`wal_status`, PostgreSQL 13 and
     /// later).
     INACTIVE_SLOT_STATUS: String = Cluster "pg.inactive_slot_status" ValueKind::Text, drifting;
     /// WAL that `pg.inactive_slot` retains; 0 if no inactive slot retains WAL.
     INACTIVE_SLOT_WAL: u64 = Cluster "pg.inactive_slot_wal" ValueKind::Bytes, drifting;
+    /// The most WAL that a slot retains, if an inactive slot retains WAL; otherwise 0.
+    SLOT_WAL: u64 = Cluster "pg.slot_wal" ValueKind::Bytes, drifting;
     /// `max_slot_wal_keep_size` in force (PostgreSQL 13 and later): the largest amount of WAL that
-    /// slots retain; -1 means no limit.
+    /// slots may retain at a checkpoint; -1 means no limit.
     SLOT_WAL_LIMIT: String = Cluster "pg.max_slot_wal_keep_size" ValueKind::Text;
     /// Number of connected standbys that a commit may wait for (`pg_stat_replication.sync_state`).
     CONNECTED_STANDBYS: u64 = Cluster "pg.connected_standbys" ValueKind::Count, drifting;
@@ -152,13 +154,13 @@ facts! {
     MISSING_STANDBYS: u64 = Cluster "pg.missing_standbys" ValueKind::Count, judged;
     /// WAL that `pg.inactive_slot` retains, in multiples of `max_wal_size`.
     INACTIVE_SLOT_SHARE: f64 = Cluster "pg.inactive_slot_share" ValueKind::Number, judged;
-    /// What keeps WAL beyond `max_wal_size`: an inactive slot or the archiver; empty if neither
-    /// does.
+    /// What retains WAL beyond `max_wal_size`: an inactive slot or failed archiving; empty if
+    /// neither does.
     WAL_HOLDER: String = Cluster "pg.wal_holder" ValueKind::Text, judged;
-    /// The largest `max_wal_size` for which the WAL's file system has twice the space.
+    /// Largest power of two within half of the space available to the WAL, at least 32MB.
     WAL_SIZE_LIMIT: String = Cluster "pg.wal_size_limit" ValueKind::Text, judged;
-    /// A `max_slot_wal_keep_size` that fits the WAL's file system; empty if the slot already
-    /// retains more.
+    /// A `max_slot_wal_keep_size` that fits the WAL's file system; empty if a slot already retains
+    /// more.
     SLOT_WAL_CAP: String = Cluster "pg.slot_wal_cap" ValueKind::Text, judged;
     /// `data_sync_retry` in force: whether the server retries a failed flush of data files.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" ValueKind::Bool;

@@ -47,6 +47,12 @@ pub trait ProtocolClient {
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError>;
 
+    /// Returns what the server has answered so far, if it has reported all settings and only later
+    /// queries are missing.
+    fn partial_answer(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
     fn handle_bytes(&mut self, bytes: &[u8]) -> Result<ProtocolAction, HostError> {
         self.recv_buffer().extend_from_slice(bytes);
         let heard = std::mem::take(self.recv_buffer());
@@ -100,7 +106,10 @@ pub fn run_protocol(
             return Err(HostError::new(HostErrorKind::Denied, says));
         }
     }
-    exchange_messages(stream, ours, Instant::now() + DEADLINE)
+    match exchange_messages(stream, ours, Instant::now() + DEADLINE) {
+        Err(miss) if miss.kind == HostErrorKind::TimedOut => ours.partial_answer().ok_or(miss),
+        answer => answer,
+    }
 }
 
 fn exchange_messages(

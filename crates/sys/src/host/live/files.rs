@@ -336,8 +336,8 @@ pub fn directory_emptiness(path: &Path) -> Result<Vec<u8>, HostError> {
     })
 }
 
-/// The largest number of files that are counted in a directory.
-const MAX_LOG_FILES: u64 = 1_000_000;
+/// The largest number of names that are read in a directory of log files.
+const MAX_NAMES: usize = 1_000_000;
 
 /// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
 /// are not followed.
@@ -354,8 +354,13 @@ pub fn count_log_files(path: &Path, kind: LogFileKind) -> Result<Vec<u8>, HostEr
         bytes: 0,
         oldest_age: None,
     };
-    for name in directory_names(directory.try_clone().map_err(|e| host_error(&e))?)? {
+    let names = directory_names(directory.try_clone().map_err(|e| host_error(&e))?)?;
+    for (place, name) in names.enumerate() {
         let name = name?;
+        if place >= MAX_NAMES {
+            let detail = format!("holds more than {MAX_NAMES} files");
+            return Err(HostError::new(HostErrorKind::Failed, detail));
+        }
         if !kind.matches(&name, prefix.as_bytes()) {
             continue;
         }
@@ -368,13 +373,10 @@ pub fn count_log_files(path: &Path, kind: LogFileKind) -> Result<Vec<u8>, HostEr
             continue;
         }
         files.count += 1;
-        if files.count > MAX_LOG_FILES {
-            let detail = format!("holds more than {MAX_LOG_FILES} files");
-            return Err(HostError::new(HostErrorKind::Failed, detail));
-        }
-        files.bytes = files
-            .bytes
-            .saturating_add(u64::try_from(stat.st_size).unwrap_or(0));
+        let bytes = u64::try_from(stat.st_blocks)
+            .unwrap_or(0)
+            .saturating_mul(512);
+        files.bytes = files.bytes.saturating_add(bytes);
         let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
         let age = now.duration_since(changed).unwrap_or_default().as_secs();
         files.oldest_age = Some(files.oldest_age.unwrap_or(0).max(age));

@@ -83,10 +83,13 @@ fn counters_query() -> Vec<u8> {
     show_query("STATUS", COUNTERS)
 }
 
-/// Builds the query for [`REPLICAS`]. The server's `Slaves_connected` exists in MariaDB only.
+/// Builds the query for [`REPLICAS`]. `Slaves_connected` exists in MariaDB only. Without the
+/// privilege PROCESS a user sees only its own threads, so the query then has no result.
 fn replicas_query() -> Vec<u8> {
     format!(
-        "\x03SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'"
+        "\x03SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%' \
+         HAVING (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES \
+         WHERE PRIVILEGE_TYPE = 'PROCESS' AND REPLACE(GRANTEE, '\\'', '') = CURRENT_USER()) > 0"
     )
     .into_bytes()
 }
@@ -179,6 +182,10 @@ impl client_protocol::ProtocolClient for MysqlClient {
         Ok(rest
             .split_at_checked(length)
             .map(|(body, behind)| (number, body, behind)))
+    }
+
+    fn partial_answer(&mut self) -> Option<Vec<u8>> {
+        (self.query != Query::Variables).then(|| std::mem::take(&mut self.answer).into_bytes())
     }
 
     fn handle_message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {

@@ -92,19 +92,32 @@ fn commit_overrides_query() -> String {
     )
 }
 
-/// Builds the query for the inactive replication slot that retains most WAL. `None` before
-/// PostgreSQL 10, which renamed the WAL functions. A standby measures from the last WAL that it has
-/// replayed.
+/// Builds the query for the inactive replication slot that retains most WAL, and for the most that
+/// any slot retains. `None` before PostgreSQL 10, which renamed the WAL functions. A standby
+/// measures from the last WAL that it has received; slots that it synchronizes have no consumer
+/// there.
 fn slots_query(major: u64) -> Option<String> {
-    let status = if major >= 13 { "wal_status" } else { "NULL" };
-    (major >= 10).then(|| {
-        format!(
-            "SELECT '{SLOT}', slot_name::text, {status}, \
-             pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, \
-             restart_lsn)::text FROM pg_catalog.pg_replication_slots WHERE NOT active AND restart_lsn IS NOT NULL \
-             ORDER BY restart_lsn LIMIT 1\0"
-        )
-    })
+    if major < 10 {
+        return None;
+    }
+    // A lost slot retains nothing, but may still have a position.
+    let (status, retains) = match major {
+        13.. => ("wal_status", "wal_status IS DISTINCT FROM 'lost'"),
+        _ => ("NULL", "true"),
+    };
+    let is_own = match major {
+        17.. => "NOT (synced AND pg_is_in_recovery())",
+        _ => "true",
+    };
+    let retained = "pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() \
+         THEN GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) \
+         ELSE pg_current_wal_lsn() END, restart_lsn)";
+    let slots =
+        format!("FROM pg_catalog.pg_replication_slots WHERE {retains} AND restart_lsn IS NOT NULL");
+    Some(format!(
+        "SELECT '{SLOT}', slot_name::text, {status}, {retained}::text, (SELECT max({retained}) {slots})::text \
+         {slots} AND NOT active AND {is_own} ORDER BY restart_lsn LIMIT 1\0"
+    ))
 }
 
 /// Builds the query for the counters. `None` before PostgreSQL 10, which renamed the WAL functions.
@@ -132,11 +145,14 @@ fn counters_query(major: u64) -> Option<String> {
             "SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()",
             us("checkpoint_time")
         ),
+        // Other roles see NULL in these columns.
         format!(
-            "SELECT '{STANDBYS}', count(*)::text FROM pg_catalog.pg_stat_replication WHERE sync_state <> 'async'"
+            "SELECT '{STANDBYS}', CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN count(*)::text END \
+             FROM pg_catalog.pg_stat_replication WHERE sync_state <> 'async'"
         ),
         format!(
-            "SELECT '{WAITING}', count(*)::text FROM pg_catalog.pg_stat_activity WHERE wait_event = 'SyncRep'"
+            "SELECT '{WAITING}', CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN count(*)::text END \
+             FROM pg_catalog.pg_stat_activity WHERE wait_event = 'SyncRep'"
         ),
     ];
     let mut of = |view: &str, columns: &[(&str, &str)]| {
@@ -260,6 +276,19 @@ impl client_protocol::ProtocolClient for PostgresClient {
         }
     }
 
+    fn partial_answer(&mut self) -> Option<Vec<u8>> {
+        match self.stage {
+            QueryStage::Startup | QueryStage::Settings => return None,
+            QueryStage::Overrides => {
+                self.overrides_refused = true;
+                self.slots_refused = true;
+            }
+            QueryStage::Slots => self.slots_refused = true,
+            QueryStage::Counters => self.counters.clear(),
+        }
+        Some(self.take_answer())
+    }
+
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
         let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is malformed");
         match kind {
@@ -351,7 +380,8 @@ impl PostgresClient {
             answer.extend(lines.map(String::as_str));
         }
         if self.major >= 10 && !self.slots_refused {
-            answer.extend([SLOTS, "\tread\n", &self.slots]);
+            let count = self.slots.lines().count().to_string();
+            answer.extend([SLOTS, "\t", &count, "\n", &self.slots]);
         }
         answer.push_str(&self.counters);
         answer.into_bytes()
@@ -456,7 +486,13 @@ mod tests {
             ]),
             encode_message(b'C', b"SELECT 1\0"),
             encode_message(b'Z', b"I"),
-            data_row(&[Some("(slot)"), Some("s\t1"), Some("extended"), Some("4096")]),
+            data_row(&[
+                Some("(slot)"),
+                Some("s\t1"),
+                Some("extended"),
+                Some("4096"),
+                Some("8192"),
+            ]),
             encode_message(b'C', b"SELECT 1\0"),
             encode_message(b'Z', b"I"),
             data_row(&[Some("(wal_position)"), Some("83886080")]),
@@ -470,7 +506,7 @@ mod tests {
             }
         }
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
-            (override)\tapp\t\tsynchronous_commit\toff\n(slots)\tread\n(slot)\ts\\x091\textended\t4096\n\
+            (override)\tapp\t\tsynchronous_commit\toff\n(slots)\t1\n(slot)\ts\\x091\textended\t4096\t8192\n\
             (wal_position)\t83886080\n"
             .to_vec();
         let say = |query: String| ProtocolAction::Send(encode_message(b'Q', query.as_bytes()));
@@ -553,7 +589,7 @@ mod tests {
     fn overrides_that_were_not_all_told_are_not_called_all() {
         assert_eq!(
             answer_with_overrides(0, false),
-            "(overrides)\tall\n(slots)\tread\n"
+            "(overrides)\tall\n(slots)\t0\n"
         );
         assert_eq!(answer_with_overrides(1, true), "", "the rest is said");
         assert!(answer_with_overrides(MAX_OVERRIDES, false).starts_with("(overrides)\tall\n"));
