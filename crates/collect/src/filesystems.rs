@@ -137,17 +137,7 @@ mod superblocks {
         }
         let node = match facts.get(device, &device::PATH) {
             Reading::Known { value, .. } => value,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => {
-                return Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                };
-            }
+            unknown @ Reading::Unknown { .. } => return unknown.cast(),
         };
         let source = format!("superblock of {node}");
         match host.ask(&Question::Superblock(node.into(), kind)) {

@@ -57,34 +57,14 @@ mod redo_log_size {
                 );
             }
             Some(Reading::Known { source, .. }) => source,
-            Some(Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            }) => {
-                return Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                };
-            }
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
         };
         let mut ignored = Vec::new();
         for name in OLD_SIZE_SETTINGS {
             match written.get(name) {
                 None => {}
                 Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-                Some(Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                }) => {
-                    return Reading::Unknown {
-                        why,
-                        detail,
-                        remedy,
-                    };
-                }
+                Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
             }
         }
         Reading::known(ignored, source)

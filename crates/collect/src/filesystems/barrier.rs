@@ -131,17 +131,7 @@ fn barrier_state(is_off: bool) -> Barrier {
 fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     let (value, source) = match printed {
         Reading::Known { value, source } => (value, source),
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            return Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            };
-        }
+        unknown @ Reading::Unknown { .. } => return unknown.cast(),
     };
     let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
     match (has(BARRIER_OFF_OPTIONS), has(&["barrier", "barrier=1"])) {

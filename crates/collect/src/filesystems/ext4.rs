@@ -54,17 +54,7 @@ mod journal {
         });
         let pid = match thread {
             Reading::Known { value, .. } => value,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => {
-                return Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                };
-            }
+            unknown @ Reading::Unknown { .. } => return unknown.cast(),
         };
         let name =
             attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));

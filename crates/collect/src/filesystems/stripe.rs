@@ -80,17 +80,7 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
             return Reading::known(StripeFit::NoStripes, source);
         }
         Reading::Known { .. } => {}
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            return Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            };
-        }
+        unknown @ Reading::Unknown { .. } => return unknown.cast(),
     }
     let striped = facts
         .get(&array, &device::MD_LEVEL)

@@ -492,17 +492,7 @@ mod mysql {
         fn redo_counts(&self) -> Result<RedoCounts, UnknownFact> {
             let capacity = match self.redo_size() {
                 Reading::Known { value, .. } => value,
-                Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                } => {
-                    return Err(UnknownFact(Reading::Unknown {
-                        why,
-                        detail,
-                        remedy,
-                    }));
-                }
+                unknown @ Reading::Unknown { .. } => return Err(UnknownFact(unknown.cast())),
             };
             let seconds = self.require(&mysql::UPTIME)? / 1e6;
             let written = self.require(&mysql::REDO_WRITTEN)?;

@@ -28,15 +28,7 @@ impl ServerFacts<'_> {
     pub(super) fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, UnknownFact> {
         match self.facts.get(self.subject, key) {
             Reading::Known { value, .. } => Ok(value),
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => Err(UnknownFact(Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            })),
+            unknown @ Reading::Unknown { .. } => Err(UnknownFact(unknown.cast())),
         }
     }
 

@@ -144,6 +144,12 @@ impl<T> Reading<T> {
         }
     }
 
+    /// Returns an unknown reading as one of another type. A known value has no place there and
+    /// becomes *not collected*.
+    pub fn cast<U>(self) -> Reading<U> {
+        self.and_then_reading(|_, _| Reading::not_collected())
+    }
+
     pub fn as_ref(&self) -> Reading<&T> {
         match self {
             Self::Known { value, source } => Reading::known(value, source.clone()),

@@ -85,15 +85,7 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { value, source }) => {
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
             }
-            Some(Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            }) => Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
+            Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
         }
     }
 
@@ -145,15 +137,7 @@ impl DirectoryReader<'_> {
                 Some(Reading::Known { value, .. }) => {
                     Reading::known(display_safe(path_bytes(&value)), source)
                 }
-                Some(Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                }) => Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                },
+                Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
             },
             Err(miss) => error_reading(
                 &miss,
@@ -210,17 +194,7 @@ impl DirectoryReader<'_> {
             Reading::Known { value: false, .. } => {
                 return Reading::unknown(UnknownReason::Absent, "binary logging is off");
             }
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => {
-                return Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                };
-            }
+            unknown @ Reading::Unknown { .. } => return unknown.cast(),
             Reading::Known { value: true, .. } => {}
         }
         let two = written.as_ref().is_some_and(prefix_has_directory);
@@ -231,15 +205,7 @@ impl DirectoryReader<'_> {
                     let base = resolve_path(self.server_data_path, &value);
                     self.real_directory(base.parent().unwrap_or(self.server_data_path), source)
                 }
-                Some(Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                }) => Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                },
+                Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
                 None => self.data_directory(),
             },
             // The server refuses to start if both `log_bin` and `binlog_directory` name a
@@ -257,15 +223,7 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { value, source }) => {
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
             }
-            Some(Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            }) => Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
+            Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
         }
     }
 
@@ -395,15 +353,7 @@ impl DirectoryReader<'_> {
                 };
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
             }
-            Some(Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            }) => Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            },
+            Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
         }
     }
 }

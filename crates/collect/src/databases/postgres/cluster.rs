@@ -586,17 +586,7 @@ impl ClusterConfig<'_> {
                 Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
                     None => found.push(display_path(&real)),
                     Some(Reading::Known { value, .. }) => found.push(display_path(&value)),
-                    Some(Reading::Unknown {
-                        why,
-                        detail,
-                        remedy,
-                    }) => {
-                        return Reading::Unknown {
-                            why,
-                            detail,
-                            remedy,
-                        };
-                    }
+                    Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
                 },
                 Err(miss) => {
                     // A broken link is still a tablespace, so its target is unknown rather than

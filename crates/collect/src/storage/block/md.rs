@@ -220,17 +220,7 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
             }
             // A member whose state is unreadable may have failed, so the list of members is
             // unknown.
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => {
-                return Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                };
-            }
+            unknown @ Reading::Unknown { .. } => return unknown.cast(),
         }
     }
     Reading::known(members, Source::file(shown))

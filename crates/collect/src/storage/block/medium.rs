@@ -59,17 +59,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     };
     let transport = match facts.get(disk, &device::TRANSPORT) {
         Reading::Known { value, .. } => value,
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            return Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            };
-        }
+        unknown @ Reading::Unknown { .. } => return unknown.cast(),
     };
     let by = device::TRANSPORT.name();
     if hides_its_disks(transport) {
@@ -89,17 +79,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         // A disk passed through by a hypervisor looks the same as an emulated one, so every disk of
         // a virtual machine counts as virtual.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            return Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            };
-        }
+        unknown @ Reading::Unknown { .. } => return unknown.cast(),
     }
     let turns = facts.value(disk, &device::ROTATIONAL);
     let both = [
@@ -165,17 +145,7 @@ fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
             value: ZoneModel::None,
             ..
         } => {}
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            return Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            };
-        }
+        unknown @ Reading::Unknown { .. } => return unknown.cast(),
     }
     let of = [
         device::ZONED.name(),
@@ -193,15 +163,7 @@ fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
             )
             .with_remedy(Remedy::Do(query_zones_remedy(disk))),
         },
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        },
+        unknown @ Reading::Unknown { .. } => unknown.cast(),
     }
 }
 
