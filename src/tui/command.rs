@@ -54,6 +54,7 @@ pub enum Action {
     Enter,
     Back,
     Copy,
+    CopyAll,
     Filter,
     FilterKeep,
     FilterEnd,
@@ -274,6 +275,19 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
         new_user_action("y", copy_label, HelpSection::Selection, Action::Copy)
             .with_footer("y copy")
             .enabled_if(copy),
+        new_user_action(
+            "Y",
+            "copy the commands of all fixes shown",
+            HelpSection::Selection,
+            Action::CopyAll,
+        )
+        .enabled_if(match &model.data.assumed_host {
+            Some(_) => Err("assumptions change no real host".to_owned()),
+            None if exporting || page.commands_to_fix().is_empty() => {
+                Err("no fix with a command on this screen".to_owned())
+            }
+            None => Ok(()),
+        }),
         fact_value_entry_command(block, model),
         new_user_action(back_keys, "back", HelpSection::Selection, Action::Back)
             .with_footer(back_footer)

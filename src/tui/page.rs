@@ -22,6 +22,7 @@ use super::filter::Filter;
 use super::sidebar::Sidebar;
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
+use crate::escape::ShellCommand;
 
 const SELECTION_MARK_WIDTH: u16 = 3;
 
@@ -142,6 +143,19 @@ impl Page {
 
     pub fn push_text(&mut self, lines: Vec<Line<'static>>) {
         self.blocks.push(Block::new_text(lines));
+    }
+
+    /// Returns the commands of what is to fix, in order, each once. Those of optional changes, which
+    /// have trade-offs, are copied one at a time.
+    pub fn commands_to_fix(&self) -> Vec<ShellCommand> {
+        let mut all: Vec<ShellCommand> = Vec::new();
+        let to_fix = self.blocks.iter().filter(|block| block.has_issue);
+        for command in to_fix.flat_map(|block| &block.commands) {
+            if !all.contains(command) {
+                all.push(command.clone());
+            }
+        }
+        all
     }
 
     pub fn push_heading(&mut self, theme: Theme, title: &str, aside: &str) {

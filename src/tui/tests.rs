@@ -270,9 +270,15 @@ fn y_copies_the_commands_of_the_selected_step() {
     let line = "walwise check /srv/pg/15/main --no-probe --format fstab".to_owned();
     assert_eq!(
         press_keys(&mut model, "y"),
-        [SideEffect::Copy(line)],
+        [SideEffect::Copy(line.clone())],
         "every step has a command"
     );
+    let both = format!("{line}\nmount -o remount,barrier=1,noatime /srv");
+    for screen in ["1", "4"] {
+        press_keys(&mut model, screen);
+        let all = [SideEffect::Copy(both.clone())];
+        assert_eq!(press_keys(&mut model, "Y"), all, "not what is optional");
+    }
 }
 
 #[test]

@@ -24,10 +24,12 @@ use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::what_if::{Picker, PickerChoice};
 use super::widgets::text_field::{TextEdit, TextField};
+use crate::escape::ShellCommand;
 use crate::report::Report;
 use crate::report::view::wording::count_noun;
 
 const LINES_PER_NOTCH: usize = 3;
+const CLIPBOARD_NOTICE: &str = "sent to the terminal's clipboard";
 
 pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     // Every message but a key press drops the cached page. Most keys change only the selection, for
@@ -234,6 +236,10 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
         }
         Action::Back => go_back(model),
         Action::Copy => return copy_selection(model),
+        Action::CopyAll => {
+            let commands = model.current_page_view().page.commands_to_fix();
+            return copy_commands(model, &commands);
+        }
         Action::Filter => {
             change_filter(model, |filter| filter.get_or_insert_default().typing = true);
         }
@@ -513,7 +519,6 @@ fn toggle_only_unknown(model: &mut Model) {
 }
 
 fn copy_selection(model: &mut Model) -> Vec<SideEffect> {
-    const SENT: &str = "sent to the terminal's clipboard";
     if model.screen == ScreenId::Export {
         let Ok(document) = export::copyable_document(model) else {
             return Vec::new();
@@ -523,18 +528,26 @@ fn copy_selection(model: &mut Model) -> Vec<SideEffect> {
             count_noun(document.lines, "line"),
         );
         model.notice = Some(format!(
-            "{SENT}: {lines}; if the terminal blocks the copy, press s to save them"
+            "{CLIPBOARD_NOTICE}: {lines}; if the terminal blocks the copy, press s to save them"
         ));
         return vec![SideEffect::Copy(text)];
     }
     let commands = selected_block(model)
         .map(|block| block.commands)
         .unwrap_or_default();
+    copy_commands(model, &commands)
+}
+
+fn copy_commands(model: &mut Model, commands: &[ShellCommand]) -> Vec<SideEffect> {
     if commands.is_empty() {
         return Vec::new();
     }
     let lines: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
-    model.notice = Some(format!("{SENT}: {}", lines.join("; ")));
+    let what = match lines.as_slice() {
+        [one] => (*one).to_owned(),
+        all => format!("{} commands", all.len()),
+    };
+    model.notice = Some(format!("{CLIPBOARD_NOTICE}: {what}"));
     vec![SideEffect::Copy(lines.join("\n"))]
 }
 

@@ -1,9 +1,6 @@
-mod facts;
 mod sidebar {
-    use ratatui::text::{Line, Span};
+    use ratatui::text::Line;
 
-    use super::facts;
-    use crate::facts::{Scope, Subject};
     use crate::report::Report;
     use crate::tui::data::Data;
     use crate::tui::sidebar::{Sidebar, SidebarRow};
@@ -12,36 +9,13 @@ mod sidebar {
     use crate::tui::widgets::columns::{self, StyledText};
 
     /// Width in columns, including margins and the vertical line at the right.
-    const SIDEBAR_WIDTH: u16 = 50;
-    const CONTENT_WIDTH: usize = 47;
-    const NAME_WIDTH: usize = 16;
-    const MAX_FACTS: usize = 7;
+    const SIDEBAR_WIDTH: u16 = 44;
+    const CONTENT_WIDTH: usize = 41;
+    const NAME_WIDTH: usize = 22;
 
-    /// Builds the sidebar for a page of `rows` rows; at most half of them list targets.
+    /// Builds the list of targets for a page of `rows` rows.
     pub fn build_sidebar(data: &Data, report: &Report, rows: usize) -> Sidebar {
-        let mut all = target_rows(data, report, rows / 2);
-        for subject in related_subjects(data, report) {
-            if all.len() >= rows {
-                break;
-            }
-            let said = facts::subject_known_fact_lines(
-                report,
-                &subject,
-                data.theme,
-                CONTENT_WIDTH - 1,
-                MAX_FACTS,
-            );
-            if !said.is_empty() {
-                all.push(SidebarRow {
-                    line: Line::default(),
-                    target: None,
-                });
-            }
-            all.extend(said.into_iter().map(|line| SidebarRow {
-                line: indent_line(line),
-                target: None,
-            }));
-        }
+        let mut all = target_rows(data, report, rows.saturating_sub(2));
         all.truncate(rows);
         Sidebar {
             rows: all,
@@ -49,44 +23,10 @@ mod sidebar {
         }
     }
 
-    fn indent_line(mut line: Line<'static>) -> Line<'static> {
-        line.spans.insert(0, Span::raw(" "));
-        line
-    }
-
-    /// Orders subjects by usefulness: two disks, the host, file systems, the server, boot settings,
-    /// other devices.
-    fn related_subjects<'d>(
-        data: &'d Data,
-        report: &Report,
-    ) -> impl Iterator<Item = Subject> + use<'d> {
-        let mut first = facts::target_disks(data, report);
-        first.truncate(2);
-        first.push(Subject::host());
-        let of_scope = |scope: Scope| {
-            data.focus
-                .subjects()
-                .filter(move |subject| subject.scope() == scope)
-        };
-        let others = [Scope::Mount, Scope::Cluster, Scope::Boot, Scope::Device]
-            .into_iter()
-            .flat_map(of_scope);
-        let known = first.clone();
-        first.into_iter().chain(
-            others
-                .filter(move |subject| !known.contains(subject))
-                .cloned(),
-        )
-    }
-
     fn target_rows(data: &Data, report: &Report, most: usize) -> Vec<SidebarRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
-        let title = if count == 1 {
-            " Target".to_owned()
-        } else {
-            format!(" Targets {count}, worst first")
-        };
+        let title = format!(" Targets {count}, worst first");
         let mut rows = vec![SidebarRow {
             line: Line::styled(title, theme.role_style(TextRole::Heading)),
             target: None,
@@ -151,16 +91,14 @@ use crate::tui::widgets::text;
 
 /// Priorities by which parts of the page get spare rows; the lowest number is served first.
 mod form_priority {
-    /// Adds the command of the first fix; `COMMANDS` adds those of all fixes.
-    pub const COMMAND: u8 = 1;
-    pub const COMMANDS: u8 = 2;
+    /// Adds the fixes after the first ones, with their commands.
+    pub const FIXES: u8 = 2;
     /// Shows commit latency as a chart; `CURVES` adds the curves.
     pub const CHART: u8 = 3;
     pub const CURVES: u8 = 4;
     pub const NAMES: u8 = 5;
     pub const LISTS: u8 = 6;
-    pub const FACTS: u8 = 7;
-    pub const SPACING: u8 = 8;
+    pub const SPACING: u8 = 7;
 }
 
 const LABEL_WIDTH: usize = 10;
@@ -173,7 +111,7 @@ pub fn overview_page(data: &Data, state: &PageState, room: Viewport) -> Page {
     };
     let layout = room.layout();
     let side = match layout {
-        PageLayout::Panes if data.complete && data.focus.target.is_some() => {
+        PageLayout::Panes if data.complete && data.focus.place.1 > 1 => {
             Some(sidebar::build_sidebar(data, report, room.rows))
         }
         PageLayout::Single | PageLayout::Pairs | PageLayout::Panes => None,
@@ -227,7 +165,6 @@ impl Dashboard<'_> {
             self.optional_advice_part(),
             self.undecided_rules_part(),
             self.unknown_facts_part(),
-            self.disks_part(),
         ]);
         parts
     }

@@ -69,8 +69,12 @@ impl SectionItem<'_> {
         self
     }
 
-    pub fn has_issue(&self) -> bool {
+    pub fn is_urgent(&self) -> bool {
         self.level >= Some(Level::Warning)
+    }
+
+    pub fn has_issue(&self) -> bool {
+        self.level >= Some(Level::Advice)
     }
 }
 

@@ -196,6 +196,7 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
         "{page}"
     );
     let rows = page.lines().count();
+    assert_eq!(press_keys(&mut model, "Y"), [], "of no real host");
     press_keys(&mut model, "g");
     for _ in 0..rows {
         for effect in press_keys(&mut model, "enter y j") {

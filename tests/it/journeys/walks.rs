@@ -74,11 +74,7 @@ fn a_wide_terminal_shows_the_whole_host() {
             shown.contains("┗━━✗ ext4") && shown.contains("! sda"),
             "{shown}"
         );
-        assert_eq!(
-            shown.contains("worst first") || shown.contains(" Target "),
-            columns == 140,
-            "{shown}"
-        );
+        assert!(!shown.contains("worst first"), "one target: {shown}");
     }
     pty.press("q");
     pty.assert_ends_clean(0);

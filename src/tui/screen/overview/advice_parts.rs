@@ -18,6 +18,8 @@ use crate::tui::widgets::text;
 
 pub const LIST_SIZES: [usize; 3] = [2, 4, MAX_ITEMS];
 const INDENT: usize = 10;
+/// Fixes shown even without spare rows; all critical ones are.
+const MIN_FIXES: usize = 3;
 /// Rows from the empty line above the heading to the end of the first fix.
 pub const MIN_ROWS: usize = 4;
 
@@ -38,7 +40,7 @@ impl Dashboard<'_> {
         let is_of_verdict =
             |item: &SectionItem<'_>| item.about.rules.iter().any(|rule| restates_verdict(rule));
         let found = self.section_items(advised.findings.as_ref()).into_iter();
-        let found = found.filter(|item| item.has_issue() && !(mends && is_of_verdict(item)));
+        let found = found.filter(|item| item.is_urgent() && !(mends && is_of_verdict(item)));
         todo.extend(found.map(SectionItem::with_fix_as_text));
         todo.sort_by_key(|item| std::cmp::Reverse(item.level));
         let mut page = self.new_section_page("Fix first", "");
@@ -46,22 +48,24 @@ impl Dashboard<'_> {
             page.push_text(vec![Line::raw("Nothing to fix.")]);
             return DashboardPart::new(page.blocks);
         }
-        let form = |commands: usize| {
+        let form = |most: usize| {
             let mut page = page.clone();
-            self.push_linked_items(&mut page, &todo, MAX_ITEMS);
+            self.push_linked_items(&mut page, &todo, most);
             let blocks = page
                 .blocks
                 .iter_mut()
                 .filter(|block| block.key.is_some())
                 .zip(&todo);
-            for (block, item) in blocks.take(commands) {
+            for (block, item) in blocks {
                 block.lines.extend(self.item_commands_line(item));
             }
             page.blocks
         };
-        DashboardPart::new(form(0))
-            .with_longer_form(form_priority::COMMAND, form(1))
-            .with_longer_form(form_priority::COMMANDS, form(MAX_ITEMS))
+        let critical = todo
+            .iter()
+            .filter(|item| item.level == Some(Level::Critical));
+        let least = critical.count().clamp(MIN_FIXES, MAX_ITEMS);
+        DashboardPart::new(form(least)).with_longer_form(form_priority::FIXES, form(MAX_ITEMS))
     }
 
     fn push_linked_items(&self, page: &mut Page, items: &[SectionItem<'_>], most: usize) {

@@ -1,6 +1,6 @@
 use ratatui::text::Line;
 
-use super::{Dashboard, advice_parts, facts, form_priority};
+use super::{Dashboard, advice_parts, form_priority};
 use crate::durability::FlushHop;
 use crate::measure::measurement_sentence;
 use crate::report::latency::sync_method_in_force;
@@ -98,15 +98,7 @@ impl Dashboard<'_> {
                 let room = self.room.saturating_sub(PATH_WIDTH + GAP);
                 let mut rows = hop_blocks(path, self.theme, PATH_WIDTH);
                 rows.insert(0, Block::new_text(vec![title]));
-                let mut right = self.narrow_latency_lines(room);
-                let spare = total_height(&rows).saturating_sub(right.len());
-                right.extend(facts::disk_fact_lines(
-                    self.data,
-                    self.report,
-                    self.theme,
-                    room,
-                    spare,
-                ));
+                let right = self.narrow_latency_lines(room);
                 part(vec![Line::default()], append_right_column(rows, right))
             }
         }
