@@ -835,9 +835,9 @@ const KNOWN_CHANGES: &[KnownChangeCase] = &[
         rule: "change.mariadb-io-uring",
         host: "mariadb1011-ext4",
         edits: &[("Ver 10.11.8", "Ver 10.6.4")],
-        next: ["--kernel", "5.14.21-arch1-1"],
+        next: ["--kernel", "5.14.18-arch1-1"],
         neighbours: &[
-            ("Ver 10.6.4", "Ver 10.6.5"),
+            ("Ver 10.6.4", "Ver 10.5.29"),
             ("innodb_use_native_aio\tON", "innodb_use_native_aio\tOFF"),
         ],
         other_next: ["--kernel", "5.15.3-arch1-1"],

@@ -155,15 +155,6 @@ const DOCUMENTS: &[Document] = &[
                 "already covers directories",
             ),
             (
-                "mount with data=ordered",
-                "seed-vm-ext4",
-                "/data01",
-                "boot.default-noise",
-                "boot /data01",
-                false,
-                "have been defaults",
-            ),
-            (
                 "ext4 stays the choice",
                 "seed-vm-ext4",
                 "/data01",

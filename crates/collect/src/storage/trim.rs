@@ -2,7 +2,9 @@
 //! the mount point (fstrim(8), `--listed-in`).
 //!
 //! Trimming by cron or custom units is not detected. Trimming one mount trims the file system, so
-//! its other mounts are covered too. Before util-linux 2.33 the service trimmed everything mounted.
+//! its other mounts are covered too. Before util-linux 2.33 the service trimmed everything mounted;
+//! since 2.34 it trims `/` although fstab does not list it, and since 2.38 X-fstrim.notrim leaves a
+//! file system out (release notes of util-linux).
 //! The distribution's preset does not count, only the link that enables the timer.
 
 use std::collections::BTreeSet;
@@ -55,9 +57,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         unneeded_version_reading()
     };
     facts.insert(&Subject::host(), &machine::UTIL_LINUX, release);
-    let unlisted = listed.unlisted_mount_trimmed(facts);
     for subject in missed {
-        facts.insert(&subject, &mount::TRIMMED, unlisted.clone());
+        let trimmed = listed.unlisted_mount_trimmed(facts, &subject);
+        facts.insert(&subject, &mount::TRIMMED, trimmed);
     }
     for subject in others {
         facts.insert(&subject, &mount::TRIMMED, timer.clone());
@@ -95,6 +97,8 @@ fn is_not_a_link(miss: &HostError) -> bool {
 struct FstabMounts {
     has_entries: bool,
     file_systems: BTreeSet<(String, String)>,
+    /// File systems with the option X-fstrim.notrim.
+    left_out: BTreeSet<(String, String)>,
 }
 
 impl FstabMounts {
@@ -102,6 +106,7 @@ impl FstabMounts {
         let mut listed = Self {
             has_entries: false,
             file_systems: BTreeSet::new(),
+            left_out: BTreeSet::new(),
         };
         for line in facts.subjects_of_scope(Scope::Boot) {
             let fstab = facts.value(line, &boot::WHERE).is_some_and(|place| {
@@ -118,12 +123,13 @@ impl FstabMounts {
                     .iter()
                     .any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"))
             });
-            let mounted = facts
-                .subject_in_scope(line, Scope::Mount)
-                .filter(|_| !left_out);
-            listed
-                .file_systems
-                .extend(mounted.map(|mount| file_system_key(facts, &mount)));
+            let mounted = facts.subject_in_scope(line, Scope::Mount);
+            let listed_here = if left_out {
+                &mut listed.left_out
+            } else {
+                &mut listed.file_systems
+            };
+            listed_here.extend(mounted.map(|mount| file_system_key(facts, &mount)));
         }
         listed
     }
@@ -132,27 +138,35 @@ impl FstabMounts {
         self.file_systems.contains(&file_system_key(facts, subject))
     }
 
-    fn unlisted_mount_trimmed(&self, facts: &FactSet) -> Reading<bool> {
+    fn unlisted_mount_trimmed(&self, facts: &FactSet, subject: &Subject) -> Reading<bool> {
         if !self.has_entries {
             let detail = format!(
                 "fstrim.timer is enabled, but {FSTAB} lists no file system; the timer's scope then depends on the util-linux version"
             );
             return Reading::unknown(UnknownReason::Ambiguous, detail);
         }
-        let goes_by_fstab = Version::parse("2.33").map(|first| {
-            facts
-                .value(&Subject::host(), &machine::UTIL_LINUX)
-                .map_or(Ternary::Unknown, |version| version.at_least(&first))
-        });
-        match goes_by_fstab {
-            Some(Ternary::True) => Reading::known(false, Source::file(FSTAB)),
-            Some(Ternary::False) => {
+        let release = facts.value(&Subject::host(), &machine::UTIL_LINUX);
+        let since = |number: &str| match (&release, Version::parse(number)) {
+            (Some(release), Some(first)) => release.at_least(&first),
+            (None, _) | (_, None) => Ternary::Unknown,
+        };
+        let is_root = facts.value(subject, &mount::POINT).as_deref() == Some("/");
+        let is_missed = if self.left_out.contains(&file_system_key(facts, subject)) {
+            since("2.38")
+        } else if is_root {
+            since("2.33").and(!since("2.34"))
+        } else {
+            since("2.33")
+        };
+        match is_missed {
+            Ternary::True => Reading::known(false, Source::file(FSTAB)),
+            Ternary::False => {
                 Reading::known(true, Source::derived_from([machine::UTIL_LINUX.name()]))
             }
-            _ => Reading::unknown(
+            Ternary::Unknown => Reading::unknown(
                 UnknownReason::Ambiguous,
                 format!(
-                    "{FSTAB} does not list the mount, but in util-linux before 2.33 fstrim.timer still trims it"
+                    "{FSTAB} does not list the mount for trimming, and what fstrim.timer then trims depends on the util-linux version"
                 ),
             ),
         }
@@ -222,6 +236,17 @@ mod tests {
                 trimmed(&with("2.38.1"), facts("X-fstrim.notrim")),
                 [no, no, no]
             );
+            assert_eq!(
+                trimmed(&with("2.37.4"), facts("X-fstrim.notrim")),
+                [yes, yes, no],
+                "the option is new in 2.38"
+            );
+            for (release, expected) in [("2.32", yes), ("2.33.2", no), ("2.34", yes)] {
+                let mut root = facts("defaults");
+                let mount = Subject::mount("/by-hand");
+                root.insert_known(&mount, &mount::POINT, "/".to_owned(), Source::Assumed);
+                assert_eq!(trimmed(&with(release), root)[2], expected, "/ by {release}");
+            }
             assert_eq!(trimmed(&with("2.31"), facts("defaults")), [yes, yes, yes]);
             assert_eq!(trimmed(&enabled(), facts("defaults")), [yes, yes, None]);
             let masked = enabled().symlink(MASK, "/dev/null");

@@ -47,7 +47,7 @@ const EXPECTED_EFFECTS: [(&str, &str, &str); 33] = [
     // Documentation/admin-guide/ext4.rst of each series: unchanged since 3.10.
     ("ext4", "noatime",                "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "nobarrier",              "oooo ooooo ooooo oooo ooooo ooo oo"),
-    ("ext4", "barrier=1",              "dddd ddddd ddddd dddd ddddd ddd dd"),
+    ("ext4", "barrier=1",              "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "data=journal",           "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "commit=30",              "oooo ooooo ooooo oooo ooooo ooo oo"),
     ("ext4", "errors=remount-ro",      "oooo ooooo ooooo oooo ooooo ooo oo"),

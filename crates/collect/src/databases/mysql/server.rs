@@ -165,7 +165,7 @@ impl VariablesReply {
         // The option log_bin is a path prefix; the variable of that name is a switch.
         let value = match (name, value.as_slice()) {
             ("log_bin", b"ON") => b"1".to_vec(),
-            ("log_bin", b"OFF") => b"0".to_vec(),
+            ("log_bin", b"OFF") => Vec::new(),
             _ => value.clone(),
         };
         Some(Reading::known(value, source.clone()))

@@ -176,9 +176,9 @@ fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'stat
 /// Parses a switch as my_getopt does; `log_bin` is a path prefix instead.
 pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // An empty path and `0` mean off. A path such as `on` is certainly a mistake.
+        // Only an empty path means off: `0` is a file name. One such as `on` is certainly a mistake.
         return match text.to_ascii_lowercase().as_str() {
-            "" | "0" => Ok(false),
+            "" => Ok(false),
             "off" | "false" | "on" | "true" => {
                 Err(format!("log_bin treats `{text}` as a file name"))
             }
@@ -414,6 +414,7 @@ mod tests {
         }
         assert_eq!(parse_flag("log_bin", "/srv/binlog"), Ok(true));
         assert_eq!(parse_flag("log_bin", ""), Ok(false));
+        assert_eq!(parse_flag("log_bin", "0"), Ok(true));
         assert!(parse_flag("log_bin", "off").is_err());
     }
 
