@@ -3,7 +3,7 @@
 
 use super::kernel_support::{
     file_system_support, is_option_listed, mount_options_support, mount_options_support_here,
-    options_in_effect,
+    options_in_effect, support_without_journal,
 };
 use super::mkfs::mkfs_omit_arguments;
 use super::mkfs_tool::MkfsTool;
@@ -118,6 +118,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
                 .value(mounted, &mount::FSTYPE)
                 .is_none_or(|now| now == fstype)
         });
+    let lacks_journal = mounted.as_ref().is_some_and(|of| lacks_journal(facts, of));
     let in_force = mounted.map(|of| facts.get(&of, &mount::SUPER_OPTIONS));
     let (in_force, of_mount) = match in_force {
         Some(Reading::Known { value, source }) => (value, Some(source)),
@@ -128,12 +129,35 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
     } else {
         mount_options_support
     };
-    let rulings = asked(&fstype, &options, &in_force, &version, &vendor);
+    let mut rulings = asked(&fstype, &options, &in_force, &version, &vendor);
+    if lacks_journal {
+        let in_effect = options_in_effect(&fstype, &options);
+        for (option, ruling) in options.iter().zip(&mut rulings) {
+            if in_effect.contains(option)
+                && let Some(refused) = support_without_journal(option, &version, &vendor)
+            {
+                *ruling = refused;
+            }
+        }
+    }
     let source = match of_mount {
         Some(mount) if !mount.is_evidence() => source_assuming_mount_options(source),
         Some(_) | None => source,
     };
     Reading::known(options.into_iter().zip(rulings).collect(), source)
+}
+
+/// Whether the superblock of a mounted ext4 has no journal. A mount with `noload` only ignores it.
+fn lacks_journal(facts: &FactSet, mounted: &Subject) -> bool {
+    let is_ext4 = facts.value(mounted, &mount::FSTYPE).as_deref() == Some("ext4");
+    let ignores_journal = facts
+        .value(mounted, &mount::SUPER_OPTIONS)
+        .is_none_or(|options| {
+            options
+                .iter()
+                .any(|option| matches!(option.as_str(), "noload" | "norecovery"))
+        });
+    is_ext4 && !ignores_journal && facts.value(mounted, &mount::EXT4_JOURNAL) == Some(false)
 }
 
 fn source_assuming_mount_options(source: Source) -> Source {

@@ -79,6 +79,26 @@ pub fn mount_options_support_here(
     .support_of_all(options)
 }
 
+/// Support for an option on an ext4 file system without a journal, if the kernel refuses the option
+/// there or may refuse it: ext4 then checks the same options as after a mount with `noload`.
+///
+/// Source: `ext4_fill_super`, "fs mounted w/o journal", in fs/ext4/super.c.
+pub fn support_without_journal(option: &str, kernel: &Version, vendor: &str) -> Option<Support> {
+    let query = OptionQuery {
+        fs: "ext4",
+        in_force: &[],
+        is_this_kernel: false,
+        kernel,
+        vendor,
+    };
+    let option = [option.to_owned()];
+    let because = "The file system has no journal, and ext4 refuses journal options without one.";
+    Some(Support {
+        because: because.to_owned(),
+        ..query.conflict_support(query.fs, "noload", &option)?
+    })
+}
+
 struct OptionQuery<'a> {
     fs: &'a str,
     in_force: &'a [String],

@@ -716,6 +716,37 @@ mod lines_and_advice {
     }
 
     #[test]
+    fn a_file_system_without_a_journal_refuses_journal_options() {
+        let line = Subject::boot("/data");
+        let journal_options = "data=ordered,commit=30,journal_checksum,journal_async_commit";
+        for (journal, in_force, options, refused) in [
+            (Some(false), "rw", journal_options, Some(journal_options)),
+            (Some(false), "rw", "commit=5,noatime,barrier=1,noload", None),
+            (Some(false), "rw", "commit=30,commit=5", None),
+            (Some(false), "rw,norecovery", "data=ordered", None),
+            (Some(true), "rw", "data=ordered,commit=30", None),
+            (None, "rw", "data=ordered", None),
+        ] {
+            let mut facts = with_line(with_kernel("6.18", "debian"), "ext4", options);
+            let mounted = Subject::mount("/data");
+            facts.link(&line, &mounted);
+            let source = || Source::file("mountinfo");
+            facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), source());
+            let in_force = string_list(in_force);
+            facts.insert_known(&mounted, &mount::SUPER_OPTIONS, in_force, source());
+            if let Some(journal) = journal {
+                facts.insert_known(&mounted, &mount::EXT4_JOURNAL, journal, source());
+            }
+            derive_compat_facts(&mut facts);
+            assert_eq!(
+                facts.value(&line, &boot::REFUSED),
+                Some(refused.map(string_list).unwrap_or_default()),
+                "{journal:?} {options}"
+            );
+        }
+    }
+
+    #[test]
     fn only_what_was_seen_says_what_this_kernel_takes() {
         let judged = |kernel: Source, in_force: Source| {
             let mut facts = with_line(with_kernel("6.1.102", "amazon"), "xfs", "prjquota");
