@@ -126,6 +126,9 @@ pub mod overlay_widgets {
             lines
                 .chain(entries)
                 .for_each(|(line, row)| line.render(row, buffer));
+            if let Some((_, row)) = places.iter().find(|(at, _)| *at == self.chosen) {
+                buffer.set_style(*row, Theme::selection_style());
+            }
             places
         }
     }

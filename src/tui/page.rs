@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
@@ -552,8 +551,8 @@ impl Page {
                 .as_deref()
                 .is_some_and(|key| state.is_unfolded(key));
             let (sign, role) = match (mark, first && unfolded) {
-                (true, false) => (" ▸ ", cursor),
-                (true, true) => (" ▾ ", cursor),
+                (true, false) => ("▌", cursor),
+                (true, true) => ("▌▾", cursor),
                 (false, true) => (" ▾ ", TextRole::Dim),
                 (false, false) => ("   ", TextRole::Plain),
             };
@@ -567,14 +566,18 @@ impl Page {
                 width: row.width.saturating_sub(gutter.width).saturating_sub(1),
                 ..row
             };
-            let mut line = line.clone();
-            if mark {
-                line.style = line.style.add_modifier(Modifier::BOLD);
-            }
             let is_cut = line.width() > usize::from(content.width);
             line.render(content, buffer);
             let (last, _) = area::split_right(content, u16::from(is_cut));
             Span::styled("…", theme.role_style(TextRole::Dim)).render(last, buffer);
+            if mark && cursor == TextRole::Accent {
+                let after_mark = Rect {
+                    x: row.x.saturating_add(1),
+                    width: row.width.saturating_sub(1),
+                    ..row
+                };
+                buffer.set_style(after_mark, Theme::selection_style());
+            }
         }
     }
 }

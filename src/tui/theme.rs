@@ -53,6 +53,14 @@ impl Theme {
         }
     }
 
+    /// The selected row of the pane that receives the keys. Colours stay, so a verdict or a level
+    /// keeps its hue as the background.
+    pub fn selection_style() -> Style {
+        Style::default()
+            .add_modifier(Modifier::REVERSED | Modifier::BOLD)
+            .remove_modifier(Modifier::DIM)
+    }
+
     pub fn level_style(self, level: Level) -> Style {
         self.role_style(match level {
             Level::Critical => TextRole::Bad,
@@ -110,7 +118,7 @@ pub fn replace_non_ascii(buffer: &mut Buffer) {
             "○" => "o",
             "✗" => "X",
             "≠" => "#",
-            "▸" | "→" | "▶" | "≥" => ">",
+            "▌" | "▸" | "→" | "▶" | "≥" => ">",
             "▾" | "↓" => "v",
             "↑" => "^",
             "←" | "◀" | "◂" | "≤" => "<",

@@ -204,7 +204,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         // The message wraps in its frame, and a mark of the list behind the frame may be next to
         // the message.
         let words = |text: String| {
-            text.replace(['│', '▸'], " ")
+            text.replace(['│', '▌'], " ")
                 .split_whitespace()
                 .collect::<Vec<_>>()
                 .join(" ")
@@ -230,7 +230,7 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.click("6 Export");
     pty.wait_for_text("Nothing is written");
     pty.click("json");
-    pty.wait_for_text("▸ json");
+    pty.wait_for_text("▌  json");
     pty.click("json");
     pty.wait_for_text("\"schema\":");
     pty.press("\x1b[<65;10;10M");

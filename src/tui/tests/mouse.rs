@@ -132,7 +132,7 @@ fn a_line_is_selected_and_the_second_click_enters_it() {
     assert!(
         screen_text(&model)
             .lines()
-            .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier, r"))
+            .any(|line| line.starts_with("▌  critical") && line.contains("nobarrier, r"))
     );
     click_on_text(&mut model, "remove nobarrier, r");
     assert_eq!(model.screen, ScreenId::Advice);

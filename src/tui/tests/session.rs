@@ -264,7 +264,7 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
             "saved: /root/walwise-db7-srv-pg-15-main.txt",
             (0..down).map(|_| key("j")).collect(),
         ),
-        ("▸ udev", vec![key("enter")]),
+        ("▌  udev", vec![key("enter")]),
         (
             "this is a bug in walwise: no such form",
             vec![key("m"), key("m"), key("y"), key("q")],

@@ -54,7 +54,7 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     assert!(
         lines
             .lines()
-            .any(|line| line.starts_with(" ▸ ") && line.contains("disk150")),
+            .any(|line| line.starts_with('▌') && line.contains("disk150")),
         "{lines}"
     );
 }

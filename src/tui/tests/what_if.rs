@@ -156,7 +156,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
         let from = screen.find("Plan, in order of application").unwrap();
         let lines = screen[from..].lines().filter(|line| !line.is_empty());
         let lines = lines.take_while(|line| !line.contains("────"));
-        lines.map(|line| line.replace('▸', " ")).collect::<Vec<_>>()
+        lines.map(|line| line.replace('▌', " ")).collect::<Vec<_>>()
     };
     assert_eq!(of_plan(&advice), of_plan(&full_page(&plain)));
     for screen in ["1", "3", "4"] {
