@@ -113,6 +113,14 @@ fn every_target_of_every_host_has_every_answer() {
             let is_in_use = answers["filesystem"]["action"] == "not_applicable";
             assert!(is_whole || is_in_use, "{name}: {answers:?}");
             let fixes = target["fixes"].as_array().unwrap();
+            for fix in fixes {
+                let rules = fix["rules"].as_array().unwrap().iter();
+                let names_verdict = rules
+                    .filter_map(Value::as_str)
+                    .any(|rule| rule.starts_with("verdict."));
+                let is_of_boot = fix["subject"].as_str().unwrap().starts_with("boot ");
+                assert!(!(names_verdict && is_of_boot), "{name}: {fix}");
+            }
             for (subject, command) in changing_commands(&whole, &target["target"]) {
                 let is_of_disk = subject.as_str().unwrap().starts_with("device ");
                 let has = |fix: &Value| {

@@ -287,7 +287,7 @@ fn value_source(advice: &Advice) -> Option<String> {
 }
 
 /// Merges fixes with equal commands, and fixes with equal subject, rules and title. A critical fix
-/// that restates the verdict is merged into another critical fix.
+/// that restates the verdict is merged into a critical fix of its cause.
 fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
@@ -327,9 +327,13 @@ fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
         by_title.entry(title).or_insert(at);
     }
     for verdict in verdicts {
-        let is_critical =
-            |fix: &&mut Fix<'_>| fix.level == Level::Critical && verdict.level == Level::Critical;
-        if let Some(cause) = out.iter_mut().find(is_critical) {
+        // The next boot is never the cause of a verdict about commits that are acknowledged now.
+        let is_cause = |fix: &&mut Fix<'_>| {
+            fix.level == Level::Critical
+                && verdict.level == Level::Critical
+                && fix.subject.scope() != Scope::Boot
+        };
+        if let Some(cause) = out.iter_mut().find(is_cause) {
             cause.rules.extend(verdict.rules);
         } else {
             let at = out.partition_point(|fix| fix.level >= verdict.level);

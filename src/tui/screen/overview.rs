@@ -93,12 +93,14 @@ use crate::tui::widgets::text;
 mod form_priority {
     /// Adds the fixes after the first ones, with their commands.
     pub const FIXES: u8 = 2;
+    /// Adds the reasons of the answers.
+    pub const WHY: u8 = 3;
     /// Shows commit latency as a chart; `CURVES` adds the curves.
-    pub const CHART: u8 = 3;
-    pub const CURVES: u8 = 4;
-    pub const NAMES: u8 = 5;
-    pub const LISTS: u8 = 6;
-    pub const SPACING: u8 = 7;
+    pub const CHART: u8 = 4;
+    pub const CURVES: u8 = 5;
+    pub const NAMES: u8 = 6;
+    pub const LISTS: u8 = 7;
+    pub const SPACING: u8 = 8;
 }
 
 const LABEL_WIDTH: usize = 10;

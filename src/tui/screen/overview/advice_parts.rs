@@ -119,6 +119,7 @@ impl Dashboard<'_> {
             Column::new_wrapping(14),
             Column::new_wrapping(24),
         ];
+        const REASON_COLUMNS: [Column; 2] = [Column::new_cuttable(15), Column::new_wrapping(24)];
         let Some(target) = self.report.targets.get(self.data.focus.position) else {
             return DashboardPart::default();
         };
@@ -153,9 +154,17 @@ impl Dashboard<'_> {
         let head = ["", "now", "recommended"]
             .map(|word| (word.to_owned(), dim))
             .to_vec();
+        let answers = answers::answer_rows(target);
+        // Other answers already give their reason in place of a recommendation.
+        let has_reason = |row: &&AnswerRow| match row.action {
+            AnswerAction::Keep | AnswerAction::Change | AnswerAction::Create => true,
+            AnswerAction::Undecided | AnswerAction::NoAdvice | AnswerAction::NotApplicable => false,
+        };
+        let why = |row: &AnswerRow| vec![(row.label.to_owned(), plain), (row.why.clone(), dim)];
+        let reasons: Vec<Vec<StyledText>> = answers.iter().filter(has_reason).map(why).collect();
         let rows: Vec<Vec<StyledText>> = [head]
             .into_iter()
-            .chain(answers::answer_rows(target).into_iter().map(row))
+            .chain(answers.into_iter().map(row))
             .collect();
         let mut page = self.new_section_page("Answers", "");
         page.push_text(
@@ -164,7 +173,15 @@ impl Dashboard<'_> {
                 .flatten()
                 .collect(),
         );
-        DashboardPart::new(page.blocks)
+        let short = page.blocks.clone();
+        page.push_text(vec![Line::default()]);
+        page.push_text(
+            columns::wrapped_rows(&reasons, &REASON_COLUMNS, self.room)
+                .into_iter()
+                .flatten()
+                .collect(),
+        );
+        DashboardPart::new(short).with_longer_form(form_priority::WHY, page.blocks)
     }
 
     pub fn optional_advice_part(&self) -> DashboardPart {
