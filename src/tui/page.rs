@@ -571,11 +571,7 @@ impl Page {
             let (last, _) = area::split_right(content, u16::from(is_cut));
             Span::styled("…", theme.role_style(TextRole::Dim)).render(last, buffer);
             if mark && cursor == TextRole::Accent {
-                let after_mark = Rect {
-                    x: row.x.saturating_add(1),
-                    width: row.width.saturating_sub(1),
-                    ..row
-                };
+                let (_, after_mark) = area::split_left(row, 1);
                 buffer.set_style(after_mark, Theme::selection_style());
             }
         }

@@ -383,13 +383,13 @@ pub use kernel_builder::is_same_custom_builder;
 pub use {advice_check::check_advice, server::server_settings};
 
 pub use advice_check::{RelatedAdvice, check_advice_with_related};
-pub(crate) use kernel_support::mount_option_support;
 pub use kernel_support::{
     BlockDriver, DiskFormat, MountOptionExample, disk_format_support, file_system_support,
     file_system_support_if_rebuilt, format_support_if_rebuilt, is_option_listed, layer_support,
     layer_support_if_rebuilt, mount_option_examples, mount_options_support, options_in_effect,
     remount_inverse, scheduler_support,
 };
+pub(crate) use kernel_support::{mount_option_support, skips_journal};
 pub use mkfs::{
     feature_support_at_mkfs, mkfs_feature_examples, mkfs_flag, mkfs_omit_arguments,
     mountability_of_mkfs_defaults,

@@ -3,7 +3,7 @@
 
 use super::kernel_support::{
     file_system_support, is_option_listed, mount_options_support, mount_options_support_here,
-    options_in_effect, support_without_journal,
+    options_in_effect, skips_journal, support_without_journal,
 };
 use super::mkfs::mkfs_omit_arguments;
 use super::mkfs_tool::MkfsTool;
@@ -108,7 +108,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         source,
     } = known
     else {
-        return known.map(|_| Vec::new());
+        return known.cast();
     };
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let mounted = facts
@@ -152,11 +152,7 @@ fn lacks_journal(facts: &FactSet, mounted: &Subject) -> bool {
     let is_ext4 = facts.value(mounted, &mount::FSTYPE).as_deref() == Some("ext4");
     let ignores_journal = facts
         .value(mounted, &mount::SUPER_OPTIONS)
-        .is_none_or(|options| {
-            options
-                .iter()
-                .any(|option| matches!(option.as_str(), "noload" | "norecovery"))
-        });
+        .is_none_or(|options| skips_journal(&options));
     is_ext4 && !ignores_journal && facts.value(mounted, &mount::EXT4_JOURNAL) == Some(false)
 }
 

@@ -79,6 +79,13 @@ pub fn mount_options_support_here(
     .support_of_all(options)
 }
 
+/// Whether an ext4 mount with these options ignores its journal.
+pub fn skips_journal(options: &[String]) -> bool {
+    options
+        .iter()
+        .any(|option| matches!(option.as_str(), "noload" | "norecovery"))
+}
+
 /// Support for an option on an ext4 file system without a journal, if the kernel refuses the option
 /// there or may refuse it: ext4 then checks the same options as after a mount with `noload`.
 ///

@@ -410,7 +410,9 @@ mod postgres {
     }
 }
 mod mysql {
-    use super::{ServerFacts, UnknownFact, derived_source, forecast_ends_in_micros};
+    use super::{
+        ServerFacts, UnknownFact, derived_reading, derived_source, forecast_ends_in_micros,
+    };
     use crate::facts::catalog::cluster::{KIND, LogSizeFit};
     use crate::facts::catalog::{mount, mysql};
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
@@ -619,17 +621,14 @@ mod mysql {
                 })
             };
             let of = [mysql::LOG_BUFFER_SIZE.name(), mysql::LOG_WAITS.name()];
-            wanted().map_or_else(
-                |why: UnknownFact| why.reading(),
-                |wanted| Reading::known(wanted, derived_source(&of)),
-            )
+            derived_reading(wanted(), &of)
         }
     }
 }
 
 use super::forecast::Forecast;
 use super::retention;
-use super::server_facts::{ServerFacts, UnknownFact, derived_source};
+use super::server_facts::{ServerFacts, UnknownFact, derived_reading, derived_source};
 use crate::facts::catalog::cluster;
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
 

@@ -1,6 +1,6 @@
 //! What retains WAL beyond `max_wal_size`, which standbys are missing, and how much WAL fits.
 
-use super::server_facts::{ServerFacts, UnknownFact, derived_source};
+use super::server_facts::{ServerFacts, UnknownFact, derived_reading};
 use crate::facts::catalog::postgres::ArchiveMode;
 use crate::facts::catalog::{mount, postgres};
 use crate::facts::{FactSet, Reading, Subject, UnknownReason};
@@ -16,29 +16,18 @@ pub(super) fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
         facts,
         subject: cluster,
     };
-    let of = |result: Result<String, UnknownFact>, names: &[&str]| {
-        result.map_or_else(
-            |why| why.reading(),
-            |value| Reading::known(value, derived_source(names)),
-        )
-    };
-    let share = server.inactive_slot_share().map_or_else(
-        |why| why.reading(),
-        |share| Reading::known(share, derived_source(&[postgres::INACTIVE_SLOT_WAL.name()])),
+    let share = derived_reading(
+        server.inactive_slot_share(),
+        &[postgres::INACTIVE_SLOT_WAL.name()],
     );
-    let missing = server.missing_standbys().map_or_else(
-        |why| why.reading(),
-        |count| {
-            Reading::known(
-                count,
-                derived_source(&[postgres::CONNECTED_STANDBYS.name()]),
-            )
-        },
+    let missing = derived_reading(
+        server.missing_standbys(),
+        &[postgres::CONNECTED_STANDBYS.name()],
     );
     let room = [mount::FREE.name(), postgres::WAL_FILES.name()];
-    let limit = of(server.wal_size_limit().map(format_postgres_size), &room);
-    let cap = of(server.slot_wal_cap(), &room);
-    let holder = of(
+    let limit = derived_reading(server.wal_size_limit().map(format_postgres_size), &room);
+    let cap = derived_reading(server.slot_wal_cap(), &room);
+    let holder = derived_reading(
         server.wal_holder(),
         &[
             postgres::INACTIVE_SLOT.name(),

@@ -18,9 +18,7 @@ pub(super) struct UnknownFact(pub(super) Reading<()>);
 
 impl UnknownFact {
     pub(super) fn reading<T>(&self) -> Reading<T> {
-        self.0
-            .as_ref()
-            .and_then_reading(|(), _| Reading::not_collected())
+        self.0.as_ref().cast()
     }
 }
 
@@ -62,6 +60,14 @@ impl ServerFacts<'_> {
         };
         disks.iter().any(turns)
     }
+}
+
+/// The reading of a result that follows from the facts `names`.
+pub(super) fn derived_reading<T>(result: Result<T, UnknownFact>, names: &[&str]) -> Reading<T> {
+    result.map_or_else(
+        |why| why.reading(),
+        |value| Reading::known(value, derived_source(names)),
+    )
 }
 
 pub(super) fn derived_source(names: &[&str]) -> Source {

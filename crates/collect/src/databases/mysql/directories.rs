@@ -231,7 +231,7 @@ impl DirectoryReader<'_> {
     /// files, because their default name has changed between releases.
     fn binlog_files(&self, directory: &Reading<String>) -> Reading<u64> {
         if let Reading::Unknown { .. } = directory {
-            return directory.clone().map(|_| 0);
+            return directory.clone().cast();
         }
         let reported = self
             .answer
@@ -241,7 +241,7 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { value, source }) if value.len() > 1 => {
                 (resolve_path(self.server_data_path, &value), source)
             }
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.map(|_| 0),
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
             Some(Reading::Known { .. }) | None => {
                 return Reading::unknown(
                     UnknownReason::NotCollected,

@@ -561,7 +561,7 @@ fn set_options(conf: &Conf) -> Reading<Vec<String>> {
                 names.push(setting.name.to_owned());
                 last = source;
             }
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.map(|_| Vec::new()),
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
         }
     }
     Reading::known(names, last)

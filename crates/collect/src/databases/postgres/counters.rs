@@ -116,7 +116,7 @@ fn record_inactive_slot(
     missing_answer: &dyn Fn(&str) -> Reading<u64>,
 ) {
     let slot = match answer {
-        None => missing_answer("replication slots").and_then(|_| Err(String::new())),
+        None => missing_answer("replication slots").cast(),
         Some(answer) => answer.inactive_slot(),
     };
     let of_slot = |field: fn(InactiveSlot) -> String| {
@@ -179,7 +179,7 @@ impl CounterReader<'_> {
     fn text(&self, name: &str) -> Reading<String> {
         let what = name.trim_matches(['(', ')']);
         let Some(answer) = self.answer else {
-            return (self.missing_answer)(what).and_then(|_| Err(String::new()));
+            return (self.missing_answer)(what).cast();
         };
         match (answer.get(name), answer.get(NOW)) {
             (Some(told), _) => told.map(|value| display_safe(&value)),
@@ -226,7 +226,7 @@ impl CounterReader<'_> {
 
     fn setting<T>(&self, name: &str, parse: impl Fn(&[u8]) -> Result<T, String>) -> Reading<T> {
         let Some(answer) = self.answer else {
-            return (self.missing_answer)(name).and_then(|_| Err(String::new()));
+            return (self.missing_answer)(name).cast();
         };
         match answer.get(name) {
             Some(told) => told.and_then(|value| parse(&value)),

@@ -47,7 +47,7 @@ pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, fact
             }
         }
         (Reading::Known { .. }, unknown @ Reading::Unknown { .. })
-        | (unknown @ Reading::Unknown { .. }, _) => unknown.map(|_| false),
+        | (unknown @ Reading::Unknown { .. }, _) => unknown.cast(),
     };
     facts.insert(subject, &postgres::IO_URING_FITS, fits);
 }

@@ -116,7 +116,7 @@ impl ConfigParameter {
                 }
                 Reading::known(text, source)
             }
-            (Some(unknown), _) => unknown.map(|_| String::new()),
+            (Some(unknown), _) => unknown.cast(),
             (None, None) => Reading::unknown(
                 UnknownReason::NotCollected,
                 format!(

@@ -4,6 +4,7 @@
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
 use super::{DisksBelow, HopFinding, kernel_evidence, zfs_pool};
+use crate::compat::skips_journal;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, Remedy, VerdictImpact};
@@ -221,13 +222,8 @@ fn ext4_journal_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFindin
 /// Whether the file system has a journal that this mount does not load. Mount option and superblock
 /// decide, because the kernel shows such a mount as one without a journal.
 fn mounts_without_journal_replay(ask: &mut FactReader, hop: &Subject) -> bool {
-    let is_named = |options: Option<Vec<String>>| {
-        options.is_some_and(|options| {
-            options
-                .iter()
-                .any(|option| ["norecovery", "noload"].contains(&option.as_str()))
-        })
-    };
+    let is_named =
+        |options: Option<Vec<String>>| options.is_some_and(|options| skips_journal(&options));
     let is_skipped = is_named(ask.get(hop, &mount::SUPER_OPTIONS))
         || is_named(ask.get(hop, &mount::EXT4_OPTIONS));
     let lacks = |features: Vec<String>| features.iter().all(|feature| feature != "has_journal");
