@@ -230,7 +230,7 @@ mod baseline {
         }
     }
 
-    fn parse_baseline(
+    pub(super) fn parse_baseline(
         path: &Path,
         opened: io::Result<impl Read>,
     ) -> Result<ReportSnapshot, CliError> {

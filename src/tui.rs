@@ -320,6 +320,8 @@ mod raw_answers {
         is_answer.then(|| (source.clone(), catalog::format_value(fact, value)))
     }
 }
+mod changes;
+mod changes_state;
 mod command;
 mod data;
 mod export;
@@ -357,7 +359,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 pub use hypothesis::{AssumedFact, AssumedHost};
-pub use job::{JobProgress, SaveOutcome};
+pub use job::{Comparison, JobProgress, Movement, Reference, ReferenceChoice, SaveOutcome};
 pub use msg::ExitReason;
 pub use screenshots::render_screens_svg;
 pub use testing::{find_dead_overview_links, screen_texts};

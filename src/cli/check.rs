@@ -9,7 +9,6 @@ use super::{CliError, baseline, out, rule_files};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{Note, Scope, Subject};
 use crate::host::{CachingHost, Host};
-use crate::report::difference::{ReportSnapshot, difference};
 use crate::report::exit;
 use crate::report::{Format, MonitoringProtocol, PluginState, json, latency, text};
 use crate::session::{self, MeasurementOptions, Session};
@@ -82,7 +81,8 @@ fn run_check(args: &Check) -> ExitResult {
     drop(machine);
     let before = baseline::load_baseline(args, &session)?;
     let keep = if args.save {
-        Some(ReportStore::for_target(&session, target)?.next_destination()?)
+        let (path, wish) = ReportStore::for_target(&session, target)?.next_report();
+        Some(out::open_destination(&path, wish)?)
     } else {
         None
     };
@@ -99,18 +99,17 @@ fn run_check(args: &Check) -> ExitResult {
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     if session.live && (args.save || args.format.protocol().includes_earlier_latencies()) {
-        latency::add_earlier_latencies(&mut report, report_store::earlier_latencies(&session));
+        latency::add_earlier_latencies(
+            &mut report,
+            report_store::earlier_latencies(&session, out::print_notice),
+        );
     }
     let fail_on = args.fail_on.fail_condition(args.fail_on_undecided);
     // The report is saved without assumptions and comparison, because a later baseline needs
     // neither.
     let kept = keep.map(|found| (found, json::render(&report)));
     report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
-    report.baseline = before.map(|before| {
-        let mut difference = difference(&before, &ReportSnapshot::from_report(&report));
-        session.explain_slower_commits(&report.facts, &mut difference);
-        difference
-    });
+    report.baseline = before.map(|before| session.difference(&before, &report));
     match (args.format, args.extent.only) {
         (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
         (Format::Text, Some(only)) => {

@@ -29,7 +29,14 @@ use crate::session::{self, MeasurementOptions, Session};
 use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
 use crate::text::{display_safe, error_message};
-use crate::tui::{self, AssumedFact, AssumedHost, ExitReason, JobProgress, SaveOutcome, Worker};
+use crate::tui::{
+    self, AssumedFact, AssumedHost, Comparison, ExitReason, JobProgress, Movement, Reference,
+    ReferenceChoice, SaveOutcome, Worker,
+};
+use watch::Watch;
+
+mod comparisons;
+mod watch;
 
 const PROBE_SECONDS: f64 = 10.0;
 
@@ -149,6 +156,25 @@ fn typed_save_path(name: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Writes a document; the outcome names its path, followed by a notice, if any.
+fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<SaveOutcome, String> {
+    let shown = display_safe(path_bytes(path));
+    let written = Destination::open(path, wish).and_then(|found| {
+        let notice = found.foreign_owner_notice().map(str::to_owned);
+        let written = found.commit(document.as_bytes())?;
+        Ok((written.path, notice.or(written.warning)))
+    });
+    match written {
+        Ok((path, notice)) => {
+            let shown = display_safe(path_bytes(&path));
+            let notice = notice.map(|notice| format!("; {notice}"));
+            Ok(SaveOutcome::At(shown + &notice.unwrap_or_default()))
+        }
+        Err(OutputError::Exists { .. }) => Ok(SaveOutcome::Exists(shown)),
+        Err(OutputError::Refused { why, .. }) => Err(format!("cannot write {shown}: {why}")),
+    }
+}
+
 /// Whether the terminal is tmux. TERM is checked as well, because sudo drops the variable TMUX but
 /// keeps TERM.
 fn in_tmux() -> bool {
@@ -170,6 +196,17 @@ struct AppWorker {
 struct LoadedHost {
     session: Session,
     machine: CachingHost<Box<dyn Host + Send>>,
+    watch: Watch,
+}
+
+impl LoadedHost {
+    fn new(session: Session, machine: CachingHost<Box<dyn Host + Send>>, read_at: String) -> Self {
+        Self {
+            session,
+            machine,
+            watch: Watch::new(read_at),
+        }
+    }
 }
 
 impl AppWorker {
@@ -243,6 +280,7 @@ impl Worker for AppWorker {
             let session = Session::new(facts.clone(), RuleSet::default(), live);
             progress(JobProgress::Report(Box::new(session.report())));
         };
+        let read_at = session::now();
         let mut session = Session::collect(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
         session.named_target = self
@@ -255,7 +293,7 @@ impl Worker for AppWorker {
             session.carry_over(before.session);
         }
         let report = session.report();
-        *looked = Some(LoadedHost { session, machine });
+        *looked = Some(LoadedHost::new(session, machine, read_at));
         self.set_probe_error(None);
         Ok(report)
     }
@@ -327,7 +365,6 @@ impl Worker for AppWorker {
         replace: bool,
     ) -> Result<SaveOutcome, String> {
         let path = typed_save_path(name)?;
-        let shown = display_safe(path_bytes(&path));
         let existing = if replace {
             ExistingFilePolicy::Replaced
         } else {
@@ -338,36 +375,61 @@ impl Worker for AppWorker {
             executable: format.is_executable(),
             ..OutputOptions::default()
         };
-        let written = Destination::open(&path, wish).and_then(|found| {
-            let notice = found.foreign_owner_notice().map(str::to_owned);
-            found.commit(document.as_bytes()).map(|_| notice)
-        });
-        match written {
-            Ok(None) => Ok(SaveOutcome::At(shown)),
-            Ok(Some(notice)) => Ok(SaveOutcome::At(format!("{shown}; {notice}"))),
-            Err(OutputError::Exists { .. }) => Ok(SaveOutcome::Exists(shown)),
-            Err(OutputError::Refused { why, .. }) => Err(format!("cannot write {shown}: {why}")),
+        write_document(&path, wish, document)
+    }
+
+    fn list_references(&self, of: Reference) -> Result<Vec<ReferenceChoice>, String> {
+        self.references(of)
+    }
+
+    fn compare(&self, with: Reference, name: Option<&str>) -> Result<Option<Comparison>, String> {
+        match with {
+            Reference::SavedReport => self.compare_with_saved(name),
+            Reference::Upgrade => self
+                .compare_with_upgrade(name.unwrap_or_default())
+                .map(Some),
         }
     }
 
+    fn plan_report_save(&self) -> Result<Vec<String>, String> {
+        self.report_save_text()
+    }
+
+    fn save_report(&self) -> Result<SaveOutcome, String> {
+        self.save_report_for_comparison()
+    }
+
+    fn watch(&self) -> Result<Movement, String> {
+        self.wait_for_movement()
+    }
+
     fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String> {
-        self.with_loaded_host(|LoadedHost { session, machine }| {
-            let one = |one: &AssumedFact| {
-                assume::assumption_from_parts(&one.subject, one.fact, &one.value, &session.facts)
-            };
-            let assumptions = suppositions
-                .iter()
-                .map(one)
-                .collect::<Result<Vec<Assumption>, String>>()?;
-            let hypothesis = session
-                .evaluate_assumptions(&assumptions, machine, &self.request)
-                .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
-            let (report, what_if) = session.what_if(&session.report(), &hypothesis);
-            Ok(AssumedHost {
-                suppositions: suppositions.to_vec(),
-                what_if,
-                report,
-            })
-        })
+        self.with_loaded_host(
+            |LoadedHost {
+                 session, machine, ..
+             }| {
+                let one = |one: &AssumedFact| {
+                    assume::assumption_from_parts(
+                        &one.subject,
+                        one.fact,
+                        &one.value,
+                        &session.facts,
+                    )
+                };
+                let assumptions = suppositions
+                    .iter()
+                    .map(one)
+                    .collect::<Result<Vec<Assumption>, String>>()?;
+                let hypothesis = session
+                    .evaluate_assumptions(&assumptions, machine, &self.request)
+                    .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
+                let (report, what_if) = session.what_if(&session.report(), &hypothesis);
+                Ok(AssumedHost {
+                    suppositions: suppositions.to_vec(),
+                    what_if,
+                    report,
+                })
+            },
+        )
     }
 }

@@ -9,11 +9,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::host::absolute_path;
-use super::{CliError, input, out};
+use super::{CliError, input};
 use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
-use crate::output::{Destination, FileAccess, OutputOptions, series};
+use crate::output::{FileAccess, OutputOptions, series};
 use crate::report::difference::MAX_BYTES;
 use crate::report::{CommitLatency, latency};
 use crate::safe_path::MissingDirectoryPolicy;
@@ -32,10 +32,11 @@ pub(super) struct ReportStore {
 }
 
 /// Returns the commit latencies in the newest saved reports of this host. At most
-/// [`MAX_DIRECTORIES`] report directories are read; an unreadable one causes a notice.
-pub(super) fn earlier_latencies(session: &Session) -> Vec<CommitLatency> {
+/// [`MAX_DIRECTORIES`] report directories are read; the reason for an unreadable
+/// one goes to `notify`.
+pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec<CommitLatency> {
     let warn = |path: &Path, error: &io::Error| {
-        out::print_notice(&format!(
+        notify(&format!(
             "an earlier commit latency may be missing: cannot read {}: {}",
             text::display_safe(path_bytes(path)),
             text::error_message(error)
@@ -114,13 +115,22 @@ impl ReportStore {
     }
 
     pub fn newest_report(&self) -> io::Result<Option<PathBuf>> {
-        let names = input::file_names(&self.directory).or_else(empty_if_missing)?;
-        Ok(series::newest_document(&names).map(|name| self.directory.join(name)))
+        let newest = self.dated_reports()?.into_iter().next();
+        Ok(newest.map(|(path, _)| path))
     }
 
-    /// Opens the file for the next report, and creates the directory if missing. Committing the
-    /// report removes older reports beyond the limits of [`series`].
-    pub fn next_destination(&self) -> Result<Destination, CliError> {
+    /// Lists the reports, the newest first, each with its date.
+    pub fn dated_reports(&self) -> io::Result<Vec<(PathBuf, String)>> {
+        let names = input::file_names(&self.directory).or_else(empty_if_missing)?;
+        let dated = series::dated_documents(names).into_iter();
+        Ok(dated
+            .map(|(name, date)| (self.directory.join(name), date))
+            .collect())
+    }
+
+    /// Returns the path of the next report. Opening it creates a missing directory; committing it
+    /// removes older reports beyond the limits of [`series`].
+    pub fn next_report(&self) -> (PathBuf, OutputOptions) {
         let path = self.directory.join(series::date_name(&session::now()));
         let missing = MissingDirectoryPolicy::Made(0o700);
         let wish = OutputOptions {
@@ -129,7 +139,7 @@ impl ReportStore {
             missing,
             ..OutputOptions::default()
         };
-        out::open_destination(&path, wish)
+        (path, wish)
     }
 }
 

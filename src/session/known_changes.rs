@@ -2,13 +2,21 @@
 
 use super::{Session, assume};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason, catalog};
-use crate::report::{Difference, KnownChange};
+use crate::report::difference::{ReportSnapshot, difference};
+use crate::report::{Difference, KnownChange, Report};
 use crate::rules::{self, Outcome, Rule};
 
 impl Session {
+    /// Compares this session's report with an earlier one.
+    pub fn difference(&self, before: &ReportSnapshot, report: &Report) -> Difference {
+        let mut difference = difference(before, &ReportSnapshot::from_report(report));
+        self.explain_slower_commits(&report.facts, &mut difference);
+        difference
+    }
+
     /// Adds the known changes that apply to `facts` and do not apply with the host's facts of the
     /// earlier report. Nothing is added unless the commits of a target are slower beyond noise.
-    pub fn explain_slower_commits(&self, facts: &FactSet, difference: &mut Difference) {
+    fn explain_slower_commits(&self, facts: &FactSet, difference: &mut Difference) {
         if !difference.has_slower_commits() {
             return;
         }

@@ -24,6 +24,22 @@ pub struct ComponentVersions {
     pub btrfs_progs: Option<String>,
 }
 
+impl ComponentVersions {
+    /// Reads a kernel version, such as `6.12`, or a distribution, such as `rhel10`.
+    pub fn from_name(name: &str) -> Self {
+        let is_version = name.starts_with(|first: char| first.is_ascii_digit());
+        let (kernel, os) = (
+            is_version.then(|| name.to_owned()),
+            (!is_version).then(|| name.to_owned()),
+        );
+        Self {
+            kernel,
+            os,
+            ..Self::default()
+        }
+    }
+}
+
 /// Returns an assumption `KEY=VALUE` for each fact that the upgrade sets. The error is a message
 /// for the user.
 pub fn upgrade_assumptions(
@@ -140,6 +156,13 @@ pub fn upgrade_assumptions(
         }
     }
     Ok(all)
+}
+
+/// Lists the distributions that an upgrade can go to, each with its versions.
+pub fn upgrade_choices(read: &FactSet) -> Vec<(String, String)> {
+    let id = read.value(&Subject::host(), &machine::OS_ID);
+    let version = read.value(&Subject::host(), &machine::OS_VERSION);
+    distributions::list_choices(id.as_deref(), version.as_deref())
 }
 
 fn check_version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {

@@ -1,8 +1,11 @@
 //! Key lookup, footer and help share one list of commands, so they cannot disagree.
 
+mod comparisons;
+
 use super::data::Activity;
 use super::export;
 use super::export_state::{SaveForm, SaveState};
+use super::job::Reference;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay, PageView};
 use super::page::{Block, EnterEffect, IssueDirection, Motion, Page, PageState};
@@ -66,7 +69,10 @@ pub enum Action {
     PreviousTarget,
     /// Shows what a probe would write, for the user to confirm.
     PlanProbe,
-    StartProbe,
+    /// Shows where the report would be saved, for the user to confirm.
+    PlanReportSave,
+    Confirm,
+    AskReference(Reference),
     /// Ends the probe and keeps the results so far.
     CancelProbe,
     Rescan,
@@ -128,11 +134,14 @@ pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
         None if view.state.is_typing_filter() => filter_typing_commands(),
         None => return screen_commands(model, view),
         Some(Overlay::Help { .. }) => help_list_commands(),
-        Some(Overlay::Confirm { plan, .. }) => probe_confirmation_commands(plan),
+        Some(Overlay::Confirm { question, plan }) => {
+            comparisons::confirmation_commands(question, plan)
+        }
         Some(Overlay::WhatIf(picker)) => what_if_commands(model, picker),
         Some(Overlay::Filesystem { chosen }) => filesystem_commands(model, *chosen),
         Some(Overlay::Save(form)) => save_commands(form),
         Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter.text()),
+        Some(Overlay::References(list)) => comparisons::reference_list_commands(list),
     };
     all.extend(global_commands());
     all
@@ -299,6 +308,7 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
     if exporting {
         all.insert(1, save);
     }
+    all.splice(1..1, comparisons::comparison_commands(model));
     all
 }
 
@@ -706,20 +716,6 @@ fn filesystem_commands(model: &Model, chosen: usize) -> Vec<UserAction> {
     let mut all = list_commands("plan for this file system", "enter choose", enabled);
     all.push(close_command("esc q", "keep the current choice"));
     all
-}
-
-fn probe_confirmation_commands(plan: &Result<Vec<String>, String>) -> Vec<UserAction> {
-    let start = new_user_action("y", "start", HelpSection::Selection, Action::StartProbe)
-        .with_footer("y start");
-    let close = new_user_action("n esc q", "cancel", HelpSection::Selection, Action::Close)
-        .with_footer("n no");
-    match plan {
-        Ok(_) => vec![start, close],
-        Err(why) => vec![
-            start.enabled_if(Err(why.clone())),
-            close.with_footer("esc close"),
-        ],
-    }
 }
 
 fn save_commands(form: &SaveForm) -> Vec<UserAction> {

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::changes_state::Changes;
 use super::export_state::ExportState;
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::JobId;
@@ -27,6 +28,7 @@ pub struct Data {
     pub assumed_host: Option<Box<AssumedHost>>,
     pub export: ExportState,
     pub raw: RawAnswers,
+    pub changes: Changes,
     pub theme: Theme,
 }
 
@@ -118,6 +120,13 @@ pub struct ProbeOutcome {
     pub error: Option<String>,
 }
 
+/// A question that the user confirms before anything is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    Probe(Subject),
+    SaveReport,
+}
+
 /// Only one background activity runs at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
@@ -128,7 +137,7 @@ pub enum Activity {
     },
     Planning {
         job: JobId,
-        target: Subject,
+        question: Question,
     },
     Probing {
         job: JobId,
@@ -162,7 +171,8 @@ impl Activity {
         match self {
             Self::Idle => Ok(()),
             Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
-            Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
+            Self::Probing { .. } => Err("a probe is running".to_owned()),
+            Self::Planning { .. } => Err("a question is being prepared".to_owned()),
             Self::Assuming { .. } => Err("the assumptions are still being evaluated".to_owned()),
             Self::Replanning { .. } => Err("the plan is still being computed".to_owned()),
         }

@@ -8,7 +8,7 @@ use ratatui::widgets::{Clear, Widget};
 
 use super::click_map::ClickMap;
 use super::command::{self, UserAction};
-use super::data::Activity;
+use super::data::{Activity, Question};
 use super::filter::Filter;
 use super::model::{Model, PageView};
 use super::overlay;
@@ -27,7 +27,7 @@ pub const MIN_SIZE: Size = Size {
 };
 
 /// Columns reserved in the row of tabs for the target's title.
-const TITLE_WIDTH: usize = 14;
+const TITLE_WIDTH: usize = 6;
 
 #[derive(Clone, Copy, Debug)]
 pub struct FrameLayout {
@@ -275,7 +275,7 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
 fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
     let Some(supposed) = &model.data.assumed_host else {
-        return;
+        return draw_movement_banner(model, area, buffer);
     };
     let inner = area::inset_sides(area, 1);
     let leave = " W ends ";
@@ -297,6 +297,28 @@ fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     Span::styled(says, model.data.theme.role_style(TextRole::Doubt)).render(inner, buffer);
     let (right, _) = area::split_right(inner, u16::try_from(text::width(leave)).unwrap_or(0));
     Span::styled(leave, model.data.theme.role_style(TextRole::Doubt)).render(right, buffer);
+}
+
+/// Draws the banner about facts that changed since all facts were read.
+fn draw_movement_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let Some(moved) = &model.data.changes.moved else {
+        return;
+    };
+    let style = model.data.theme.role_style(TextRole::Doubt);
+    let inner = area::inset_sides(area, 1);
+    let keys = format!(" {} lists, r rescans ", ScreenId::Changes.digit());
+    let more = match moved.sentences.len() {
+        0 | 1 => String::new(),
+        all => format!(" and {} more", all.saturating_sub(1)),
+    };
+    let first = moved.sentences.first().map_or("", String::as_str);
+    let room = usize::from(inner.width)
+        .saturating_sub(text::width(&keys))
+        .saturating_sub(text::width(&more))
+        .saturating_sub(13);
+    let says = format!(" CHANGED  {}{more} ", text::truncate_to_width(first, room));
+    let (left, right) = (Line::styled(says, style), Line::styled(keys, style));
+    draw_at_row_ends(left, right, inner, buffer);
 }
 
 fn fit_assumption(one: &Assumed, room: usize) -> String {
@@ -382,10 +404,12 @@ pub fn activity_line(model: &Model) -> Option<String> {
     match &model.data.activity {
         Activity::Idle => None,
         Activity::Collecting { what, .. } => Some(format!("{turning} reading {what} …")),
-        Activity::Planning { target, .. } => Some(format!(
-            "{turning} planning the probe of {} …",
-            target.name()
-        )),
+        Activity::Planning { question, .. } => Some(match question {
+            Question::Probe(target) => {
+                format!("{turning} planning the probe of {} …", target.name())
+            }
+            Question::SaveReport => format!("{turning} finding where reports are saved …"),
+        }),
         Activity::Assuming { .. } => Some(format!("{turning} evaluating the assumptions …")),
         Activity::Replanning { .. } => Some(format!("{turning} computing the plan …")),
         Activity::Probing {

@@ -1,8 +1,10 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use crate::facts::{Source, Subject};
 use crate::measure::Progress;
+use crate::report::view::Section;
 use crate::report::{Format, Report};
 use crate::rules::RuleSet;
 use crate::settings::NewFilesystem;
@@ -17,6 +19,45 @@ pub enum Job {
     Raw(Source, String),
     Document(Format),
     Save(SaveRequest),
+    ListReferences(Reference),
+    /// Compares the host with the named choice; without a name, with the newest saved report.
+    Compare(Reference, Option<String>),
+    PlanReportSave,
+    SaveReport,
+    /// Waits until a fact of `/proc` or `/sys` differs.
+    Watch,
+}
+
+/// What the host is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    SavedReport,
+    Upgrade,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReferenceChoice {
+    /// Name for the worker, such as the path of a saved report.
+    pub name: String,
+    pub label: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    pub name: String,
+    pub title: String,
+    pub sections: Vec<Section>,
+}
+
+/// The host after facts of `/proc` and `/sys` were read again.
+#[derive(Clone, Debug)]
+pub struct Movement {
+    pub report: Report,
+    /// Changed facts since all facts were read; empty if all have their first values again.
+    pub facts: BTreeSet<(Subject, &'static str)>,
+    pub sentences: Vec<String>,
+    pub sections: Vec<Section>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +72,7 @@ pub struct SaveRequest {
 /// Number of a job; a later job has a higher number.
 pub type JobId = u64;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum JobResult {
     Report(Box<Report>),
     /// Lines that describe what a probe would write, for the user to confirm.
@@ -41,6 +82,10 @@ pub enum JobResult {
     Raw(Source, String, Vec<String>),
     Document(Arc<str>),
     Saved(SaveOutcome),
+    References(Vec<ReferenceChoice>),
+    /// `None` if no report is saved.
+    Comparison(Option<Box<Comparison>>),
+    Moved(Box<Movement>),
     Failed(String),
 }
 

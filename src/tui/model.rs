@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
+use super::changes_state::{Changes, ReferenceList};
 use super::click_map::ClickMap;
-use super::data::{Activity, Data};
+use super::data::{Activity, Data, Question};
 use super::export_state::{ExportState, SaveForm};
 use super::hypothesis::AssumedFact;
 use super::job::{Job, JobId};
@@ -31,10 +32,9 @@ pub enum Overlay {
         /// Index of the chosen command among the filtered ones.
         chosen: usize,
     },
-    /// The question whether to start a probe. An error in `plan` is the reason why the target
-    /// cannot be probed.
+    /// An error in `plan` is the reason why it cannot be done.
     Confirm {
-        target: Subject,
+        question: Question,
         plan: Result<Vec<String>, String>,
     },
     WhatIf(Box<Picker>),
@@ -47,6 +47,7 @@ pub enum Overlay {
         /// Index of the chosen target among the filtered ones.
         chosen: usize,
     },
+    References(ReferenceList),
 }
 
 impl Overlay {
@@ -54,7 +55,7 @@ impl Overlay {
     /// types a value.
     pub fn is_filtered_by_typing(&self) -> bool {
         match self {
-            Self::Help { .. } | Self::Targets { .. } => true,
+            Self::Help { .. } | Self::Targets { .. } | Self::References(_) => true,
             Self::WhatIf(picker) => picker.fact.is_none(),
             Self::Confirm { .. } | Self::Filesystem { .. } | Self::Save(_) => false,
         }
@@ -114,6 +115,7 @@ impl Model {
                 last_probe: None,
                 assumed_host: None,
                 raw: RawAnswers::default(),
+                changes: Changes::default(),
                 export: ExportState::default(),
                 theme,
             },
@@ -138,6 +140,7 @@ impl Model {
     }
 
     pub fn start_collect(&mut self) -> SideEffect {
+        self.data.changes.moved = None;
         let job = self.next_job_id();
         self.data.activity = Activity::Collecting {
             job,
@@ -146,14 +149,17 @@ impl Model {
         SideEffect::Start(job, Job::Collect)
     }
 
-    pub fn start_plan_probe(&mut self, target: Subject) -> SideEffect {
-        self.chosen_target = Some(target.clone());
-        let job = self.next_job_id();
-        self.data.activity = Activity::Planning {
-            job,
-            target: target.clone(),
+    pub fn start_plan(&mut self, question: Question) -> SideEffect {
+        let plan = match &question {
+            Question::Probe(target) => {
+                self.chosen_target = Some(target.clone());
+                Job::PlanProbe(target.clone())
+            }
+            Question::SaveReport => Job::PlanReportSave,
         };
-        SideEffect::Start(job, Job::PlanProbe(target))
+        let job = self.next_job_id();
+        self.data.activity = Activity::Planning { job, question };
+        SideEffect::Start(job, plan)
     }
 
     pub fn start_probe(&mut self, target: Subject) -> SideEffect {
@@ -207,6 +213,7 @@ impl Model {
         self.data.focus = TargetContext::new(&report, self.chosen_target.as_ref());
         self.data.report = Some(report);
         self.data.export.drop_documents();
+        self.data.changes.drop_comparisons();
         self.data.raw = RawAnswers::default();
     }
 

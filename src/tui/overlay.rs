@@ -169,21 +169,21 @@ pub mod overlay_widgets {
         content
     }
 }
-mod probe_question {
+mod confirmation {
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
     use super::overlay_widgets::{WIDTH, draw_question};
-    use crate::facts::Subject;
     use crate::tui::click_map::ClickMap;
+    use crate::tui::data::Question;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
     pub fn draw(
         model: &Model,
-        target: &Subject,
+        asked: &Question,
         plan: &Result<Vec<String>, String>,
         area: Rect,
         hits: &mut ClickMap,
@@ -199,7 +199,10 @@ mod probe_question {
                         .flat_map(|line| text::wrap(line, room))
                         .map(Line::from),
                 );
-                &[("y", "start"), ("n", "no")]
+                match asked {
+                    Question::Probe(_) => &[("y", "start"), ("n", "no")],
+                    Question::SaveReport => &[("y", "save"), ("n", "no")],
+                }
             }
             Err(why) => {
                 lines.extend(
@@ -210,9 +213,11 @@ mod probe_question {
                 &[("esc", "close")]
             }
         };
-        let title = match plan {
-            Ok(_) => format!("Probe of {}", target.name()),
-            Err(_) => format!("{} cannot be probed", target.name()),
+        let title = match (asked, plan) {
+            (Question::Probe(target), Ok(_)) => format!("Probe of {}", target.name()),
+            (Question::Probe(target), Err(_)) => format!("{} cannot be probed", target.name()),
+            (Question::SaveReport, Ok(_)) => "Save this report".to_owned(),
+            (Question::SaveReport, Err(_)) => "The report cannot be saved".to_owned(),
         };
         draw_question(
             theme,
@@ -568,6 +573,7 @@ mod target_choice_list {
         }
     }
 }
+mod reference_list;
 mod what_if_picker {
 
     use ratatui::buffer::Buffer;
@@ -749,9 +755,10 @@ pub fn draw(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer)
         Some(Overlay::Help { filter, chosen }) => {
             help::draw(model, filter.text(), *chosen, area, hits, buffer);
         }
-        Some(Overlay::Confirm { target, plan }) => {
-            probe_question::draw(model, target, plan, area, hits, buffer);
+        Some(Overlay::Confirm { question, plan }) => {
+            confirmation::draw(model, question, plan, area, hits, buffer);
         }
+        Some(Overlay::References(list)) => reference_list::draw(model, list, area, hits, buffer),
         Some(Overlay::WhatIf(picker)) => what_if_picker::draw(model, picker, area, buffer),
         Some(Overlay::Filesystem { chosen }) => {
             filesystem_choice_list::draw(model, *chosen, area, buffer);

@@ -561,6 +561,10 @@ impl Page {
                 ..row
             };
             Span::styled(sign, theme.role_style(role)).render(gutter, buffer);
+            if first && block.is_moved {
+                let (last, _) = area::split_right(gutter, 1);
+                Span::styled("~", theme.role_style(TextRole::Doubt)).render(last, buffer);
+            }
             let content = Rect {
                 x: row.x.saturating_add(gutter.width),
                 width: row.width.saturating_sub(gutter.width).saturating_sub(1),

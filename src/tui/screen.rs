@@ -57,7 +57,10 @@ mod export {
                     .collect(),
             );
         }
-        let rows = Format::ALL.map(|format| {
+        // The script is next to the text, because an admin saves it most.
+        let mut formats = Format::ALL;
+        formats.sort_by_key(|format| !matches!(format, Format::Text | Format::Script));
+        let rows = formats.map(|format| {
             vec![
                 (format.name().to_owned(), theme.role_style(TextRole::Plain)),
                 (format.description().to_owned(), dim),
@@ -68,7 +71,7 @@ mod export {
             &[Column::new_cuttable(10), Column::new_wrapping(24)],
             room,
         );
-        for (format, mut lines) in Format::ALL.into_iter().zip(rows) {
+        for (format, mut lines) in formats.into_iter().zip(rows) {
             if state.is_unfolded(format.name()) {
                 lines.extend(match data.export.rendered_document(format) {
                     None => vec![Line::styled("  rendering …", dim)],
@@ -158,6 +161,7 @@ mod export {
         lines
     }
 }
+mod changes;
 mod commit_latency;
 mod curves {
     use ratatui::text::{Line, Span};
@@ -429,6 +433,7 @@ impl ScreenId {
             Self::Advice => advice::advice_page(data, state, room.columns),
             Self::Rules => rules::rules_page(data, state, room.columns),
             Self::Export => export::export_page(data, state, room.columns),
+            Self::Changes => changes::changes_page(data, state, room.columns),
         };
         if !self.has_many_rows() && data.complete && state.has_filter_text() {
             page.retain_matching(|said| state.passes_filter(said));
@@ -438,6 +443,9 @@ impl ScreenId {
                     data.theme.role_style(TextRole::Dim),
                 )]);
             }
+        }
+        if let Some(moved) = &data.changes.moved {
+            changes::mark_moved_blocks(&mut page, moved);
         }
         page
     }

@@ -26,6 +26,7 @@ screens! {
     Advice
     Rules
     Export
+    Changes
 }
 
 impl ScreenId {

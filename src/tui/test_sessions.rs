@@ -5,7 +5,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
 use super::hypothesis::{AssumedFact, AssumedHost};
-use super::job::{JobProgress, JobResult, SaveOutcome};
+use super::job::{
+    Comparison as HostComparison, Job, JobProgress, JobResult, Movement, Reference,
+    ReferenceChoice, SaveOutcome,
+};
 use super::key_press::KeyPress;
 use super::model::Model;
 use super::msg::{MouseAction, Msg, SideEffect};
@@ -20,7 +23,9 @@ use crate::facts::{Reading, Remedy, Source, Subject, UnknownReason, Value};
 use crate::measure::{
     Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress,
 };
-use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample_reports};
+use crate::report::difference::{ReportSnapshot, difference};
+use crate::report::view::{baseline, findings, upgrade};
+use crate::report::{Assumed, Report, TargetSummary, Upgrade, WhatIf, sample_reports};
 use crate::rules::{
     Advice, Change, Finding, Level, Observation, Risk, RuleFile, RuleSet, Tally, Trace,
 };
@@ -478,6 +483,72 @@ pub fn session_with_open_export(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
+pub fn upgrade_choices() -> Vec<ReferenceChoice> {
+    ["debian13", "rhel10"]
+        .map(|name| ReferenceChoice {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            text: "Linux 6.12".to_owned(),
+        })
+        .to_vec()
+}
+
+/// A session that compares the host with an upgrade and with a saved report.
+pub fn session_with_changes(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = session_with(at_risk_report(), size, theme);
+    let effects = press_keys(&mut model, "o");
+    let listed = JobResult::References(upgrade_choices());
+    finish_started_job(&mut model, &effects, listed);
+    for effect in press_keys(&mut model, "enter") {
+        let SideEffect::Start(job, Job::Compare(with, _)) = effect else {
+            continue;
+        };
+        let compared = JobResult::Comparison(Some(Box::new(sample_comparison(with))));
+        update(&mut model, Msg::Done(job, compared));
+    }
+    model
+}
+
+pub fn sample_comparison(with: Reference) -> HostComparison {
+    let (mut now, then) = (at_risk_report(), assumed_older_kernel());
+    let (title, mut sections) = match with {
+        Reference::Upgrade => {
+            let changes = Upgrade::from_reports(&now, &then.report);
+            let sections = upgrade::upgrade_change_sections(&then.what_if, &changes);
+            ("debian13: Linux 6.12", sections)
+        }
+        Reference::SavedReport => {
+            let (mut before, today) = (
+                ReportSnapshot::from_report(&then.report),
+                ReportSnapshot::from_report(&now),
+            );
+            before.rules = today
+                .findings
+                .keys()
+                .map(|(rule, _)| rule.clone())
+                .collect();
+            now.baseline = Some(difference(&before, &today));
+            let title = "2026-11-19T03:10:00Z, saved by root, walwise 0.1.0";
+            (title, baseline::baseline_sections(&now))
+        }
+    };
+    findings::add_fixes(&now, &mut sections);
+    HostComparison {
+        name: "chosen".to_owned(),
+        title: title.to_owned(),
+        sections,
+    }
+}
+
+pub fn sample_movement() -> Movement {
+    Movement {
+        report: at_risk_report(),
+        facts: [(Subject::mount("/srv"), "mount.super_options")].into(),
+        sentences: vec!["mount.super_options of /srv: removed nobarrier".to_owned()],
+        sections: Vec::new(),
+    }
+}
+
 pub fn finish_started_job(
     model: &mut Model,
     effects: &[SideEffect],
@@ -592,9 +663,15 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     press_keys(&mut naming, "s");
     let mut waiting = naming.clone();
     press_keys(&mut waiting, "enter");
+    let mut references = session(at_risk_report(), "esc");
+    let effects = press_keys(&mut references, "o");
+    let listed = JobResult::References(upgrade_choices());
+    finish_started_job(&mut references, &effects, listed);
     let of_each =
         ScreenId::ALL.map(|screen| (screen.title(), session(at_risk_report(), screen.digit())));
     let states = vec![
+        ("upgrade list", references),
+        ("changes", session_with_changes(size, theme)),
         ("export", session(report_with_two_targets(), "e G")),
         ("export shown", session_with_open_export(size, theme)),
         ("naming a file", naming),

@@ -1,3 +1,4 @@
+mod changes;
 mod export;
 mod filesystem;
 mod finding;
@@ -23,13 +24,14 @@ mod sizes {
         height: 60,
     };
 
-    const SCREENS: [&str; 6] = [
+    const SCREENS: [&str; 7] = [
         "overview unfolded",
         "storage unfolded",
         "after a probe",
         "advice unfolded",
         "rules",
         "export shown",
+        "changes",
     ];
 
     fn draw(sessions: &[Model], widths: RangeInclusive<u16>, heights: &[u16]) {

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
+use super::changes;
+use super::changes_state::ReferenceList;
 use super::click_map::ClickTarget;
 use super::command::{self, Action, UserAction};
-use super::data::{Activity, Data};
+use super::data::{Activity, Data, Question};
 use super::export;
 use super::export_state::SaveState;
 use super::filter::Filter;
@@ -39,6 +41,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     }
     let mut effects = handle_message(model, msg);
     effects.extend(export::start_next_render(model));
+    effects.extend(changes::start_jobs(model));
     effects
 }
 
@@ -141,7 +144,12 @@ fn type_text(model: &mut Model, text: &str) -> bool {
 pub fn is_text_field_active(model: &Model) -> bool {
     match &model.overlay {
         Some(Overlay::Save(form)) => matches!(form.stage, SaveState::Naming(_)),
-        Some(Overlay::Help { .. } | Overlay::Targets { .. } | Overlay::WhatIf(_)) => true,
+        Some(
+            Overlay::Help { .. }
+            | Overlay::Targets { .. }
+            | Overlay::WhatIf(_)
+            | Overlay::References(_),
+        ) => true,
         Some(Overlay::Confirm { .. } | Overlay::Filesystem { .. }) => false,
         None => model.current_page_state().is_typing_filter(),
     }
@@ -154,6 +162,10 @@ fn edit_filter_or_picker(model: &mut Model, change: impl FnOnce(&mut TextField))
         Some(Overlay::Help { filter, chosen } | Overlay::Targets { filter, chosen }) => {
             change(filter);
             *chosen = 0;
+        }
+        Some(Overlay::References(list)) => {
+            change(&mut list.filter);
+            list.chosen = 0;
         }
         Some(Overlay::WhatIf(picker)) => picker.edit_input(change),
         None if finding => change_filter(model, |filter| {
@@ -201,10 +213,13 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
             switch_target(model, |focus, report| focus.target_at(report, place));
         }
         Some(ClickTarget::Entry(at)) => {
-            if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
+            if let Some(
+                Overlay::Help { chosen, .. } | Overlay::References(ReferenceList { chosen, .. }),
+            ) = &mut model.overlay
+            {
                 *chosen = at;
             }
-            return run_help_entry(model);
+            return choose_in_list(model);
         }
     }
     Vec::new()
@@ -278,11 +293,13 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
                 .focus
                 .target
                 .clone()
-                .map(|t| model.start_plan_probe(t))
+                .map(|target| model.start_plan(Question::Probe(target)))
                 .into_iter()
                 .collect();
         }
-        Action::StartProbe => return start_confirmed_probe(model),
+        Action::PlanReportSave => return vec![model.start_plan(Question::SaveReport)],
+        Action::Confirm => return start_confirmed(model),
+        Action::AskReference(of) => return vec![changes::open_list(model, of)],
         Action::CancelProbe => return cancel_probe(model),
         Action::Rescan => return vec![model.start_collect()],
         Action::WhatIf => {
@@ -569,6 +586,7 @@ fn move_in_list(model: &mut Model, motion: Motion) {
             command::filter_targets(model, filter.text()).count()
         }
         Some(Overlay::WhatIf(picker)) => picker.matching_entries().len(),
+        Some(Overlay::References(list)) => list.matching_choices().len(),
         Some(Overlay::Filesystem { .. }) => model.data.filesystem_choices().len(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
     };
@@ -577,7 +595,8 @@ fn move_in_list(model: &mut Model, motion: Motion) {
         Some(
             Overlay::Help { chosen, .. }
             | Overlay::Targets { chosen, .. }
-            | Overlay::Filesystem { chosen },
+            | Overlay::Filesystem { chosen }
+            | Overlay::References(ReferenceList { chosen, .. }),
         ) => chosen,
         Some(Overlay::WhatIf(picker)) => &mut picker.chosen,
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => return,
@@ -593,6 +612,12 @@ fn choose_in_list(model: &mut Model) -> Vec<SideEffect> {
             Vec::new()
         }
         Some(Overlay::WhatIf(_)) => choose_in_picker(model),
+        Some(Overlay::References(_)) => {
+            if changes::choose_reference(model) {
+                show_screen(model, ScreenId::Changes);
+            }
+            Vec::new()
+        }
         Some(Overlay::Filesystem { .. }) => choose_filesystem(model).into_iter().collect(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => Vec::new(),
     }
@@ -620,12 +645,19 @@ fn switch_target(model: &mut Model, which: impl FnOnce(&TargetContext, &Report) 
     change_page_state(model, |_, state, _| *state = state.display_options_only());
 }
 
-fn start_confirmed_probe(model: &mut Model) -> Vec<SideEffect> {
+fn start_confirmed(model: &mut Model) -> Vec<SideEffect> {
     match model.overlay.take() {
-        Some(Overlay::Confirm { target, .. }) => {
+        Some(Overlay::Confirm {
+            question: Question::Probe(target),
+            ..
+        }) => {
             show_screen(model, ScreenId::Probe);
             vec![model.start_probe(target)]
         }
+        Some(Overlay::Confirm {
+            question: Question::SaveReport,
+            ..
+        }) => vec![changes::start_report_save(model)],
         other => {
             model.overlay = other;
             Vec::new()

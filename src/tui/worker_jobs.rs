@@ -10,7 +10,10 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use super::hypothesis::{AssumedFact, AssumedHost};
-use super::job::{Job, JobId, JobProgress, JobResult, SaveOutcome, SaveRequest};
+use super::job::{
+    Comparison, Job, JobId, JobProgress, JobResult, Movement, Reference, ReferenceChoice,
+    SaveOutcome, SaveRequest,
+};
 use super::msg::Msg;
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
@@ -61,6 +64,21 @@ pub trait Worker: Send + Sync {
         name: &str,
         replace: bool,
     ) -> Result<SaveOutcome, String>;
+
+    fn list_references(&self, of: Reference) -> Result<Vec<ReferenceChoice>, String>;
+
+    /// Compares the last report of the real host with this choice; without a name, with the newest
+    /// saved report, or `None` if there is none.
+    fn compare(&self, with: Reference, name: Option<&str>) -> Result<Option<Comparison>, String>;
+
+    /// States where the report would be saved.
+    fn plan_report_save(&self) -> Result<Vec<String>, String>;
+
+    /// Saves the last report of the real host for later comparisons.
+    fn save_report(&self) -> Result<SaveOutcome, String>;
+
+    /// Reads facts of `/proc` and `/sys` again until one differs.
+    fn watch(&self) -> Result<Movement, String>;
 }
 
 pub struct JobRunner {
@@ -113,7 +131,7 @@ impl JobRunner {
     pub fn has_job_needing_cleanup(&self) -> bool {
         self.running
             .values()
-            .any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
+            .any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_) | Job::SaveReport))
     }
 
     pub fn remove(&mut self, id: JobId) {
@@ -160,6 +178,27 @@ fn run_job(
         }
         Job::Save(save) => {
             return run_save(worker, save).map_or_else(JobResult::Failed, JobResult::Saved);
+        }
+        Job::ListReferences(of) => {
+            let all = worker.list_references(*of);
+            return all.map_or_else(JobResult::Failed, JobResult::References);
+        }
+        Job::Compare(with, name) => {
+            let compared = worker.compare(*with, name.as_deref());
+            let compared = compared.map(|compared| compared.map(Box::new));
+            return compared.map_or_else(JobResult::Failed, JobResult::Comparison);
+        }
+        Job::PlanReportSave => {
+            let plan = worker.plan_report_save();
+            return plan.map_or_else(JobResult::Failed, JobResult::Plan);
+        }
+        Job::SaveReport => {
+            let saved = worker.save_report();
+            return saved.map_or_else(JobResult::Failed, JobResult::Saved);
+        }
+        Job::Watch => {
+            let moved = worker.watch().map(Box::new);
+            return moved.map_or_else(JobResult::Failed, JobResult::Moved);
         }
     };
     report.map_or_else(JobResult::Failed, |report| {

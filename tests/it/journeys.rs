@@ -1,6 +1,7 @@
 //! Journeys through the real program in a real terminal. [`Pty::assert_ends_clean`] checks the
 //! final state of terminal and directories for every journey.
 
+mod changes;
 mod failures;
 mod inputs;
 mod leaving;

@@ -216,7 +216,7 @@ pub mod flush_path {
     }
 }
 pub mod answers;
-mod baseline;
+pub mod baseline;
 pub mod findings;
 pub mod host;
 pub mod latency;

@@ -119,6 +119,25 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
         .map(String::as_str)
 }
 
+/// Lists all kernels of all releases, each with its versions, as [`parse_choice`] takes them: newer
+/// releases of the host's own distribution first.
+pub(super) fn list_choices(os_id: Option<&str>, os_version: Option<&str>) -> Vec<(String, String)> {
+    let running = os_version.and_then(Version::parse);
+    let distributions = distribution_table().distribution.iter();
+    let rows = distributions.flat_map(|distribution| {
+        let rows = distribution_table().release.iter();
+        rows.filter(|row| row.is_release_of(distribution))
+            .map(move |row| (distribution, row))
+    });
+    let (mut next, others): (Vec<_>, Vec<_>) = rows.partition(|(distribution, row)| {
+        os_id == Some(&distribution.id) && Version::parse(&row.version) > running
+    });
+    next.extend(others);
+    next.into_iter()
+        .flat_map(|(distribution, row)| row.choices(distribution))
+        .collect()
+}
+
 /// Returns the Red Hat vendor that ships this kernel version, such as `el10`. `None` if the current
 /// vendor is not Red Hat or no release ships the version.
 pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static str> {
@@ -159,6 +178,25 @@ impl DistributionRelease {
         self.of
             .iter()
             .any(|of| distribution.names.first() == Some(of))
+    }
+
+    fn choices(&self, of: &Distribution) -> impl Iterator<Item = (String, String)> {
+        let name = of.names.first().map_or("", String::as_str);
+        self.kernel.iter().map(move |kernel| {
+            let own = kernel.name.iter().map(|own| format!("-{own}"));
+            let tools = [
+                ("Linux", Some(&kernel.version)),
+                ("e2fsprogs", self.e2fsprogs.as_ref()),
+                ("xfsprogs", self.xfsprogs.as_ref()),
+            ];
+            let versions = tools
+                .into_iter()
+                .filter_map(|(tool, version)| Some(format!("{tool} {}", version?)));
+            (
+                format!("{name}{}{}", self.version, own.collect::<String>()),
+                versions.collect::<Vec<_>>().join(", "),
+            )
+        })
     }
 }
 
@@ -401,5 +439,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_choice_can_be_taken_and_the_next_release_is_first() {
+        let all = list_choices(Some("debian"), Some("12"));
+        for (name, _) in &all {
+            assert!(
+                parse_choice(name).unwrap().sole_kernel_and_vendor().is_ok(),
+                "{name}"
+            );
+        }
+        let first = &all[0];
+        assert_eq!(first.0, "debian13");
+        assert!(
+            first.1.starts_with("Linux 6.12, e2fsprogs 1.47"),
+            "{first:?}"
+        );
+        assert_eq!(list_choices(None, None).len(), all.len());
     }
 }

@@ -25,6 +25,8 @@ pub struct Block {
     pub fact: Option<(Subject, String)>,
     /// True for a problem; the key `n` jumps to the next problem.
     pub has_issue: bool,
+    /// True if a fact behind the block has changed since all facts were read.
+    pub is_moved: bool,
     pub(super) is_heading: bool,
 }
 
@@ -37,6 +39,7 @@ impl Block {
             commands: Vec::new(),
             fact: None,
             has_issue: false,
+            is_moved: false,
             is_heading: false,
         }
     }

@@ -235,7 +235,7 @@ impl SectionView<'_> {
             .into_iter()
             .zip(items);
         let block = |(mut lines, item): (Vec<Line<'static>>, &SectionItem<'_>)| {
-            let is_bare = item.about.rules.is_empty();
+            let is_bare = item.about.rules.is_empty() && item.about.key.is_empty();
             if is_bare || self.state.is_unfolded(&item.key) {
                 lines.extend(self.detail_lines(item));
             }

@@ -46,7 +46,7 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
         );
         assert_eq!(model.screen, ScreenId::Export);
         let (id, job) = started_job(&press_keys(&mut model, "j enter"));
-        assert_eq!(job, Job::Document(Format::Json));
+        assert_eq!(job, Job::Document(Format::Script));
         assert!(screen_text(&model).contains("rendering …"));
         assert_eq!(press_keys(&mut model, "G enter"), [], "one after the other");
         let (next, job) = started_job(&finish_job(
@@ -171,7 +171,7 @@ fn what_was_shown_is_what_is_saved() {
 #[test]
 fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
     let mut model = session_with(report_with_two_targets(), (80, 24), RICH);
-    assert_eq!(press_keys(&mut model, "6 j j s"), []);
+    assert_eq!(press_keys(&mut model, "6 j s"), []);
     assert!(
         screen_text(&model).contains("walwise-db7.sh"),
         "{}",

@@ -81,6 +81,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             Some(Overlay::WhatIf(_)) => 8,
             Some(Overlay::Filesystem { .. }) => 9,
             Some(Overlay::Targets { .. }) => 10,
+            Some(Overlay::References(_)) => 11,
         });
         for screen in ScreenId::ALL {
             let mut model = model.clone();
@@ -110,7 +111,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
         "a state for every screen"
     );
     assert!(
-        over.into_iter().eq(0..=10),
+        over.into_iter().eq(0..=11),
         "a state for everything that lies over one"
     );
 }

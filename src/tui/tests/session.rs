@@ -11,7 +11,9 @@ use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 use crate::tui::input_queue::InputQueue;
-use crate::tui::job::{Job, JobProgress, SaveOutcome};
+use crate::tui::job::{
+    Comparison, Job, JobProgress, Movement, Reference, ReferenceChoice, SaveOutcome,
+};
 use crate::tui::key_press::KeyPress;
 use crate::tui::msg::{ExitReason, Msg};
 use crate::tui::terminal::TerminalDisplay;
@@ -110,6 +112,26 @@ impl Worker for Fragile {
         }
         self.cancelled.store(true, Ordering::Relaxed);
         Ok(at_risk_report())
+    }
+
+    fn list_references(&self, _: Reference) -> Result<Vec<ReferenceChoice>, String> {
+        Err("no list".to_owned())
+    }
+
+    fn compare(&self, _: Reference, _: Option<&str>) -> Result<Option<Comparison>, String> {
+        Ok(None)
+    }
+
+    fn plan_report_save(&self) -> Result<Vec<String>, String> {
+        Err("no directory".to_owned())
+    }
+
+    fn save_report(&self) -> Result<SaveOutcome, String> {
+        Err("no directory".to_owned())
+    }
+
+    fn watch(&self) -> Result<Movement, String> {
+        Err("no watch".to_owned())
     }
 
     fn evaluate_assumptions(&self, _: &[AssumedFact]) -> Result<AssumedHost, String> {

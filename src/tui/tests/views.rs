@@ -5,7 +5,7 @@ use super::{ASCII, PLAIN, screen_text};
 use crate::tui::model::Model;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, draw_screen, named_sessions, press_keys, session_with,
-    session_with_open_export, styled_text,
+    session_with_changes, session_with_open_export, styled_text,
 };
 use crate::tui::theme::Theme;
 
@@ -27,6 +27,7 @@ fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
         ("advice", session("4")),
         ("rules", session("5")),
         ("export", session_with_open_export(size, theme)),
+        ("changes", session_with_changes(size, theme)),
     ]
 }
 

@@ -3,6 +3,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, measurement_sentence};
 use crate::report::latency::sync_method_in_force;
 use crate::report::{Plan, ProbeResult};
+use crate::tui::changes;
 use crate::tui::data::{Activity, ProbeOutcome};
 use crate::tui::export;
 use crate::tui::hypothesis::AssumedHost;
@@ -48,6 +49,13 @@ pub(super) fn handle_job_result(
     };
     let Some(result) = model.data.raw.take_raw_result(result) else {
         return Vec::new();
+    };
+    let result = match changes::take_result(model, from, result) {
+        Ok(is_moved) if is_moved && model.data.activity == Activity::Idle => {
+            return reevaluate_assumptions(model);
+        }
+        Ok(_) => return Vec::new(),
+        Err(result) => result,
     };
     if model.data.activity.job_id() != Some(from) {
         return Vec::new();
@@ -100,17 +108,13 @@ pub(super) fn handle_job_result(
                 model.notice = Some(format!("assumptions dropped: {why}"));
             }
         }
-        (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
-            model.overlay = Some(Overlay::Confirm {
-                target,
-                plan: Ok(lines),
-            });
+        (JobResult::Plan(lines), Activity::Planning { question, .. }) => {
+            let plan = Ok(lines);
+            model.overlay = Some(Overlay::Confirm { question, plan });
         }
-        (JobResult::Failed(why), Activity::Planning { target, .. }) => {
-            model.overlay = Some(Overlay::Confirm {
-                target,
-                plan: Err(why),
-            });
+        (JobResult::Failed(why), Activity::Planning { question, .. }) => {
+            let plan = Err(why);
+            model.overlay = Some(Overlay::Confirm { question, plan });
         }
         (
             JobResult::Failed(why),

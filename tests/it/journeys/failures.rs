@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
 use walwise::tui::{
-    self, AssumedFact, AssumedHost, ExitReason, JobProgress, SaveOutcome, ScreenOptions, Worker,
+    self, AssumedFact, AssumedHost, Comparison, ExitReason, JobProgress, Movement, Reference,
+    ReferenceChoice, SaveOutcome, ScreenOptions, Worker,
 };
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
@@ -111,6 +112,26 @@ impl Worker for PanickingWorker {
 
     fn raw_lines(&self, _: &Source, _: &str) -> Vec<String> {
         Vec::new()
+    }
+
+    fn list_references(&self, _: Reference) -> Result<Vec<ReferenceChoice>, String> {
+        panic!("a panic while listing")
+    }
+
+    fn compare(&self, _: Reference, _: Option<&str>) -> Result<Option<Comparison>, String> {
+        panic!("a panic while comparing")
+    }
+
+    fn plan_report_save(&self) -> Result<Vec<String>, String> {
+        panic!("a panic while planning")
+    }
+
+    fn save_report(&self) -> Result<SaveOutcome, String> {
+        panic!("a panic while saving")
+    }
+
+    fn watch(&self) -> Result<Movement, String> {
+        panic!("a panic while watching")
     }
 
     fn evaluate_assumptions(&self, _: &[AssumedFact]) -> Result<AssumedHost, String> {

@@ -9,7 +9,7 @@ use crate::support::loops::{LoopDevice, mount_ext4};
 use crate::support::pty::Pty;
 use crate::support::{run, stdout, walwise};
 
-fn last_clipboard_text(pty: &Pty) -> String {
+pub(super) fn last_clipboard_text(pty: &Pty) -> String {
     let written = pty.all_output();
     let (_, rest) = written.rsplit_once("\x1b]52;c;").unwrap();
     let (coded, _) = rest.split_once(['\x07', '\x1b']).unwrap();
@@ -67,6 +67,8 @@ fn lines_without_timestamp(document: &str) -> Vec<String> {
 fn a_free_disk_is_found_among_all_that_is_there() {
     let disk = LoopDevice::new(512);
     let mut pty = Pty::walwise(&[]);
+    // The tabs leave no room for the path on a narrow terminal.
+    pty.resize(100, 24);
     let mut shown = pty.wait_for_text("Fix first");
     while !selected_target(&shown).ends_with(&disk.device) {
         let before = selected_target(&shown);
@@ -130,7 +132,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.press("e");
     pty.wait_for_text("Nothing is written until you confirm with s");
     let forms = ["script", "conf", "fstab", "udev"];
-    for (format, down) in forms.into_iter().zip(["jj", "j", "j", "j"]) {
+    for (format, down) in forms.into_iter().zip(["j", "jj", "j", "j"]) {
         pty.press(down);
         pty.press("s");
         pty.wait_for_text(&format!("Save as {format}"));
@@ -220,7 +222,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
 
 fn selected_target(screen: &str) -> String {
     let tabs = screen.lines().nth(1).unwrap_or_default();
-    tabs.split("Export")
+    tabs.split("Changes")
         .nth(1)
         .unwrap_or_default()
         .trim_end_matches(" ▾")

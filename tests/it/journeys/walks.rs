@@ -29,9 +29,10 @@ fn a_target_is_chosen_from_the_list() {
     let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
     let first = pty.wait_for_text("? all commands");
     assert!(
-        first.contains("6 Export 1/") && first.contains("enter more"),
+        first.contains("7 Changes 1/") && first.contains("enter more"),
         "{first}"
     );
+    pty.resize(120, 24);
     pty.press("t");
     let listed = pty.wait_for_text("Targets, worst first");
     assert!(
@@ -49,7 +50,7 @@ fn a_target_is_chosen_from_the_list() {
     pty.press("[");
     pty.until("previous target", |screen| {
         !screen
-            .rows(0, 80)
+            .rows(0, 120)
             .nth(1)
             .unwrap_or_default()
             .contains("capture-xfs")

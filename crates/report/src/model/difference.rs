@@ -145,6 +145,14 @@ pub struct FactChange {
 }
 
 impl FactChange {
+    /// False for a fact that drifts constantly, is measured, or is derived from others.
+    pub fn is_lasting(&self) -> bool {
+        match self.nature {
+            FactStability::Lasting | FactStability::Identity | FactStability::Assigned => true,
+            FactStability::Drifting | FactStability::Concluded | FactStability::Measured => false,
+        }
+    }
+
     /// Returns the earlier and the present value; `None` unless both reports have a value.
     pub fn known_values(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
         self.before

@@ -30,19 +30,14 @@ mod changed_facts {
             let wanted = |change: &&FactChange| nature.contains(&change.nature);
             difference.facts.iter().filter(wanted).collect::<Vec<_>>()
         };
-        let lasting = of(&[
-            FactStability::Lasting,
-            FactStability::Identity,
-            FactStability::Assigned,
-        ]);
         let follow: Vec<_> = of(&[FactStability::Concluded])
             .into_iter()
             .filter(|change| change.known_values().is_some())
             .collect();
         let drift = of(&[FactStability::Drifting]).len();
-        let (both, one): (Vec<&FactChange>, Vec<&FactChange>) = lasting
-            .into_iter()
-            .partition(|change| change.known_values().is_some());
+        let lasting = difference.facts.iter().filter(|change| change.is_lasting());
+        let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
+            lasting.partition(|change| change.known_values().is_some());
         let mut changed = Section::new_part("Changed");
         for ((fact, change), subjects) in group_equal_changes(&both) {
             let subjects = join_names_with_limit(subjects.into_iter().map(wording::subject_name));
@@ -299,7 +294,7 @@ mod latency_shift {
     }
 }
 
-use super::section::{Badge, Bullet};
+use super::section::{Badge, Bullet, Element, ItemRef};
 use super::{RichText, Section, wording};
 use crate::Report;
 use crate::model::difference::{Difference, FindingChange, FindingChangeKind, VerdictChange};
@@ -347,6 +342,23 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
     );
     sections.extend(unchanged_section(difference));
     sections
+}
+
+/// Lists subjects that are new or gone, then changed facts, one sentence each.
+pub fn change_sentences(difference: &Difference) -> Vec<String> {
+    let sections = subject_changes_section(difference)
+        .into_iter()
+        .chain(changed_facts::changed_fact_sections(difference));
+    let sentence = |element: Element| match element {
+        Element::Sentence(says) => Some(says.to_string()),
+        Element::Bullets(_) | Element::Grid(_) | Element::Stack(_) | Element::Instructions(_) => {
+            None
+        }
+    };
+    sections
+        .flat_map(|section| section.elements)
+        .filter_map(sentence)
+        .collect()
 }
 
 fn worse_section(difference: &Difference) -> Option<Section> {
@@ -449,6 +461,12 @@ fn finding_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
     Some(Bullet {
         subject: of,
         note: aside,
+        item: ItemRef {
+            key: format!("changed {} {}", finding.rule, finding.subject),
+            rules: vec![finding.rule.clone()],
+            subject: Some(finding.subject.clone()),
+            fact: None,
+        },
         ..Bullet::with_badge(Badge::Level(latest.level, false), &*latest.title)
     })
 }

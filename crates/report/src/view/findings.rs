@@ -166,6 +166,40 @@ fn fix_detail(finding: &Finding) -> Option<Detail> {
         .map(|remedy| Detail::Field("fix", (&*remedy.text).into()))
 }
 
+/// Adds to each finding the commands of today's plan that fix it, or its fix in words.
+pub fn add_fixes(report: &Report, sections: &mut [Section]) {
+    for bullet in sections.iter_mut().flat_map(Section::bullets_mut) {
+        let mut fix = fix_details(report, &bullet.item);
+        if !bullet.details.is_empty() {
+            fix.retain(|detail| matches!(detail, Detail::Commands(..)));
+        }
+        bullet.details.extend(fix);
+    }
+}
+
+/// Returns the commands of the step that fixes this finding or, without a step, its fix in words.
+fn fix_details(report: &Report, about: &ItemRef) -> Vec<Detail> {
+    let Some(subject) = &about.subject else {
+        return Vec::new();
+    };
+    let is_of_rule = |rule: &String| about.rules.contains(rule);
+    // Another target's step for the same rule would fix something else.
+    let plans = report.targets.iter().zip(&report.plans);
+    let mut steps = plans
+        .filter(|(target, _)| target.subjects.contains(subject))
+        .flat_map(|(_, plan)| &plan.steps)
+        .filter(|step| !step.keeps_setting());
+    if let Some(step) = steps.find(|step| step.rules.iter().any(is_of_rule)) {
+        return plan::command_details(&step.advice);
+    }
+    let mut findings = report.findings.iter();
+    findings
+        .find(|finding| finding.subject == *subject && is_of_rule(&finding.rule))
+        .and_then(fix_detail)
+        .into_iter()
+        .collect()
+}
+
 fn needs_only_measurement(needs: &[Vec<MissingFact>]) -> bool {
     let measured = |need: &MissingFact| need.fact.starts_with("probe.");
     needs.first().is_some_and(|set| set.iter().all(measured))

@@ -221,6 +221,17 @@ impl Section {
         }
     }
 
+    pub fn bullets_mut(&mut self) -> impl Iterator<Item = &mut Bullet> {
+        let bullets = self.elements.iter_mut().filter_map(|element| {
+            if let Element::Bullets(all) = element {
+                Some(&mut all.bullets)
+            } else {
+                None
+            }
+        });
+        bullets.flatten()
+    }
+
     pub fn none_if_empty(self) -> Option<Self> {
         (!self.elements.is_empty()).then_some(self)
     }

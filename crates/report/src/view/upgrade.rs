@@ -1,4 +1,4 @@
-use super::section::{Badge, Bullet, Detail};
+use super::section::{Badge, Bullet, Detail, ItemRef};
 use super::{RichText, Section, host, what_if, wording};
 use crate::model::upgrade::{Upgrade, UpgradeItem, UpgradeSection};
 use crate::{Assumed, Report, WhatIf};
@@ -12,14 +12,15 @@ pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> V
     let mut alone = Section::new_top("");
     alone.push_bullets(&[], what_if::assumption_bullets(&assumed.assumed));
     sections.push(alone);
+    sections.extend(upgrade_change_sections(assumed, upgrade));
+    sections
+}
+
+/// Like [`upgrade_sections`], but without the host and the assumed versions.
+pub fn upgrade_change_sections(assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
     let sentence = |says: String| Section::new_top("").with_sentence(says);
-    sections.extend(
-        assumed
-            .assumed
-            .iter()
-            .find_map(downgrade_note)
-            .map(sentence),
-    );
+    let note = assumed.assumed.iter().find_map(downgrade_note);
+    let mut sections: Vec<Section> = note.map(sentence).into_iter().collect();
     let before = sections.len();
     for part in UpgradeSection::ALL {
         let items: Vec<&UpgradeItem> = upgrade
@@ -64,6 +65,12 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
             details: sentences
                 .map(|text| Detail::Sentence(text.into()))
                 .collect(),
+            item: ItemRef {
+                key: format!("upgrade {part:?} {} {}", item.subject, item.what),
+                rules: item.rule.iter().cloned().collect(),
+                subject: Some(item.subject.clone()),
+                fact: None,
+            },
             ..Bullet::with_badge(Badge::Level(item.level, item.undecided), item_line(item))
         }
     };

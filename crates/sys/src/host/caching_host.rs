@@ -38,6 +38,28 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
             .min_by_key(|(question, _)| format!("{question:?}"));
         found.map(|(question, answer)| (question.clone(), answer.clone()))
     }
+
+    /// Asks the answered questions for which `of` is true again. Returns true if an answer has
+    /// changed; later callers get the new answers.
+    pub fn refresh(&self, of: impl Fn(&Question) -> bool) -> bool {
+        let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked: Vec<Question> = lock()
+            .keys()
+            .filter(|question| of(question))
+            .cloned()
+            .collect();
+        let mut is_changed = false;
+        for question in asked {
+            let now = self.host.ask(&question);
+            let mut answers = lock();
+            let before = answers.get(&question).and_then(|answer| answer.get());
+            if before.is_some_and(|before| *before != now) {
+                answers.insert(question, Arc::new(OnceLock::from(now)));
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
 }
 
 impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {

@@ -37,13 +37,30 @@ pub(super) fn draft_name(number: u32) -> String {
     format!(".walwise-{number:06}.tmp")
 }
 
-/// Returns the name with the largest number. Names that do not belong to a series are ignored.
-pub fn newest_document<S: AsRef<str>>(names: &[S]) -> Option<&str> {
-    let ours = names
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|name| document_number(name).is_some());
-    ours.max_by_key(|name| (document_number(name), *name))
+/// Returns the names of a series, the newest first, each with its date: `2026-11-25 07:41`.
+pub fn dated_documents(names: Vec<String>) -> Vec<(String, String)> {
+    let mut ours: Vec<String> = names
+        .into_iter()
+        .filter(|name| document_number(name).is_some())
+        .collect();
+    ours.sort_by(|a, b| (document_number(b), b).cmp(&(document_number(a), a)));
+    let dated = |name: String| {
+        let when = name.split(['-', '.']).nth(1).unwrap_or_default();
+        let date = match (
+            when.get(..4),
+            when.get(4..6),
+            when.get(6..8),
+            when.get(9..11),
+            when.get(11..13),
+        ) {
+            (Some(year), Some(month), Some(day), Some(hour), Some(minute)) => {
+                format!("{year}-{month}-{day} {hour}:{minute}")
+            }
+            _ => when.to_owned(),
+        };
+        (name, date)
+    };
+    ours.into_iter().map(dated).collect()
 }
 
 /// Returns the number in a document's name. `None` for a name that does not belong to a series.
@@ -143,10 +160,13 @@ mod tests {
             "000001-a/b.json",
             &draft,
         ];
-        assert_eq!(newest_document(&others), None);
+        assert_eq!(dated_documents(others.map(str::to_owned).to_vec()), []);
+        let older = "000011-20270101T000000Z.json";
+        let all = [&others[..], &[older, &ours]].concat();
         assert_eq!(
-            newest_document(&[&others[..], &[&ours, "000011-20270101T000000Z.json"]].concat()),
-            Some(&*ours)
+            dated_documents(all.into_iter().map(str::to_owned).collect()),
+            [(&*ours, "2026-11-25 07:41"), (older, "2027-01-01 00:00")]
+                .map(|(name, date)| (name.to_owned(), date.to_owned()))
         );
     }
 

@@ -1,0 +1,148 @@
+//! Comparisons for the screen Changes, made as `check --baseline` and `upgrade` make them.
+
+use std::path::Path;
+
+use super::super::report_store::{self, ReportStore};
+use super::super::{baseline, input};
+use super::{AppWorker, LoadedHost, write_document};
+use crate::host::path_bytes;
+use crate::report::difference::MAX_BYTES;
+use crate::report::view::{baseline as baseline_view, findings, upgrade as upgrade_view};
+use crate::report::{Upgrade, json, latency};
+use crate::session::upgrade::{self, ComponentVersions};
+use crate::session::{Session, assume};
+use crate::text::{display_safe, error_message};
+use crate::tui::{Comparison, Reference, ReferenceChoice, SaveOutcome};
+
+impl AppWorker {
+    pub(super) fn references(&self, of: Reference) -> Result<Vec<ReferenceChoice>, String> {
+        self.with_loaded_host(|LoadedHost { session, .. }| match of {
+            Reference::SavedReport => self.saved_reports(session),
+            Reference::Upgrade => {
+                let choice = |(name, text): (String, String)| ReferenceChoice {
+                    label: name.clone(),
+                    name,
+                    text,
+                };
+                let all = upgrade::upgrade_choices(&session.facts);
+                Ok(all.into_iter().map(choice).collect())
+            }
+        })
+    }
+
+    /// Lists the reports saved for the same target, then those of the entire host.
+    fn saved_reports(&self, session: &Session) -> Result<Vec<ReferenceChoice>, String> {
+        let target = self.request.target.as_deref();
+        let own = target.map(|target| (Some(target), "this target"));
+        let stores = own.into_iter().chain([(None, "entire host")]);
+        let mut all = Vec::new();
+        for (target, text) in stores {
+            let store =
+                ReportStore::for_target(session, target).map_err(|error| error.to_string())?;
+            let reports = store.dated_reports().map_err(|error| {
+                let place = display_safe(path_bytes(&store.directory));
+                format!("cannot read {place}: {}", error_message(&error))
+            })?;
+            all.extend(reports.into_iter().map(|(path, date)| ReferenceChoice {
+                name: path.to_string_lossy().into_owned(),
+                label: date,
+                text: text.to_owned(),
+            }));
+        }
+        Ok(all)
+    }
+
+    pub(super) fn compare_with_saved(
+        &self,
+        name: Option<&str>,
+    ) -> Result<Option<Comparison>, String> {
+        let mut report = self.report()?;
+        self.with_loaded_host(|LoadedHost { session, .. }| {
+            let name = if let Some(name) = name {
+                Some(name.to_owned())
+            } else {
+                let newest = self.saved_reports(session)?.into_iter().next();
+                newest.map(|newest| newest.name)
+            };
+            let Some(name) = name else {
+                return Ok(None);
+            };
+            let path = Path::new(&name);
+            let before = baseline::parse_baseline(path, input::open_regular(path, MAX_BYTES))
+                .map_err(|error| error.to_string())?;
+            let origin = &before.origin;
+            let as_root = match origin.privileged {
+                Some(true) => ", saved by root",
+                Some(false) => ", not saved by root",
+                None => "",
+            };
+            let title = format!("{}{as_root}, walwise {}", origin.when, origin.walwise);
+            report.baseline = Some(session.difference(&before, &report));
+            let mut sections = baseline_view::baseline_sections(&report);
+            findings::add_fixes(&report, &mut sections);
+            Ok(Some(Comparison {
+                name,
+                title,
+                sections,
+            }))
+        })
+    }
+
+    pub(super) fn compare_with_upgrade(&self, name: &str) -> Result<Comparison, String> {
+        let report = self.report()?;
+        self.with_loaded_host(
+            |LoadedHost {
+                 session, machine, ..
+             }| {
+                let next = ComponentVersions::from_name(name);
+                let texts = upgrade::upgrade_assumptions(&next, &session.facts)?;
+                let hypothesis = assume::parse_assumptions(&texts, &session.facts)
+                    .and_then(|all| session.evaluate_assumptions(&all, machine, &self.request))
+                    .map_err(|mistakes| mistakes.join("; "))?;
+                let (supposed, what_if) = session.what_if(&report, &hypothesis);
+                let changes = Upgrade::from_reports(&report, &supposed);
+                let mut sections = upgrade_view::upgrade_change_sections(&what_if, &changes);
+                findings::add_fixes(&report, &mut sections);
+                let mut known = upgrade::upgrade_choices(&session.facts).into_iter();
+                let versions = known.find(|(known, _)| known == name);
+                Ok(Comparison {
+                    name: name.to_owned(),
+                    title: versions.map_or_else(
+                        || display_safe(name.as_bytes()),
+                        |(name, versions)| format!("{name}: {versions}"),
+                    ),
+                    sections,
+                })
+            },
+        )
+    }
+
+    fn report_store(&self) -> Result<ReportStore, String> {
+        let target = self.request.target.as_deref();
+        self.with_loaded_host(|LoadedHost { session, .. }| {
+            ReportStore::for_target(session, target).map_err(|error| error.to_string())
+        })
+    }
+
+    pub(super) fn report_save_text(&self) -> Result<Vec<String>, String> {
+        let store = self.report_store()?;
+        let place = display_safe(path_bytes(&store.directory));
+        Ok(vec![
+            format!("The report is saved in {place}."),
+            "The oldest reports there are removed beyond 60, or beyond 256 MiB.".to_owned(),
+        ])
+    }
+
+    pub(super) fn save_report_for_comparison(&self) -> Result<SaveOutcome, String> {
+        let mut report = self.report()?;
+        self.with_loaded_host(|LoadedHost { session, .. }| {
+            if session.live {
+                let earlier = report_store::earlier_latencies(session, |_| {});
+                latency::add_earlier_latencies(&mut report, earlier);
+            }
+            Ok(())
+        })?;
+        let (path, wish) = self.report_store()?.next_report();
+        write_document(&path, wish, &json::render(&report))
+    }
+}

@@ -1,0 +1,136 @@
+//! Reads facts of `/proc` and `/sys` again while the screens are open. Servers, tools and files are
+//! read again only by a rescan.
+
+use std::mem;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{AppWorker, LoadedHost};
+use crate::collect::Request;
+use crate::facts::FactSet;
+use crate::host::Question;
+use crate::report::difference::ReportSnapshot;
+use crate::report::view::{Section, baseline, findings};
+use crate::session::Session;
+use crate::tui::Movement;
+
+const INTERVAL: Duration = Duration::from_secs(5);
+/// The wait is this many times as long as the last reading, so the watch takes at most 1 % of a
+/// core, unless that is longer than [`LONGEST_WAIT`].
+const WAIT_PER_READING: u32 = 100;
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+
+pub(super) struct Watch {
+    read_at: String,
+    /// The facts at the last rescan, once one has changed.
+    first: Option<FactSet>,
+    wait: Duration,
+}
+
+impl Watch {
+    pub(super) fn new(read_at: String) -> Self {
+        Self {
+            read_at,
+            first: None,
+            wait: INTERVAL,
+        }
+    }
+}
+
+impl AppWorker {
+    pub(super) fn wait_for_movement(&self) -> Result<Movement, String> {
+        loop {
+            let wait = self.with_loaded_host(|loaded| Ok(loaded.watch.wait))?;
+            thread::sleep(wait);
+            let moved = self.with_loaded_host(|loaded| {
+                let begun = Instant::now();
+                let moved = loaded.read_again(&self.request);
+                let wait = begun.elapsed() * WAIT_PER_READING;
+                loaded.watch.wait = wait.clamp(INTERVAL, LONGEST_WAIT);
+                Ok(moved)
+            })?;
+            if let Some(moved) = moved {
+                return Ok(moved);
+            }
+        }
+    }
+}
+
+impl LoadedHost {
+    /// Returns what differs from the last rescan, if an answer has changed since the last call.
+    fn read_again(&mut self, request: &Request) -> Option<Movement> {
+        if !self.machine.refresh(is_watched) {
+            return None;
+        }
+        let rules = Arc::clone(&self.session.rules);
+        let session = Session::collect(&self.machine, request, rules, &mut |_, _| {});
+        let before = mem::replace(&mut self.session, session);
+        self.session.options.clone_from(&before.options);
+        self.session.named_target.clone_from(&before.named_target);
+        let was_moved = self.watch.first.is_some();
+        let mut first = self
+            .watch
+            .first
+            .take()
+            .unwrap_or_else(|| before.facts.clone());
+        self.session.carry_over(before);
+        let mut report = self.session.report();
+        // The report of the first facts with today's measurements, so that a probe is no movement.
+        mem::swap(&mut self.session.facts, &mut first);
+        let then = ReportSnapshot::from_report(&self.session.report());
+        mem::swap(&mut self.session.facts, &mut first);
+        let difference = self.session.difference(&then, &report);
+        let is_moved = difference.has_lasting_changes();
+        self.watch.first = is_moved.then_some(first);
+        if !is_moved {
+            return was_moved.then_some(Movement {
+                report,
+                facts: [].into(),
+                sentences: Vec::new(),
+                sections: Vec::new(),
+            });
+        }
+        let lasting = difference.facts.iter().filter(|change| change.is_lasting());
+        let facts = lasting.map(|change| (change.subject.clone(), change.fact));
+        let facts = facts.collect();
+        let sentences = baseline::change_sentences(&difference);
+        report.baseline = Some(difference);
+        let mut sections = baseline::baseline_sections(&report);
+        report.baseline = None;
+        findings::add_fixes(&report, &mut sections);
+        if let Some(top) = sections.first_mut() {
+            top.heading = format!("Since all facts were read at {}", self.watch.read_at).into();
+        }
+        for bullet in sections.iter_mut().flat_map(Section::bullets_mut) {
+            bullet.item.key.insert_str(0, "moved ");
+        }
+        Some(Movement {
+            report,
+            facts,
+            sentences,
+            sections,
+        })
+    }
+}
+
+/// Whether the question is about mounts, write caches or the state of software RAID.
+fn is_watched(question: &Question) -> bool {
+    let Question::Read(path) = question else {
+        return false;
+    };
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("");
+    let is_md = || {
+        let parent = path.parent().and_then(Path::file_name);
+        parent.is_some_and(|parent| parent == "md")
+    };
+    if path.starts_with("/sys") {
+        matches!(name, "write_cache" | "cache_type") || is_md()
+    } else {
+        path.starts_with("/proc") && matches!(name, "mountinfo" | "mdstat")
+    }
+}

@@ -1,0 +1,151 @@
+//! Comparisons with a saved report and with a later kernel, and what changes while the screens are
+//! open.
+
+use super::changes_state::{ComparisonState, MovedFacts, ReferenceList};
+use super::data::Activity;
+use super::job::{Job, JobId, JobResult, Movement, Reference, SaveOutcome};
+use super::model::{Model, Overlay};
+use super::msg::SideEffect;
+use super::screen_id::ScreenId;
+use super::widgets::text_field::TextField;
+
+pub fn open_list(model: &mut Model, of: Reference) -> SideEffect {
+    let job = model.next_job_id();
+    model.data.changes.list_job = Some(job);
+    model.overlay = Some(Overlay::References(ReferenceList {
+        of,
+        choices: None,
+        filter: TextField::default(),
+        chosen: 0,
+    }));
+    SideEffect::Start(job, Job::ListReferences(of))
+}
+
+/// Chooses the entry of the open list, which closes it; false if there is none.
+pub fn choose_reference(model: &mut Model) -> bool {
+    let Some(Overlay::References(list)) = &model.overlay else {
+        return false;
+    };
+    let Ok(name) = list.chosen_name() else {
+        return false;
+    };
+    let state = model.data.changes.comparison_mut(list.of);
+    *state = ComparisonState {
+        chosen: Some(name),
+        ..ComparisonState::default()
+    };
+    model.overlay = None;
+    true
+}
+
+pub fn start_report_save(model: &mut Model) -> SideEffect {
+    let job = model.next_job_id();
+    model.data.changes.save_job = Some(job);
+    SideEffect::Start(job, Job::SaveReport)
+}
+
+/// Starts the comparisons that the screen shows, and the watch of a host that is read.
+pub fn start_jobs(model: &mut Model) -> Vec<SideEffect> {
+    let Some(report) = model.data.report.as_ref().filter(|_| model.data.complete) else {
+        return Vec::new();
+    };
+    let is_read = !matches!(model.data.activity, Activity::Collecting { .. });
+    let mut jobs = Vec::new();
+    if report.host.live && is_read && model.data.changes.watch_job.is_none() {
+        let job = model.next_job_id();
+        model.data.changes.watch_job = Some(job);
+        jobs.push(SideEffect::Start(job, Job::Watch));
+    }
+    if model.screen != ScreenId::Changes {
+        return jobs;
+    }
+    for with in [Reference::SavedReport, Reference::Upgrade] {
+        let job = model.next_job_id();
+        let state = model.data.changes.comparison_mut(with);
+        let is_wanted = with == Reference::SavedReport || state.chosen.is_some();
+        if is_wanted && state.job.is_none() && state.result.is_none() {
+            state.job = Some(job);
+            let chosen = state.chosen.clone();
+            jobs.push(SideEffect::Start(job, Job::Compare(with, chosen)));
+        }
+    }
+    jobs
+}
+
+/// Takes the result of a job of this module, and returns whether the host has moved. The error is
+/// the result of another job.
+pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<bool, JobResult> {
+    let changes = &mut model.data.changes;
+    if changes.watch_job == Some(from) {
+        // A watch that failed would fail again, so the next one starts after a rescan.
+        if let JobResult::Moved(moved) = result {
+            changes.watch_job = None;
+            // A rescan that runs reads this change too.
+            if !matches!(model.data.activity, Activity::Collecting { .. }) {
+                show_movement(model, *moved);
+                return Ok(true);
+            }
+        }
+    } else if changes.save_job == Some(from) {
+        changes.save_job = None;
+        show_save(model, result);
+    } else if changes.list_job == Some(from) {
+        changes.list_job = None;
+        if let Some(Overlay::References(list)) = &mut model.overlay {
+            list.choices = Some(match result {
+                JobResult::References(choices) => Ok(choices),
+                JobResult::Failed(why) => Err(why),
+                other => return Err(other),
+            });
+        }
+    } else {
+        let all = [Reference::SavedReport, Reference::Upgrade];
+        let mut of_job = all.into_iter();
+        let Some(with) = of_job.find(|with| changes.comparison_mut(*with).job == Some(from)) else {
+            return Err(result);
+        };
+        let state = changes.comparison_mut(with);
+        state.job = None;
+        state.result = Some(match result {
+            JobResult::Comparison(compared) => Ok(compared),
+            JobResult::Failed(why) => Err(why),
+            other => return Err(other),
+        });
+        if let Some(Ok(Some(compared))) = &state.result {
+            state.chosen = Some(compared.name.clone());
+        }
+    }
+    Ok(false)
+}
+
+fn show_movement(model: &mut Model, moved: Movement) {
+    let Movement {
+        report,
+        facts,
+        sentences,
+        sections,
+    } = moved;
+    model.show_report(Box::new(report));
+    model.data.changes.moved = (!sentences.is_empty()).then_some(MovedFacts {
+        facts,
+        sentences,
+        sections,
+    });
+}
+
+fn show_save(model: &mut Model, result: JobResult) {
+    let saved = &mut model.data.changes.saved;
+    model.notice = Some(match result {
+        JobResult::Saved(SaveOutcome::At(path)) => {
+            // The first saved report becomes the baseline; a later one only enters the list.
+            saved.result = saved
+                .result
+                .take()
+                .filter(|shown| !matches!(shown, Ok(None)));
+            format!("saved: {path}")
+        }
+        JobResult::Saved(SaveOutcome::Exists(path)) => format!("not saved: {path} exists"),
+        JobResult::Failed(why) => format!("not saved: {why}"),
+        _ => return,
+    });
+}

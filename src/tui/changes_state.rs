@@ -1,0 +1,88 @@
+use std::collections::BTreeSet;
+
+use super::job::{Comparison, JobId, Reference, ReferenceChoice};
+use super::widgets::text_field::TextField;
+use crate::facts::Subject;
+use crate::report::view::Section;
+
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    pub saved: ComparisonState,
+    pub upgrade: ComparisonState,
+    pub moved: Option<MovedFacts>,
+    pub list_job: Option<JobId>,
+    pub save_job: Option<JobId>,
+    pub watch_job: Option<JobId>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ComparisonState {
+    /// The chosen saved report or distribution; `None` for the newest saved report.
+    pub chosen: Option<String>,
+    pub job: Option<JobId>,
+    /// `None` until compared; the inner `None` if no report is saved.
+    pub result: Option<Result<Option<Box<Comparison>>, String>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct MovedFacts {
+    pub facts: BTreeSet<(Subject, &'static str)>,
+    pub sentences: Vec<String>,
+    pub sections: Vec<Section>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ReferenceList {
+    pub of: Reference,
+    /// `None` until the worker has listed them.
+    pub choices: Option<Result<Vec<ReferenceChoice>, String>>,
+    pub filter: TextField,
+    /// Index of the chosen entry among the filtered ones.
+    pub chosen: usize,
+}
+
+impl Changes {
+    pub fn comparison_mut(&mut self, with: Reference) -> &mut ComparisonState {
+        match with {
+            Reference::SavedReport => &mut self.saved,
+            Reference::Upgrade => &mut self.upgrade,
+        }
+    }
+
+    /// Drops the comparisons of a replaced report; what the user chose stays.
+    pub fn drop_comparisons(&mut self) {
+        for with in [Reference::SavedReport, Reference::Upgrade] {
+            let state = self.comparison_mut(with);
+            (state.job, state.result) = (None, None);
+        }
+    }
+}
+
+impl ReferenceList {
+    pub fn matching_choices(&self) -> Vec<&ReferenceChoice> {
+        let words = self.filter.text().split_whitespace();
+        let words: Vec<String> = words.map(str::to_lowercase).collect();
+        let all = self.choices.iter().flatten().flatten();
+        let fits = |choice: &&ReferenceChoice| {
+            let text = format!("{} {}", choice.label, choice.text).to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        };
+        all.filter(fits).collect()
+    }
+
+    /// Returns the chosen entry or, if no distribution matches, the version that the user typed.
+    pub fn chosen_name(&self) -> Result<String, String> {
+        let matching = self.matching_choices();
+        let typed = self.filter.text().trim();
+        match (matching.get(self.chosen), &self.choices, self.of) {
+            (Some(choice), ..) => Ok(choice.name.clone()),
+            (None, Some(Err(why)), _) => Err(why.clone()),
+            (None, _, Reference::Upgrade) if !typed.is_empty() => Ok(typed.to_owned()),
+            (None, None, _) => Err("the list is being read".to_owned()),
+            (None, Some(Ok(all)), Reference::SavedReport) if all.is_empty() => {
+                Err("no saved report: s saves one now".to_owned())
+            }
+            (None, Some(Ok(_)), _) => Err("nothing matches".to_owned()),
+        }
+    }
+}

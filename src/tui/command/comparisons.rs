@@ -1,0 +1,81 @@
+use super::{
+    Action, HelpSection, UserAction, close_command, list_commands, new_user_action,
+    text_deletion_commands,
+};
+use crate::tui::changes_state::ReferenceList;
+use crate::tui::data::Question;
+use crate::tui::export;
+use crate::tui::job::Reference;
+use crate::tui::model::Model;
+use crate::tui::screen_id::ScreenId;
+
+pub(super) fn comparison_commands(model: &Model) -> Vec<UserAction> {
+    let is_shown = model.screen == ScreenId::Changes;
+    let enabled = export::check_can_save(&model.data);
+    let command = |keys, label, footer, action| {
+        new_user_action(keys, label, HelpSection::Work, action)
+            .with_footer(if is_shown { footer } else { "" })
+            .enabled_if(enabled.clone())
+    };
+    let mut all = vec![
+        command(
+            "b",
+            "compare with a saved report",
+            "b baseline",
+            Action::AskReference(Reference::SavedReport),
+        ),
+        command(
+            "o",
+            "compare with a later distribution or kernel",
+            "o upgrade to",
+            Action::AskReference(Reference::Upgrade),
+        ),
+    ];
+    if is_shown {
+        let idle = enabled
+            .clone()
+            .and_then(|()| model.data.activity.check_idle());
+        all.push(
+            command(
+                "s",
+                "save the report for later comparisons",
+                "s save report",
+                Action::PlanReportSave,
+            )
+            .enabled_if(idle),
+        );
+    }
+    all
+}
+
+pub(super) fn reference_list_commands(list: &ReferenceList) -> Vec<UserAction> {
+    let mut all = list_commands(
+        "compare with this",
+        "enter compare",
+        list.chosen_name().map(|_| ()),
+    );
+    all.extend(text_deletion_commands());
+    all.push(close_command("esc", "close"));
+    all
+}
+
+pub(super) fn confirmation_commands(
+    question: &Question,
+    plan: &Result<Vec<String>, String>,
+) -> Vec<UserAction> {
+    let (label, footer) = match question {
+        Question::Probe(_) => ("start", "y start"),
+        Question::SaveReport => ("save", "y save"),
+    };
+    let start =
+        new_user_action("y", label, HelpSection::Selection, Action::Confirm).with_footer(footer);
+    let close = new_user_action("n esc q", "cancel", HelpSection::Selection, Action::Close)
+        .with_footer("n no");
+    match plan {
+        Ok(_) => vec![start, close],
+        Err(why) => vec![
+            start.enabled_if(Err(why.clone())),
+            close.with_footer("esc close"),
+        ],
+    }
+}

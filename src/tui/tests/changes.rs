@@ -1,0 +1,152 @@
+use super::screen_text;
+use crate::tui::data::Question;
+use crate::tui::job::{Job, JobResult, Reference, SaveOutcome};
+use crate::tui::model::{Model, Overlay};
+use crate::tui::msg::{Msg, SideEffect};
+use crate::tui::screen_id::ScreenId;
+use crate::tui::test_sessions::{
+    RICH, at_risk_report, finish_job, finish_started_job, press_keys, sample_movement,
+    session_before_report, session_with, session_with_changes, upgrade_choices,
+};
+use crate::tui::update::update;
+
+fn started(effects: &[SideEffect]) -> Vec<Job> {
+    let job = |effect: &'_ SideEffect| match effect {
+        SideEffect::Start(_, job) => Some(job.clone()),
+        _ => None,
+    };
+    effects.iter().filter_map(job).collect()
+}
+
+#[test]
+fn a_report_is_saved_after_the_place_is_confirmed() {
+    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    let effects = press_keys(&mut model, "7");
+    assert_eq!(
+        started(&effects),
+        [Job::Compare(Reference::SavedReport, None)]
+    );
+    finish_started_job(&mut model, &effects, JobResult::Comparison(None));
+    let shown = screen_text(&model);
+    assert!(
+        shown.contains("no saved report: s saves one now"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("o: choose what you will upgrade to"),
+        "{shown}"
+    );
+    let effects = press_keys(&mut model, "s");
+    assert_eq!(started(&effects), [Job::PlanReportSave]);
+    finish_job(
+        &mut model,
+        JobResult::Plan(vec!["Saved in /state.".to_owned()]),
+    );
+    assert!(matches!(
+        &model.overlay,
+        Some(Overlay::Confirm {
+            question: Question::SaveReport,
+            ..
+        })
+    ));
+    let effects = press_keys(&mut model, "y");
+    assert_eq!(started(&effects), [Job::SaveReport]);
+    let saved = JobResult::Saved(SaveOutcome::At("/state/1.json".to_owned()));
+    let effects = finish_started_job(&mut model, &effects, saved);
+    assert!(screen_text(&model).contains("saved: /state/1.json"));
+    // The first saved report becomes the baseline.
+    assert_eq!(
+        started(&effects),
+        [Job::Compare(Reference::SavedReport, None)]
+    );
+}
+
+#[test]
+fn an_upgrade_is_chosen_or_typed_on_any_screen() {
+    for (keys, name) in [("down enter", "rhel10"), ("6 . 9 enter", "6.9")] {
+        let mut model = session_with(at_risk_report(), (80, 24), RICH);
+        let effects = press_keys(&mut model, "2 o");
+        finish_started_job(
+            &mut model,
+            &effects,
+            JobResult::References(upgrade_choices()),
+        );
+        let effects = press_keys(&mut model, keys);
+        let wanted = Job::Compare(Reference::Upgrade, Some(name.to_owned()));
+        assert!(started(&effects).contains(&wanted), "{effects:?}");
+        assert_eq!(
+            (model.screen, model.overlay.is_none()),
+            (ScreenId::Changes, true)
+        );
+    }
+}
+
+#[test]
+fn commands_that_fix_what_is_worse_are_copied() {
+    let mut model = session_with_changes((100, 30), RICH);
+    let copied = |effects: &[SideEffect]| match effects {
+        [SideEffect::Copy(text)] => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    let all = copied(&press_keys(&mut model, "Y"));
+    assert!(all.contains("mount -o remount"), "{all}");
+}
+
+fn moved_session() -> Model {
+    let mut model = session_before_report((100, 30), RICH);
+    let read = finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
+    assert_eq!(started(&read), [Job::Watch]);
+    assert!(
+        started(&press_keys(&mut model, "2")).is_empty(),
+        "one watch at a time"
+    );
+    let again = finish_started_job(
+        &mut model,
+        &read,
+        JobResult::Moved(Box::new(sample_movement())),
+    );
+    assert_eq!(started(&again), [Job::Watch]);
+    model
+}
+
+#[test]
+fn what_moves_is_marked_until_a_rescan() {
+    let mut model = moved_session();
+    let shown = screen_text(&model);
+    assert!(
+        shown.contains("CHANGED  mount.super_options of /srv: removed nobarrier"),
+        "{shown}"
+    );
+    let marked: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.get(..6).is_some_and(|start| start.contains('~')))
+        .collect();
+    assert!(
+        matches!(&marked[..], [row] if row.contains("/srv")),
+        "{marked:?}\n{shown}"
+    );
+    for screen in ScreenId::ALL {
+        press_keys(&mut model, screen.digit());
+        assert!(screen_text(&model).contains("CHANGED  mount"), "{screen:?}");
+    }
+    let effects = press_keys(&mut model, "r");
+    assert_eq!(started(&effects), [Job::Collect]);
+    assert!(!screen_text(&model).contains("CHANGED"));
+}
+
+#[test]
+fn a_watch_that_ends_in_an_error_is_not_repeated() {
+    let mut model = session_before_report((80, 24), RICH);
+    let read = finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
+    let effects = finish_started_job(&mut model, &read, JobResult::Failed("a bug".to_owned()));
+    assert!(effects.is_empty() && model.notice.is_none(), "{effects:?}");
+    assert!(update(&mut model, Msg::Tick).is_empty());
+}
+
+#[test]
+fn a_capture_is_not_watched() {
+    let mut report = at_risk_report();
+    report.host.live = false;
+    let mut model = session_before_report((80, 24), RICH);
+    assert!(finish_job(&mut model, JobResult::Report(Box::new(report))).is_empty());
+}

@@ -1,0 +1,149 @@
+//! The screen Changes, what moves under open screens, and how many keys each task takes.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::loops::last_clipboard_text;
+use super::{capture_path, data_directory, directory_in_memory, path};
+use crate::support::loops::mount_ext4;
+use crate::support::programs::program_path;
+use crate::support::pty::Pty;
+use crate::support::run;
+
+/// Keys from the start to the text that completes a task, at most `MAX` of them.
+#[test]
+fn each_task_takes_few_keys() {
+    let host = capture_path("el8-xfs-nobarrier.host");
+    let host = ["/data", "--host", host.to_str().unwrap()];
+    let place = data_directory();
+    let tasks = [
+        ("a command to paste", "", 0, "1 command"),
+        ("the top item's why", "j\r", 2, "nobarrier"),
+        (
+            "the blockers of an upgrade",
+            "o\r",
+            3,
+            "Will not mount or boot",
+        ),
+        ("what if", "w\r", 3, "type a value"),
+        ("a saved script", "ejs\r", 4, "saved: "),
+    ];
+    for (task, keys, most, shown) in tasks {
+        assert!(keys.len() <= most, "{task}");
+        let mut pty = Pty::walwise_in(place.path(), &[], &host);
+        pty.wait_for_text("Fix first");
+        for key in keys.split_inclusive(|_: char| true) {
+            if key == "\r" {
+                pty.until("an open list or form is read", |screen| {
+                    !screen.contents().contains("the list is being read")
+                });
+            }
+            pty.press(key);
+        }
+        pty.wait_for_text(shown);
+        if task == "a saved script" {
+            let file = place.path().join("walwise-el8-data.sh");
+            pty.accept_changed_file(&saved_file(place.path()).unwrap_or(file));
+        }
+        pty.signal_foreground(nix::sys::signal::Signal::SIGTERM);
+        pty.assert_ends_clean(128 + 15);
+    }
+    let data = directory_in_memory();
+    let mut pty = Pty::walwise(&[path(&data)]);
+    pty.wait_for_text("Fix first");
+    pty.press("p");
+    pty.wait_for_text("y start");
+    pty.press("y");
+    pty.wait_for_text("back to back");
+    pty.press("q");
+    pty.assert_ends_clean(0);
+}
+
+fn saved_file(place: &Path) -> Option<std::path::PathBuf> {
+    Some(std::fs::read_dir(place).ok()?.next()?.ok()?.path())
+}
+
+/// The first of three remounts in time counts, because a busy machine can delay one.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn a_remount_is_marked_within_six_seconds() {
+    let mounted = mount_ext4(&[], "");
+    let data = mounted.create_subdirectory("data");
+    let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+    pty.wait_for_text("Fix first");
+    pty.press("2");
+    pty.wait_for_text("from the target down");
+    let mut best = Duration::MAX;
+    for _ in 0..3 {
+        if best < Duration::from_secs(6) {
+            break;
+        }
+        let begun = Instant::now();
+        mounted.remount("nobarrier");
+        let shown = pty.wait_for_text("CHANGED  mount.");
+        best = best.min(begun.elapsed());
+        let is_marked = |line: &str| line.chars().nth(2) == Some('~') && line.contains("nobarrier");
+        assert!(shown.lines().any(is_marked), "{shown}");
+        // The first options again are no change.
+        mounted.remount("barrier");
+        pty.wait_for_text_gone("CHANGED");
+    }
+    assert!(best < Duration::from_secs(6), "{best:?}");
+    mounted.remount("nobarrier");
+    pty.wait_for_text("CHANGED  mount.");
+    pty.press("r");
+    pty.wait_for_text_gone("CHANGED");
+    pty.wait_for_text_gone("reading");
+    pty.press("q");
+    pty.assert_ends_clean(0);
+}
+
+/// Root saves reports in a system-wide directory, so `state` is mounted there.
+fn walwise_saving_in(state: &Path, data: &str) -> Pty {
+    let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
+    let state = state.to_str().unwrap();
+    let arguments = ["-m", "sh", "-c", cover, state, program_path(), data];
+    let pty = Pty::program_in(Path::new("."), &[], "unshare", &arguments);
+    pty.wait_for_text("Fix first");
+    pty
+}
+
+#[test]
+#[ignore = "needs root: loop devices and a mount name space"]
+fn a_check_after_an_upgrade_from_the_saved_report_to_the_fix() {
+    let state = data_directory();
+    let mounted = mount_ext4(&[], "");
+    let data = mounted.create_subdirectory("data");
+    let data = data.to_str().unwrap();
+    let mut pty = walwise_saving_in(state.path(), data);
+    pty.press("7");
+    pty.wait_for_text("no saved report: s saves one now");
+    pty.press("s");
+    pty.wait_for_text("/var/lib/walwise/");
+    pty.press("y");
+    pty.wait_for_text("000001-");
+    pty.wait_for_text("No lasting differences.");
+    pty.press("q");
+    pty.assert_ends_clean(0);
+    mounted.remount("nobarrier");
+    let mut pty = walwise_saving_in(state.path(), data);
+    pty.press("b");
+    pty.wait_for_text("this target");
+    pty.press("\r");
+    let shown = pty.wait_for_text("Worse now");
+    assert!(shown.contains("nobarrier"), "{shown}");
+    pty.press("Y");
+    pty.wait_for_text("clipboard");
+    let commands = last_clipboard_text(&pty);
+    assert!(
+        commands.contains("mount -o remount,barrier=1"),
+        "{commands}"
+    );
+    for command in commands.lines() {
+        run("sh", &["-c", command]);
+    }
+    pty.press("r");
+    pty.wait_for_text_gone("Worse now");
+    pty.press("q");
+    pty.assert_ends_clean(0);
+}
