@@ -6,16 +6,18 @@ use std::env::args_os;
 use std::io;
 use std::process::ExitCode;
 
+use walwise_collect as collect;
 use walwise_judge::{compat, durability, rules, sizing};
 use walwise_measure::{drill, measure, probes, trial, trial_runner};
 use walwise_model::{
     escape, facts, limits, parallel, settings, ternary, text, toml_table, version,
 };
+use walwise_report as report;
 use walwise_sys::subprocess::{self, Role};
 use walwise_sys::{host, output, safe_path};
+
 #[cfg(test)]
 use walwise_testkit::deadline;
-use {walwise_collect as collect, walwise_report as report};
 
 pub mod cli;
 pub mod session;

@@ -3,333 +3,45 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use assume::Hypothesis;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use upgrade::DISTRIBUTIONS;
 
 use crate::collect::{self, CollectStep, Request};
 use crate::drill::{DrillRecord, StackFingerprint};
-use crate::durability;
-use crate::facts::note::{MeasurementNote, RulesNote};
-use crate::facts::{FactSet, Note, ServerArea, Subject};
+use crate::durability::{self, VerdictCap, VerdictCaps};
+use crate::facts::catalog::kernel;
+use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::note::{DrillNote, MeasurementNote, RulesNote};
+use crate::facts::{FactSet, MissingFact, Note, Scope, ServerArea, Subject, UnknownReason};
 use crate::host::Host;
 use crate::measure::Measurement;
-use crate::report::{self, Report, RunOption};
-use crate::rules::{self, RuleSet};
+use crate::report::{self, Report, RunOption, mkfs_command, planned_filesystem};
+use crate::rules::rule_pack::{self, FileSums, Pack};
+use crate::rules::{self, EvaluationOptions, Outcome, RuleSet, Trace};
 use crate::settings::NewFilesystem;
-use crate::sizing;
+use crate::ternary::Ternary;
 use crate::trial::TrialRecord;
-use crate::{compat, parallel};
-use assume::Hypothesis;
+use crate::{compat, parallel, sizing};
 
-mod caps {
-    //! Rules that cap verdicts. They are evaluated before the verdicts and must not use facts
-    //! derived from a verdict.
-
-    use crate::durability::{VerdictCap, VerdictCaps};
-    use crate::facts::catalog::kernel;
-    use crate::facts::{FactSet, MissingFact, Subject, UnknownReason};
-    use crate::rules::{self, EvaluationOptions, Outcome, RuleSet, Trace};
-    use crate::ternary::Ternary;
-
-    pub fn verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
-        let circumstances = EvaluationOptions { live, traced: true };
-        let capping = rules
-            .rules()
-            .iter()
-            .filter_map(|rule| Some((rule, rule.caps?)));
-        VerdictCaps::new(capping.flat_map(|(rule, standing)| {
-            rules::rule_subjects(rule, facts)
-                .into_iter()
-                .map(move |subject| {
-                    let finding = rules::evaluate_rule(rule, facts, &subject, circumstances);
-                    let (mut used, mut assumed) = (Vec::new(), Vec::new());
-                    if let Some(trace) = &finding.trace {
-                        collect_trace_facts(trace, &mut used, &mut assumed);
-                    }
-                    VerdictCap {
-                        rule: rule.id.clone(),
-                        subject,
-                        standing,
-                        applies: match finding.outcome {
-                            Outcome::Applies => Ternary::True,
-                            Outcome::DoesNotApply => Ternary::False,
-                            Outcome::Undecided { .. } => Ternary::Unknown,
-                        },
-                        unread_fact: deciding_unread_fact(&finding.outcome)
-                            .or_else(|| missing_build_date(&finding.outcome, &used, facts)),
-                        reason: finding.title,
-                        remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
-                        facts: used,
-                        assumed,
-                    }
-                })
-        }))
-    }
-
-    /// Returns the first fact that an undecided rule needs and that is unknown, but neither absent
-    /// nor ambiguous.
-    fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
-        let Outcome::Undecided { needs } = outcome else {
-            return None;
-        };
-        let was_lost = |need: &&MissingFact| {
-            !matches!(need.why, UnknownReason::Absent | UnknownReason::Ambiguous)
-        };
-        needs
-            .iter()
-            .flatten()
-            .find(was_lost)
-            .map(|need| need.fact.clone())
-    }
-
-    fn missing_build_date(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
-        let is_undecided =
-            matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
-        let host = Subject::host();
-        let is_dated = facts
-            .value(&host, &kernel::VERSION)
-            .is_none_or(|version| version.has_build_date());
-        (is_undecided && !is_dated && !facts.get(&host, &kernel::BUILD).is_known())
-            .then(|| kernel::BUILD.name().to_owned())
-    }
-
-    fn collect_trace_facts(
-        trace: &Trace,
-        facts: &mut Vec<&'static str>,
-        assumed: &mut Vec<String>,
-    ) {
-        if let Some(seen) = &trace.seen
-            && let Some(source) = seen.reading.source()
-        {
-            facts.push(seen.fact);
-            if !source.is_evidence() {
-                assumed.push(format!("{} of {}", seen.fact, seen.subject));
-            }
-        }
-        trace
-            .kids
-            .iter()
-            .for_each(|kid| collect_trace_facts(kid, facts, assumed));
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::facts::catalog::{device, target};
-
-        /// Caps are evaluated before the verdicts, when facts that verdicts set are still unknown.
-        #[test]
-        fn no_capping_rule_reads_what_a_verdict_concludes() {
-            let concluded = [
-                device::CACHE.name(),
-                target::VERDICT.name(),
-                target::REDUNDANCY.name(),
-                target::CACHE.name(),
-                target::FLUSH.name(),
-                target::SUPPRESSED_BY.name(),
-                target::COMMIT_OFF_FOR.name(),
-                target::INTERLOCK.name(),
-                target::PAGE_WRITES.name(),
-            ];
-            let rules = RuleSet::builtin();
-            let capping: Vec<_> = rules
-                .rules()
-                .iter()
-                .filter(|rule| rule.caps.is_some())
-                .collect();
-            assert!(!capping.is_empty());
-            for rule in capping {
-                rule.when.for_each_test(&mut |test| {
-                    assert!(!concluded.contains(&test.fact.name), "{}", rule.id);
-                });
-            }
-        }
-    }
-}
-mod drill_facts {
-    //! A drill record becomes facts of the directories on the tested stack.
-    //!
-    //! A record that fits no directory becomes a note with the difference: a new kernel or firmware
-    //! requires a new drill.
-
-    use crate::drill::DrillRecord;
-    use crate::facts::catalog::target::{self, TargetKind};
-    use crate::facts::note::DrillNote;
-    use crate::facts::{FactSet, Scope, Subject};
-
-    /// Adds the facts that drill records prove about the targets. `live` is true if the facts
-    /// describe this host.
-    pub fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut FactSet) {
-        let is_directory = |of: &&Subject| {
-            facts
-                .value(of, &target::KIND)
-                .is_some_and(TargetKind::is_directory)
-        };
-        if records.is_empty() {
-            return;
-        }
-        let targets: Vec<Subject> = facts
-            .subjects_of_scope(Scope::Target)
-            .filter(is_directory)
-            .cloned()
-            .collect();
-        for (file, record) in records {
-            if !live {
-                facts.add_note(DrillNote::OnCapture { file: file.clone() });
-                continue;
-            }
-            let told: Vec<Result<(), String>> = targets
-                .iter()
-                .map(|of| record.insert_facts(facts, of, file))
-                .collect();
-            if told.iter().all(Result::is_err) {
-                let file = file.clone();
-                facts.add_note(match told.into_iter().find_map(Result::err) {
-                    Some(reason) => DrillNote::OtherStack { file, reason },
-                    None => DrillNote::NoTarget { file },
-                });
-            }
-        }
-    }
-}
 pub mod assume;
 mod known_changes;
 mod measurement;
+#[cfg(test)]
+mod notes;
 mod raw_answer;
 mod trial_facts;
 pub mod upgrade;
-mod pack {
-    use std::sync::LazyLock;
-
-    use super::upgrade::DISTRIBUTIONS;
-    use crate::compat;
-    use crate::rules::rule_pack::{self, FileSums, Pack};
-    use crate::rules::{self, RuleSet};
-
-    pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
-        let tables = compat::TABLES.iter().copied();
-        let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
-        rules::builtin_sources()
-            .chain(tables)
-            .chain([distributions])
-    }
-
-    static SHIPPED_FILE_SUMS: LazyLock<FileSums> =
-        LazyLock::new(|| rule_pack::file_sums(shipped_files()));
-
-    pub fn build_pack(rules: &RuleSet) -> Pack {
-        Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED_FILE_SUMS)
-    }
-
-    pub fn shipped_fingerprint() -> String {
-        rule_pack::fingerprint(&SHIPPED_FILE_SUMS)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn every_entry_says_when_it_was_checked() {
-            for (name, text) in shipped_files() {
-                let document: toml::Table = toml::from_str(text).unwrap();
-                let rows = document.iter().flat_map(|(kind, rows)| {
-                    rows.as_array().unwrap().iter().map(move |row| (kind, row))
-                });
-                for (kind, row) in rows {
-                    let stamp = row.get("checked").and_then(toml::Value::as_str);
-                    let stamp = stamp
-                        .unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
-                    assert!(
-                        walwise_model::provenance::Verification::parse(stamp).is_ok(),
-                        "{name}: {stamp}"
-                    );
-                }
-            }
-        }
-
-        /// The fingerprint must cover every file, because two packs that differ in an unlisted
-        /// table would have the same fingerprint.
-        #[test]
-        fn every_rule_file_and_table_of_the_directory_counts() {
-            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-            let mut there = Vec::new();
-            for directory in ["rules", "rules/tables"] {
-                for entry in std::fs::read_dir(root.join(directory)).unwrap() {
-                    let path = entry.unwrap().path();
-                    if path
-                        .extension()
-                        .is_some_and(|extension| extension == "toml")
-                    {
-                        there.push(format!(
-                            "{directory}/{}",
-                            path.file_name().unwrap().display()
-                        ));
-                    }
-                }
-            }
-            there.sort();
-            let mut counted: Vec<&str> = SHIPPED_FILE_SUMS
-                .iter()
-                .map(|(name, _)| name.as_str())
-                .collect();
-            counted.sort_unstable();
-            assert_eq!(counted, there);
-        }
-    }
-}
 mod wanted_filesystem;
-mod recipe {
-    //! The mkfs and mount options that the plan for a free device would use, for a trial to run.
-
-    use super::Session;
-    use crate::facts::Subject;
-    use crate::report::{mkfs_command, planned_filesystem};
-    use crate::settings::NewFilesystem;
-
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct FilesystemRecipe {
-        pub mkfs: Vec<String>,
-        /// Mount options; `defaults` for none.
-        pub mount: String,
-    }
-
-    impl Session {
-        /// Plans the commands that create `filesystem` on `target`. Later reports also plan for
-        /// this file system. The error states why there are no such commands.
-        pub fn plan_recipe(
-            &mut self,
-            target: &Subject,
-            filesystem: NewFilesystem,
-        ) -> Result<FilesystemRecipe, String> {
-            self.choose_filesystem(target, Some(filesystem))?;
-            let report = self.report();
-            let plan = report
-                .plan(target)
-                .ok_or_else(|| format!("there is no plan for {}", target.name()))?;
-            let mount = planned_filesystem(&plan.steps)?.mount;
-            let command = mkfs_command(&plan.steps, filesystem.as_str())?.to_string();
-            // Splitting at blanks is safe, because no argument contains blanks or quotes.
-            let mkfs = command
-                .split_whitespace()
-                .skip(1)
-                .map(str::to_owned)
-                .collect();
-            Ok(FilesystemRecipe { mkfs, mount })
-        }
-    }
-}
-#[cfg(test)]
-mod notes;
 
 pub use measurement::{
     MeasurementOptions, RowSelection, measurable_targets, method_in_force,
     missing_directory_message, probe_plan, unreadable_target_reason,
 };
-pub use pack::{build_pack, shipped_files, shipped_fingerprint};
 pub use raw_answer::raw_answer_lines;
 
 #[derive(Clone)]
@@ -432,11 +144,11 @@ impl Session {
         for (target, measurement) in &self.measurements {
             measurement::add_measurement_facts(measurement, target, &mut facts);
         }
-        drill_facts::add_drill_facts(&self.drills, self.live, &mut facts);
+        add_drill_facts(&self.drills, self.live, &mut facts);
         trial_facts::add_trial_facts(&self.trials, self.live, &mut facts);
         compat::derive_compat_facts(&mut facts);
         sizing::derive_sizing_facts(&mut facts);
-        let caps = caps::verdict_caps(&self.rules, &facts, self.live);
+        let caps = verdict_caps(&self.rules, &facts, self.live);
         let verdicts = durability::judge_targets(&mut facts, self.live, &caps);
         if let Some((hypothesis, real)) = &self.hypothesis {
             hypothesis.mark_affected_readings(&mut facts, real);
@@ -549,6 +261,265 @@ pub fn now() -> String {
 
 pub fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+// Rules that cap verdicts. They are evaluated before the verdicts and must not use facts
+// derived from a verdict.
+
+fn verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
+    let circumstances = EvaluationOptions { live, traced: true };
+    let capping = rules
+        .rules()
+        .iter()
+        .filter_map(|rule| Some((rule, rule.caps?)));
+    VerdictCaps::new(capping.flat_map(|(rule, standing)| {
+        rules::rule_subjects(rule, facts)
+            .into_iter()
+            .map(move |subject| {
+                let finding = rules::evaluate_rule(rule, facts, &subject, circumstances);
+                let (mut used, mut assumed) = (Vec::new(), Vec::new());
+                if let Some(trace) = &finding.trace {
+                    collect_trace_facts(trace, &mut used, &mut assumed);
+                }
+                VerdictCap {
+                    rule: rule.id.clone(),
+                    subject,
+                    standing,
+                    applies: match finding.outcome {
+                        Outcome::Applies => Ternary::True,
+                        Outcome::DoesNotApply => Ternary::False,
+                        Outcome::Undecided { .. } => Ternary::Unknown,
+                    },
+                    unread_fact: deciding_unread_fact(&finding.outcome)
+                        .or_else(|| missing_build_date(&finding.outcome, &used, facts)),
+                    reason: finding.title,
+                    remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
+                    facts: used,
+                    assumed,
+                }
+            })
+    }))
+}
+
+/// Returns the first fact that an undecided rule needs and that is unknown, but neither absent
+/// nor ambiguous.
+fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
+    let Outcome::Undecided { needs } = outcome else {
+        return None;
+    };
+    let was_lost =
+        |need: &&MissingFact| !matches!(need.why, UnknownReason::Absent | UnknownReason::Ambiguous);
+    needs
+        .iter()
+        .flatten()
+        .find(was_lost)
+        .map(|need| need.fact.clone())
+}
+
+fn missing_build_date(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
+    let is_undecided =
+        matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
+    let host = Subject::host();
+    let is_dated = facts
+        .value(&host, &kernel::VERSION)
+        .is_none_or(|version| version.has_build_date());
+    (is_undecided && !is_dated && !facts.get(&host, &kernel::BUILD).is_known())
+        .then(|| kernel::BUILD.name().to_owned())
+}
+
+fn collect_trace_facts(trace: &Trace, facts: &mut Vec<&'static str>, assumed: &mut Vec<String>) {
+    if let Some(seen) = &trace.seen
+        && let Some(source) = seen.reading.source()
+    {
+        facts.push(seen.fact);
+        if !source.is_evidence() {
+            assumed.push(format!("{} of {}", seen.fact, seen.subject));
+        }
+    }
+    trace
+        .kids
+        .iter()
+        .for_each(|kid| collect_trace_facts(kid, facts, assumed));
+}
+
+// A drill record becomes facts of the directories on the tested stack.
+//
+// A record that fits no directory becomes a note with the difference: a new kernel or firmware
+// requires a new drill.
+
+/// Adds the facts that drill records prove about the targets. `live` is true if the facts
+/// describe this host.
+fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut FactSet) {
+    let is_directory = |of: &&Subject| {
+        facts
+            .value(of, &target::KIND)
+            .is_some_and(TargetKind::is_directory)
+    };
+    if records.is_empty() {
+        return;
+    }
+    let targets: Vec<Subject> = facts
+        .subjects_of_scope(Scope::Target)
+        .filter(is_directory)
+        .cloned()
+        .collect();
+    for (file, record) in records {
+        if !live {
+            facts.add_note(DrillNote::OnCapture { file: file.clone() });
+            continue;
+        }
+        let told: Vec<Result<(), String>> = targets
+            .iter()
+            .map(|of| record.insert_facts(facts, of, file))
+            .collect();
+        if told.iter().all(Result::is_err) {
+            let file = file.clone();
+            facts.add_note(match told.into_iter().find_map(Result::err) {
+                Some(reason) => DrillNote::OtherStack { file, reason },
+                None => DrillNote::NoTarget { file },
+            });
+        }
+    }
+}
+
+// The mkfs and mount options that the plan for a free device would use, for a trial to run.
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilesystemRecipe {
+    pub mkfs: Vec<String>,
+    /// Mount options; `defaults` for none.
+    pub mount: String,
+}
+
+impl Session {
+    /// Plans the commands that create `filesystem` on `target`. Later reports also plan for
+    /// this file system. The error states why there are no such commands.
+    pub fn plan_recipe(
+        &mut self,
+        target: &Subject,
+        filesystem: NewFilesystem,
+    ) -> Result<FilesystemRecipe, String> {
+        self.choose_filesystem(target, Some(filesystem))?;
+        let report = self.report();
+        let plan = report
+            .plan(target)
+            .ok_or_else(|| format!("there is no plan for {}", target.name()))?;
+        let mount = planned_filesystem(&plan.steps)?.mount;
+        let command = mkfs_command(&plan.steps, filesystem.as_str())?.to_string();
+        // Splitting at blanks is safe, because no argument contains blanks or quotes.
+        let mkfs = command
+            .split_whitespace()
+            .skip(1)
+            .map(str::to_owned)
+            .collect();
+        Ok(FilesystemRecipe { mkfs, mount })
+    }
+}
+
+pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let tables = compat::TABLES.iter().copied();
+    let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
+    rules::builtin_sources()
+        .chain(tables)
+        .chain([distributions])
+}
+
+static SHIPPED_FILE_SUMS: LazyLock<FileSums> =
+    LazyLock::new(|| rule_pack::file_sums(shipped_files()));
+
+pub fn build_pack(rules: &RuleSet) -> Pack {
+    Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED_FILE_SUMS)
+}
+
+pub fn shipped_fingerprint() -> String {
+    rule_pack::fingerprint(&SHIPPED_FILE_SUMS)
+}
+
+#[cfg(test)]
+mod pack_tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_says_when_it_was_checked() {
+        for (name, text) in shipped_files() {
+            let document: toml::Table = toml::from_str(text).unwrap();
+            let rows = document.iter().flat_map(|(kind, rows)| {
+                rows.as_array().unwrap().iter().map(move |row| (kind, row))
+            });
+            for (kind, row) in rows {
+                let stamp = row.get("checked").and_then(toml::Value::as_str);
+                let stamp =
+                    stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
+                assert!(
+                    walwise_model::provenance::Verification::parse(stamp).is_ok(),
+                    "{name}: {stamp}"
+                );
+            }
+        }
+    }
+
+    /// The fingerprint must cover every file, because two packs that differ in an unlisted
+    /// table would have the same fingerprint.
+    #[test]
+    fn every_rule_file_and_table_of_the_directory_counts() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut there = Vec::new();
+        for directory in ["rules", "rules/tables"] {
+            for entry in std::fs::read_dir(root.join(directory)).unwrap() {
+                let path = entry.unwrap().path();
+                if path
+                    .extension()
+                    .is_some_and(|extension| extension == "toml")
+                {
+                    there.push(format!(
+                        "{directory}/{}",
+                        path.file_name().unwrap().display()
+                    ));
+                }
+            }
+        }
+        there.sort();
+        let mut counted: Vec<&str> = SHIPPED_FILE_SUMS
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        counted.sort_unstable();
+        assert_eq!(counted, there);
+    }
+}
+
+#[cfg(test)]
+mod caps_tests {
+    use super::*;
+    use crate::facts::catalog::{device, target};
+
+    /// Caps are evaluated before the verdicts, when facts that verdicts set are still unknown.
+    #[test]
+    fn no_capping_rule_reads_what_a_verdict_concludes() {
+        let concluded = [
+            device::CACHE.name(),
+            target::VERDICT.name(),
+            target::REDUNDANCY.name(),
+            target::CACHE.name(),
+            target::FLUSH.name(),
+            target::SUPPRESSED_BY.name(),
+            target::COMMIT_OFF_FOR.name(),
+            target::INTERLOCK.name(),
+            target::PAGE_WRITES.name(),
+        ];
+        let rules = RuleSet::builtin();
+        let capping: Vec<_> = rules
+            .rules()
+            .iter()
+            .filter(|rule| rule.caps.is_some())
+            .collect();
+        assert!(!capping.is_empty());
+        for rule in capping {
+            rule.when.for_each_test(&mut |test| {
+                assert!(!concluded.contains(&test.fact.name), "{}", rule.id);
+            });
+        }
+    }
 }
 
 #[cfg(test)]

@@ -968,7 +968,7 @@ _walwise() {
                     return 0
                     ;;
                 --workload)
-                    COMPREPLY=($(compgen -W "wal segment group innodb files entangle floor all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "wal segment group innodb files entangle all" -- "${cur}"))
                     return 0
                     ;;
                 --scratch)

@@ -124,7 +124,6 @@ group\t'1 to 16 clients that share flushes'
 innodb\t'InnoDB\'s redo log, the binary log, and both in turn'
 files\t'Small files written and durably renamed, 1 to 8 threads'
 entangle\t'Commits next to a busy writer on the same file system'
-floor\t'Writes that are never flushed'
 all\t'All workloads'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'

@@ -361,8 +361,6 @@ pub enum ProbeWorkload {
     Files,
     /// Commits next to a busy writer on the same file system.
     Entangle,
-    /// Writes that are never flushed.
-    Floor,
     /// All workloads.
     All,
 }

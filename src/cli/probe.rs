@@ -151,7 +151,6 @@ fn to_workload(name: ProbeWorkload) -> Option<Workload> {
         ProbeWorkload::Innodb => Some(Workload::Innodb),
         ProbeWorkload::Files => Some(Workload::Files),
         ProbeWorkload::Entangle => Some(Workload::Entangle),
-        ProbeWorkload::Floor => Some(Workload::Floor),
     }
 }
 

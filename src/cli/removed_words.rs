@@ -25,6 +25,11 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "ansible",
         "the format `ansible` was removed; use --format json",
     ),
+    (
+        "--workload",
+        "floor",
+        "the workload `floor` was removed; every probe also measures writes without a flush",
+    ),
     ("--preset", "oltp", NO_SERVER_HINT),
     ("trial", "--with", NO_SERVER_HINT),
     ("trial", "--user", NO_SERVER_HINT),
@@ -109,6 +114,7 @@ mod tests {
             let verb = match *before {
                 "--format" => "check ",
                 "--preset" | "--candidates" => "trial ",
+                "--workload" => "probe ",
                 _ => "",
             };
             let line = format!("walwise {verb}{before} {word}");

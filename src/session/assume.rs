@@ -8,182 +8,22 @@
 //! second evaluation treats assumed facts as observed, to name the advice that a real observation
 //! would unlock.
 
-mod assumption {
-
-    use crate::facts::{KeyInfo, Subject, Value};
-
-    #[derive(Clone, Debug)]
-    pub struct Assumption {
-        pub subject: Subject,
-        pub key: &'static KeyInfo,
-        pub value: Value,
-    }
-}
-mod answer_edits {
-
-    use serde_json::Value as Json;
-
-    use crate::facts::Source;
-    use crate::host::{AnswerEdit, EditedAnswers, HostError, HostErrorKind};
-    use crate::session::raw_answer::matches_source;
-    use crate::text::json;
-
-    pub fn answer_edit(
-        source: &Source,
-        change: impl Fn(&str) -> String + Send + Sync + 'static,
-    ) -> AnswerEdit {
-        let source = source.clone();
-        AnswerEdit::new(
-            move |question| matches_source(question, &source),
-            move |text| Ok(change(text)),
-        )
-    }
-
-    pub fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
-        let source = Source::file(path);
-        AnswerEdit::new(
-            move |question| matches_source(question, &source),
-            move |_| Err(HostError::new(HostErrorKind::NotCollected, why)),
-        )
-    }
-
-    /// Whether the answer behind `source` was edited. If the source has a line number, an edit
-    /// counts only if it changes that line, or if its lines are unknown.
-    pub fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
-        let line = if let Source::File { line, .. } = source {
-            *line
-        } else {
-            None
-        };
-        edited.iter().any(|(question, lines)| {
-            matches_source(question, source)
-                && line.is_none_or(|line| lines.is_empty() || lines.contains(&line))
-        })
-    }
-
-    /// Replaces each line for which `new(number, line)` returns `Some`; numbers start at 1.
-    pub fn replace_lines(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
-        let lines = (1..).zip(text.split('\n'));
-        let lines =
-            lines.map(|(number, line)| new(number, line).unwrap_or_else(|| line.to_owned()));
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// Replaces scalars in the first JSON object of `text`; text around the object is dropped.
-    /// `new` gets a path such as `/a/b`, without indices of lists.
-    pub fn edit_json(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
-        fn replace_scalars(
-            value: &mut Json,
-            path: &str,
-            new: &dyn Fn(&str, &Json) -> Option<Json>,
-        ) {
-            match value {
-                Json::Object(fields) => {
-                    for (key, value) in fields {
-                        replace_scalars(value, &format!("{path}/{key}"), new);
-                    }
-                }
-                Json::Array(all) => all
-                    .iter_mut()
-                    .for_each(|value| replace_scalars(value, path, new)),
-                Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
-                    if let Some(new) = new(path, value) {
-                        *value = new;
-                    }
-                }
-            }
-        }
-        let Some((mut document, _)) = json::first_json_object(text.as_bytes()) else {
-            return text.to_owned();
-        };
-        replace_scalars(&mut document, "", new);
-        document.to_string()
-    }
-}
-mod hypothesis {
-
-    use super::answer_edits::is_edited;
-    use super::assumption::Assumption;
-    use crate::facts::{FactRow, FactSet, Reading, Source, Subject, Value, catalog};
-    use crate::host::EditedAnswers;
-
-    #[derive(Clone, Debug)]
-    pub struct Hypothesis {
-        pub(super) assumptions: Vec<Assumption>,
-        /// Facts read from the edited answers, not yet marked as assumed.
-        pub(super) facts: FactSet,
-        edited: EditedAnswers,
-    }
-
-    impl Hypothesis {
-        pub(super) fn new(all: Vec<Assumption>, read: FactSet, edited: EditedAnswers) -> Self {
-            Self {
-                assumptions: all,
-                facts: read,
-                edited,
-            }
-        }
-
-        /// Marks known readings that came from an edited answer or differ from the real ones. Only
-        /// the assumptions can have caused the difference.
-        pub fn mark_affected_readings(&self, facts: &mut FactSet, real: &FactSet) {
-            let follows = |row: &FactRow<'_>| {
-                row.reading.source().is_some_and(|source| {
-                    source.is_evidence()
-                        && (row.reading != real.reading_by_name(row.subject, row.fact)
-                            || is_edited(&self.edited, source))
-                })
-            };
-            let names: Vec<String> = self
-                .assumptions
-                .iter()
-                .map(|one| one.key.name.to_owned())
-                .collect();
-            let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
-            for row in facts.rows().filter(follows) {
-                if let Reading::Known { value, .. } = row.reading {
-                    let source = Source::Derived {
-                        of: names.clone(),
-                        assumed: true,
-                    };
-                    marked.push((
-                        row.subject.clone(),
-                        row.fact,
-                        Reading::known(value.clone(), source),
-                    ));
-                }
-            }
-            for (subject, fact, reading) in marked {
-                if let Some(key) = catalog::find_by_name(fact) {
-                    facts.insert_value(&subject, key, reading);
-                }
-            }
-            for one in &self.assumptions {
-                facts.assume(
-                    &one.subject,
-                    one.key,
-                    Reading::known(one.value.clone(), Source::Assumed),
-                );
-            }
-        }
-    }
-}
 mod controller;
 mod recipes;
 
-pub use assumption::Assumption;
-pub use hypothesis::Hypothesis;
+use serde_json::Value as Json;
 
 use super::Session;
 use crate::collect::{self, Request};
-use crate::compat;
-use crate::facts::catalog::{kernel, mount};
-use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
-use crate::host::{EditedHost, Host};
-use crate::report;
-use crate::text;
+use crate::facts::catalog::{self, kernel, mount};
+use crate::facts::{FactRow, FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind};
+use crate::host::{AnswerEdit, EditedAnswers, EditedHost, Host, HostError, HostErrorKind};
+use crate::session::raw_answer::matches_source;
 use crate::text::suggest::{did_you_mean, suggestion_or_list};
+use crate::text::{self, json};
 use crate::version::{Version, is_release};
+use crate::{compat, report};
+use walwise_model::text::JoinText;
 
 /// Limit on the subjects that an error lists for the user to choose from.
 const MAX_LISTED_SUBJECTS: usize = 12;
@@ -629,4 +469,139 @@ impl Session {
         let what_if = report::WhatIf::new(assumed.collect(), real, &supposed, &pretended);
         (supposed, what_if)
     }
+}
+
+fn answer_edit(
+    source: &Source,
+    change: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> AnswerEdit {
+    let source = source.clone();
+    AnswerEdit::new(
+        move |question| matches_source(question, &source),
+        move |text| Ok(change(text)),
+    )
+}
+
+fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
+    let source = Source::file(path);
+    AnswerEdit::new(
+        move |question| matches_source(question, &source),
+        move |_| Err(HostError::new(HostErrorKind::NotCollected, why)),
+    )
+}
+
+/// Whether the answer behind `source` was edited. If the source has a line number, an edit
+/// counts only if it changes that line, or if its lines are unknown.
+fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
+    let line = if let Source::File { line, .. } = source {
+        *line
+    } else {
+        None
+    };
+    edited.iter().any(|(question, lines)| {
+        matches_source(question, source)
+            && line.is_none_or(|line| lines.is_empty() || lines.contains(&line))
+    })
+}
+
+/// Replaces each line for which `new(number, line)` returns `Some`; numbers start at 1.
+fn replace_lines(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
+    let lines = (1..).zip(text.split('\n'));
+    let lines = lines.map(|(number, line)| new(number, line).unwrap_or_else(|| line.to_owned()));
+    lines.join_with("\n")
+}
+
+/// Replaces scalars in the first JSON object of `text`; text around the object is dropped.
+/// `new` gets a path such as `/a/b`, without indices of lists.
+fn edit_json(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
+    fn replace_scalars(value: &mut Json, path: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) {
+        match value {
+            Json::Object(fields) => {
+                for (key, value) in fields {
+                    replace_scalars(value, &format!("{path}/{key}"), new);
+                }
+            }
+            Json::Array(all) => all
+                .iter_mut()
+                .for_each(|value| replace_scalars(value, path, new)),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+                if let Some(new) = new(path, value) {
+                    *value = new;
+                }
+            }
+        }
+    }
+    let Some((mut document, _)) = json::first_json_object(text.as_bytes()) else {
+        return text.to_owned();
+    };
+    replace_scalars(&mut document, "", new);
+    document.to_string()
+}
+
+#[derive(Clone, Debug)]
+pub struct Hypothesis {
+    assumptions: Vec<Assumption>,
+    /// Facts read from the edited answers, not yet marked as assumed.
+    facts: FactSet,
+    edited: EditedAnswers,
+}
+
+impl Hypothesis {
+    fn new(all: Vec<Assumption>, read: FactSet, edited: EditedAnswers) -> Self {
+        Self {
+            assumptions: all,
+            facts: read,
+            edited,
+        }
+    }
+
+    /// Marks known readings that came from an edited answer or differ from the real ones. Only
+    /// the assumptions can have caused the difference.
+    pub fn mark_affected_readings(&self, facts: &mut FactSet, real: &FactSet) {
+        let follows = |row: &FactRow<'_>| {
+            row.reading.source().is_some_and(|source| {
+                source.is_evidence()
+                    && (row.reading != real.reading_by_name(row.subject, row.fact)
+                        || is_edited(&self.edited, source))
+            })
+        };
+        let names: Vec<String> = self
+            .assumptions
+            .iter()
+            .map(|one| one.key.name.to_owned())
+            .collect();
+        let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
+        for row in facts.rows().filter(follows) {
+            if let Reading::Known { value, .. } = row.reading {
+                let source = Source::Derived {
+                    of: names.clone(),
+                    assumed: true,
+                };
+                marked.push((
+                    row.subject.clone(),
+                    row.fact,
+                    Reading::known(value.clone(), source),
+                ));
+            }
+        }
+        for (subject, fact, reading) in marked {
+            if let Some(key) = catalog::find_by_name(fact) {
+                facts.insert_value(&subject, key, reading);
+            }
+        }
+        for one in &self.assumptions {
+            facts.assume(
+                &one.subject,
+                one.key,
+                Reading::known(one.value.clone(), Source::Assumed),
+            );
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Assumption {
+    pub subject: Subject,
+    pub key: &'static KeyInfo,
+    pub value: Value,
 }

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use crate::facts::Source;
 use crate::host::{CachingHost, Host, Question, path_bytes};
 use crate::text::display_safe;
+use walwise_model::text::JoinText;
 
 const MAX_LINES: usize = 8;
 /// Characters per line; longer lines are cut.
@@ -78,7 +79,7 @@ pub fn matches_source(question: &Question, source: &Source) -> bool {
             let words = [tool.name().into_owned()]
                 .into_iter()
                 .chain(arguments.iter().cloned());
-            display_safe(words.collect::<Vec<_>>().join(" ").as_bytes()) == *argv
+            display_safe(words.join_with(" ").as_bytes()) == *argv
         }
         (Question::PgSettings(path) | Question::MysqlSettings(path), Source::Server { socket }) => {
             display_safe(path_bytes(path)) == *socket
@@ -95,13 +96,13 @@ pub fn matches_source(question: &Question, source: &Source) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::{HostError, HostErrorKind};
+    use crate::host::{HostError, HostResult};
     use std::path::PathBuf;
 
     struct Small;
 
     impl Host for Small {
-        fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        fn ask(&self, question: &Question) -> HostResult {
             match question {
                 Question::Read(path) if path.ends_with("mounts") => {
                     let lines: Vec<String> = (1..=20)
@@ -110,7 +111,7 @@ mod tests {
                     Ok(lines.join("\n").into_bytes())
                 }
                 Question::Read(_) => Ok(b"write back\n".to_vec()),
-                _ => Err(HostError::new(HostErrorKind::Failed, "not asked")),
+                _ => Err(HostError::failed("not asked")),
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TrialNote;
-use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::trial::{Candidate, ExtentKind, LoopFidelity, TrialAnswer, TrialRecord, summary_text};
 
 /// Minimum speed ratio that justifies a sync method other than fdatasync.
@@ -166,16 +166,8 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
         facts.insert_known(target, &trial::METHOD_GAIN, gain, source());
     } else {
         let why = format!("the trial {file} does not show which method is faster");
-        facts.insert(
-            target,
-            &trial::METHOD,
-            Reading::unknown(UnknownReason::Absent, &*why),
-        );
-        facts.insert(
-            target,
-            &trial::METHOD_GAIN,
-            Reading::unknown(UnknownReason::Absent, why),
-        );
+        facts.insert(target, &trial::METHOD, Reading::absent(&*why));
+        facts.insert(target, &trial::METHOD_GAIN, Reading::absent(why));
     }
 }
 
@@ -194,7 +186,7 @@ fn mark_absent_unless_known<T: FactValue>(
     facts: &mut FactSet,
 ) {
     if !facts.get(target, key).is_known() {
-        facts.insert(target, key, Reading::unknown(UnknownReason::Absent, why));
+        facts.insert(target, key, Reading::absent(why));
     }
 }
 
@@ -273,6 +265,7 @@ mod tests {
     use crate::trial::fixtures::sample_record;
     use crate::trial::{CommitShape, TrialEnding, TrialLoad};
     use crate::version::Version;
+    use walwise_model::text::JoinText;
 
     const XFS_WINS: [(Candidate, f64, Option<u64>); 3] = [
         (Candidate::Ext4, 4_000.0, Some(1_000)),
@@ -341,8 +334,7 @@ mod tests {
         notes
             .into_iter()
             .filter(|note| note.starts_with("the trial "))
-            .collect::<Vec<_>>()
-            .join("\n")
+            .join_with("\n")
     }
 
     fn findings_without_trace(report: &Report) -> Vec<Finding> {
@@ -517,11 +509,9 @@ mod tests {
             .facts
             .subject_in_scope(&target, Scope::Device)
             .unwrap();
-        session.facts.insert(
-            &disk,
-            &device::SERIAL,
-            Reading::unknown(UnknownReason::Absent, "serial"),
-        );
+        session
+            .facts
+            .insert(&disk, &device::SERIAL, Reading::absent("serial"));
         let with = report(
             &session,
             &on_this_stack(&session, &target, sample_record(&XFS_WINS, 15)),

@@ -6,11 +6,10 @@
 
 mod distributions;
 
-use crate::collect;
 use crate::facts::catalog::{cluster, host as machine, kernel};
 use crate::facts::{FactSet, ServerKind, Subject};
-use crate::text;
 use crate::version::is_release;
+use crate::{collect, text};
 
 pub use distributions::TABLE_TEXT as DISTRIBUTIONS;
 
@@ -93,12 +92,12 @@ pub fn upgrade_assumptions(
     if let Some(release) = release {
         say(kernel::RELEASE.name(), release);
         let backports = read
-            .value(&Subject::host(), &kernel::VERSION)
+            .host_value(&kernel::VERSION)
             .is_some_and(|running| running.has_backports());
         // A self-built kernel has no vendor: its version number alone decides which features it
         // has.
         let running = read
-            .value(&Subject::host(), &kernel::VENDOR)
+            .host_value(&kernel::VENDOR)
             .filter(|vendor| vendor != "other" || backports);
         let is_bare = release
             .bytes()

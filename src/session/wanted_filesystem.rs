@@ -96,11 +96,12 @@ fn rule_refusal(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> O
 mod tests {
     use super::*;
     use crate::facts::catalog::{device, host, kernel};
-    use crate::facts::{Reading, Source, UnknownReason};
+    use crate::facts::{Reading, Source};
     use crate::report::{Format, Plan, Report, sample_reports};
     use crate::rules::RuleSet;
     use crate::settings::NewFilesystem::{Btrfs, Ext4, Xfs, Zfs};
     use crate::version::Version;
+    use walwise_model::text::JoinText;
 
     fn free_disk() -> Session {
         let mut facts = sample_reports::free_disk().facts;
@@ -202,7 +203,7 @@ mod tests {
             );
             for format in [Format::Text, Format::Json, Format::Markdown] {
                 let document = format.render(&report).unwrap();
-                let words = document.split_whitespace().collect::<Vec<_>>().join(" ");
+                let words = document.split_whitespace().join_with(" ");
                 assert!(words.contains(&wish) || format == Format::Json, "{words}");
                 assert!(
                     words.contains("first choice here") || words.contains("\"wanted\": true"),
@@ -367,11 +368,9 @@ mod tests {
         );
         refused(
             &|session| {
-                session.facts.insert(
-                    &disk(session),
-                    &device::CONTENT,
-                    Reading::unknown(UnknownReason::Denied, "it"),
-                );
+                session
+                    .facts
+                    .insert(&disk(session), &device::CONTENT, Reading::denied("it"));
             },
             Btrfs,
             "Whether this device holds data is unknown",
@@ -385,7 +384,7 @@ mod tests {
             Btrfs,
             "The target is a directory",
         );
-        let absent = || Reading::unknown(UnknownReason::Absent, "mkfs.btrfs --version");
+        let absent = || Reading::absent("mkfs.btrfs --version");
         refused(
             &|session| {
                 session

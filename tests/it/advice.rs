@@ -9,9 +9,7 @@ use walwise_judge::rules::{
 use walwise_model::facts::ServerArea;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{self, cluster, device, mysql, postgres, target, trial};
-use walwise_model::facts::{
-    Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, UnknownReason,
-};
+use walwise_model::facts::{Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject};
 use walwise_model::settings;
 use walwise_model::version::Version;
 
@@ -476,7 +474,7 @@ fn facts_with_defaults(release: &Release) -> FactSet {
                 parse_advised_value(info.kind, default),
                 Source::Default { of: "x".to_owned() },
             ),
-            None => Reading::unknown(UnknownReason::Absent, "this release has none"),
+            None => Reading::absent("this release has none"),
         };
         facts.insert_value(&at(info), info, reading);
     }

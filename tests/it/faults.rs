@@ -171,7 +171,7 @@ fn a_directory_removed_under_the_probe_is_said() {
 fn a_directory_removed_under_a_workload_is_said() {
     let outside = tempfile::tempdir().unwrap();
     let dir = outside.path().join("d");
-    for workload in ["segment", "group", "innodb", "files", "entangle", "floor"] {
+    for workload in ["segment", "group", "innodb", "files", "entangle"] {
         std::fs::create_dir(&dir).unwrap();
         let arguments = [
             "probe",

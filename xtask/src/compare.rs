@@ -1,11 +1,9 @@
 //! `cargo xtask compare`: checks that two binaries give equal answers for every recorded host.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fs, io, thread};
 
 use walwise_report::Format;
 

@@ -11,14 +11,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use walwise_judge::rules::rule_reference;
-
 const USAGE: &str = "\
 usage: cargo xtask size [--update]      tokens and lines of each module; fails above a ceiling
        cargo xtask assets               write the files in assets
        cargo xtask man DIR              write the manual pages
        cargo xtask pictures DIR         write a picture of every screen
-       cargo xtask reference            print the reference of the rules
        cargo xtask compare OLD NEW      compare the answers of two binaries for every recorded host
        cargo xtask diff OLD [NEW]       compare two packs of rules and tables
        cargo xtask stale [AGE]          list entries not checked for a year
@@ -45,7 +42,6 @@ fn main() -> ExitCode {
                 .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
             drawn.and_then(|pictures| write_files(Path::new(directory), &pictures))
         }
-        ["reference"] => Ok(rule_reference::render_rule_reference()),
         ["compare", old, new] => compare::run(checkout_directory(), Path::new(old), Path::new(new)),
         ["diff", old] => diff::run(Path::new(old), None),
         ["diff", old, new] => diff::run(Path::new(old), Some(Path::new(new))),

@@ -2,9 +2,8 @@ mod difference;
 mod due_entries;
 mod entry;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 pub use difference::{EntryChange, FieldChange, entry_differences};
 pub use due_entries::DueEntries;

@@ -8,9 +8,8 @@
 //! `testkit`, and everything below a directory `tests`.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CodeSize {

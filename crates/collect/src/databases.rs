@@ -3,257 +3,12 @@
 //!
 //! Several collectors may run the same program, so the host must cache the programs' output.
 
-mod user_host;
-mod conf {
-    //! A server's configuration in the order in which the server reads it.
-    //!
-    //! The last setting of a name wins, so an unreadable file could override everything before it.
-    //! Such a file becomes a gap, and a name is known only if it is set after the last gap. A file
-    //! that may have changed since the server read it becomes a gap too
-    //! ([`Conf::with_changed_file_gaps`]).
-
-    use std::path::{Path, PathBuf};
-
-    use crate::facts::{Reading, Remedy, Source, UnknownReason};
-
-    #[derive(Clone, Debug, Default)]
-    pub struct Conf {
-        events: Vec<ConfigEvent>,
-        files: usize,
-    }
-
-    #[derive(Clone, Debug)]
-    enum ConfigEvent {
-        Set {
-            name: String,
-            value: Vec<u8>,
-            source: Source,
-        },
-        /// A setting whose name is known only up to `prefix`, and whose value is unknown.
-        UnknownSuffix { prefix: String, detail: String },
-        Gap {
-            why: UnknownReason,
-            detail: String,
-            remedy: Option<Remedy>,
-        },
-        /// The end of a file or directory that was read. An absent file is represented by the path
-        /// of its nearest existing parent directory.
-        FileEnd(PathBuf),
-    }
-
-    impl Conf {
-        pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
-            self.events.push(ConfigEvent::Set {
-                name: name.into(),
-                value: value.into(),
-                source,
-            });
-        }
-
-        pub fn mark_prefix_unknown(
-            &mut self,
-            beginning: impl Into<String>,
-            detail: impl Into<String>,
-        ) {
-            self.events.push(ConfigEvent::UnknownSuffix {
-                prefix: beginning.into(),
-                detail: detail.into(),
-            });
-        }
-
-        /// Adds a gap: an unread part of the configuration, which could set any name. Of
-        /// consecutive gaps, only the first is kept.
-        pub fn add_gap(
-            &mut self,
-            why: UnknownReason,
-            detail: impl Into<String>,
-            remedy: Option<Remedy>,
-        ) {
-            if matches!(self.events.last(), Some(ConfigEvent::Gap { .. })) {
-                return;
-            }
-            self.events.push(ConfigEvent::Gap {
-                why,
-                detail: detail.into(),
-                remedy,
-            });
-        }
-
-        pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
-            self.events.push(ConfigEvent::FileEnd(path.into()));
-        }
-
-        pub fn count_file(&mut self) -> usize {
-            self.files += 1;
-            self.files
-        }
-
-        /// Puts a gap at the end of every file or directory that may have changed since the server
-        /// read it. `changed` returns why a path may have changed, or `None` if it has not.
-        #[must_use]
-        pub fn with_changed_file_gaps(
-            &self,
-            changed: impl Fn(&Path) -> Option<String>,
-            remedy: Option<&Remedy>,
-        ) -> Self {
-            let step = |step: &ConfigEvent| match step {
-                ConfigEvent::FileEnd(path) => changed(path).map_or_else(
-                    || step.clone(),
-                    |detail| ConfigEvent::Gap {
-                        why: UnknownReason::Ambiguous,
-                        detail,
-                        remedy: remedy.cloned(),
-                    },
-                ),
-                ConfigEvent::Set { .. }
-                | ConfigEvent::UnknownSuffix { .. }
-                | ConfigEvent::Gap { .. } => step.clone(),
-            };
-            Self {
-                events: self.events.iter().map(step).collect(),
-                files: self.files,
-            }
-        }
-
-        /// The reading of the last value; `None` if everything was read and nothing sets the name.
-        pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-            self.events.iter().rev().find_map(|step| match step {
-                ConfigEvent::Set {
-                    name: found,
-                    value,
-                    source,
-                } => (found == name).then(|| Reading::known(value.clone(), source.clone())),
-                ConfigEvent::UnknownSuffix {
-                    prefix: beginning,
-                    detail,
-                } => name
-                    .starts_with(beginning.as_str())
-                    .then(|| Reading::unknown(UnknownReason::Ambiguous, detail.clone())),
-                ConfigEvent::Gap {
-                    why,
-                    detail,
-                    remedy,
-                } => Some(Reading::Unknown {
-                    why: *why,
-                    detail: detail.clone(),
-                    remedy: remedy.clone(),
-                }),
-                ConfigEvent::FileEnd(_) => None,
-            })
-        }
-
-        /// The last value, even if gaps follow. It is good enough to find files, but not to record
-        /// facts.
-        pub fn last_value(&self, name: &str) -> Option<&[u8]> {
-            self.events.iter().rev().find_map(|step| match step {
-                ConfigEvent::Set {
-                    name: found, value, ..
-                } if found == name => Some(value.as_slice()),
-                _ => None,
-            })
-        }
-    }
-}
 mod mount_namespace;
-mod servers;
-mod start_time;
-mod config_argument {
-    //! Configuration files that the user names on walwise's command line for a stopped server.
-    //!
-    //! A running server is never described by such a file, because its process shows which files it
-    //! reads. The file is read with the rights of the data directory's owner, or of the file's
-    //! owner if that directory is unknown. It is never read with root's rights.
-
-    use std::path::{Path, PathBuf};
-
-    use super::user_host::UserHost;
-    use crate::collector::Request;
-    use crate::facts::Note;
-    use crate::facts::note::ServerNote;
-    use crate::host::{ConfigDialect, Host, HostErrorKind, path_bytes};
-    use crate::text::display_safe;
-
-    #[derive(Clone, Copy, Debug)]
-    pub struct ConfigArgument<'a> {
-        pub option: &'static str,
-        pub file: &'a Path,
-        dialect: ConfigDialect,
-    }
-
-    impl<'a> ConfigArgument<'a> {
-        pub fn for_mysql(request: &'a Request) -> Option<Self> {
-            let file = request.mysql_defaults.as_deref()?;
-            Some(Self {
-                option: "--mysql-defaults",
-                file,
-                dialect: ConfigDialect::Mysql,
-            })
-        }
-
-        pub fn for_postgres(request: &'a Request) -> Option<Self> {
-            let file = request.postgres_config.as_deref()?;
-            Some(Self {
-                option: "--postgres-config",
-                file,
-                dialect: ConfigDialect::Postgres,
-            })
-        }
-
-        /// Returns the uid whose rights are used to read the file: the owner of the data directory,
-        /// or of the file if that directory is unknown. `nobody` replaces root and an unknown
-        /// owner.
-        pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
-            UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
-        }
-
-        pub fn unused_note(self, why: impl Into<Note>) -> ServerNote {
-            let file = display_safe(path_bytes(self.file));
-            ServerNote::UnusedFile {
-                option: self.option,
-                file,
-                why: Box::new(why.into()),
-            }
-        }
-
-        pub fn other_directory_note(self, data: &Path, target: &Path) -> ServerNote {
-            let [file, data, target] =
-                [self.file, data, target].map(|path| display_safe(path_bytes(path)));
-            ServerNote::OtherDataDirectory {
-                option: self.option,
-                file,
-                data,
-                target,
-            }
-        }
-
-        pub(super) fn file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
-            let behalf = UserHost::new(host, self.reader_uid(host, data));
-            let miss = behalf.config_directives(self.file, self.dialect).err()?;
-            let help = match miss.kind {
-                HostErrorKind::Absent => {
-                    "pass the configuration file that the server is started with"
-                }
-                HostErrorKind::Denied if data.is_some() => {
-                    "give the owner of the data directory read access, because the server reads the file as that user"
-                }
-                HostErrorKind::Denied => {
-                    "pass the data directory as TARGET; walwise then reads the file as the owner of that directory"
-                }
-                HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
-                HostErrorKind::TimedOut | HostErrorKind::Failed => {
-                    "pass a readable configuration file"
-                }
-            };
-            let (file, why) = (display_safe(path_bytes(self.file)), miss.detail);
-            Some(format!(
-                "cannot use {file} for {}: {why}; {help}",
-                self.option
-            ))
-        }
-    }
-}
 mod mysql;
 mod postgres;
+mod servers;
+mod start_time;
+mod user_host;
 pub mod log_room {
     //! The space that a server's logs have: the WAL's file system in units of `max_wal_size`, and
     //! the share of the binary logs in theirs.
@@ -407,11 +162,16 @@ pub mod log_room {
     }
 }
 
-use self::config_argument::ConfigArgument;
+use std::path::{Path, PathBuf};
+
+use user_host::UserHost;
+
 use super::collector::Request;
-use crate::facts::FactSet;
-use crate::host::Host;
+use crate::facts::note::ServerNote;
+use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
+use crate::host::{ConfigDialect, Host, HostErrorKind, path_bytes};
 use crate::parallel;
+use crate::text::display_safe;
 
 pub const ID: &str = "database servers";
 
@@ -452,6 +212,228 @@ pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<Strin
         let data = postgres::requested_data_directory(host, request);
         named.file_error(host, data.as_ref())
     })
+}
+
+// A server's configuration in the order in which the server reads it.
+//
+// The last setting of a name wins, so an unreadable file could override everything before it.
+// Such a file becomes a gap, and a name is known only if it is set after the last gap. A file
+// that may have changed since the server read it becomes a gap too
+// ([`Conf::with_changed_file_gaps`]).
+
+#[derive(Clone, Debug, Default)]
+struct Conf {
+    events: Vec<ConfigEvent>,
+    files: usize,
+}
+
+#[derive(Clone, Debug)]
+enum ConfigEvent {
+    Set {
+        name: String,
+        value: Vec<u8>,
+        source: Source,
+    },
+    /// A setting whose name is known only up to `prefix`, and whose value is unknown.
+    UnknownSuffix { prefix: String, detail: String },
+    Gap {
+        why: UnknownReason,
+        detail: String,
+        remedy: Option<Remedy>,
+    },
+    /// The end of a file or directory that was read. An absent file is represented by the path
+    /// of its nearest existing parent directory.
+    FileEnd(PathBuf),
+}
+
+impl Conf {
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
+        self.events.push(ConfigEvent::Set {
+            name: name.into(),
+            value: value.into(),
+            source,
+        });
+    }
+
+    pub fn mark_prefix_unknown(&mut self, beginning: impl Into<String>, detail: impl Into<String>) {
+        self.events.push(ConfigEvent::UnknownSuffix {
+            prefix: beginning.into(),
+            detail: detail.into(),
+        });
+    }
+
+    /// Adds a gap: an unread part of the configuration, which could set any name. Of
+    /// consecutive gaps, only the first is kept.
+    pub fn add_gap(
+        &mut self,
+        why: UnknownReason,
+        detail: impl Into<String>,
+        remedy: Option<Remedy>,
+    ) {
+        if matches!(self.events.last(), Some(ConfigEvent::Gap { .. })) {
+            return;
+        }
+        self.events.push(ConfigEvent::Gap {
+            why,
+            detail: detail.into(),
+            remedy,
+        });
+    }
+
+    pub fn mark_file_end(&mut self, path: impl Into<PathBuf>) {
+        self.events.push(ConfigEvent::FileEnd(path.into()));
+    }
+
+    pub fn count_file(&mut self) -> usize {
+        self.files += 1;
+        self.files
+    }
+
+    /// Puts a gap at the end of every file or directory that may have changed since the server
+    /// read it. `changed` returns why a path may have changed, or `None` if it has not.
+    #[must_use]
+    pub fn with_changed_file_gaps(
+        &self,
+        changed: impl Fn(&Path) -> Option<String>,
+        remedy: Option<&Remedy>,
+    ) -> Self {
+        let step = |step: &ConfigEvent| match step {
+            ConfigEvent::FileEnd(path) => changed(path).map_or_else(
+                || step.clone(),
+                |detail| ConfigEvent::Gap {
+                    why: UnknownReason::Ambiguous,
+                    detail,
+                    remedy: remedy.cloned(),
+                },
+            ),
+            ConfigEvent::Set { .. }
+            | ConfigEvent::UnknownSuffix { .. }
+            | ConfigEvent::Gap { .. } => step.clone(),
+        };
+        Self {
+            events: self.events.iter().map(step).collect(),
+            files: self.files,
+        }
+    }
+
+    /// The reading of the last value; `None` if everything was read and nothing sets the name.
+    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+        self.events.iter().rev().find_map(|step| match step {
+            ConfigEvent::Set {
+                name: found,
+                value,
+                source,
+            } => (found == name).then(|| Reading::known(value.clone(), source.clone())),
+            ConfigEvent::UnknownSuffix {
+                prefix: beginning,
+                detail,
+            } => name
+                .starts_with(beginning.as_str())
+                .then(|| Reading::ambiguous(detail.clone())),
+            ConfigEvent::Gap {
+                why,
+                detail,
+                remedy,
+            } => Some(Reading::Unknown {
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            }),
+            ConfigEvent::FileEnd(_) => None,
+        })
+    }
+
+    /// The last value, even if gaps follow. It is good enough to find files, but not to record
+    /// facts.
+    pub fn last_value(&self, name: &str) -> Option<&[u8]> {
+        self.events.iter().rev().find_map(|step| match step {
+            ConfigEvent::Set {
+                name: found, value, ..
+            } if found == name => Some(value.as_slice()),
+            _ => None,
+        })
+    }
+}
+
+// Configuration files that the user names on walwise's command line for a stopped server.
+//
+// A running server is never described by such a file, because its process shows which files it
+// reads. The file is read with the rights of the data directory's owner, or of the file's
+// owner if that directory is unknown. It is never read with root's rights.
+
+#[derive(Clone, Copy, Debug)]
+struct ConfigArgument<'a> {
+    pub option: &'static str,
+    pub file: &'a Path,
+    dialect: ConfigDialect,
+}
+
+impl<'a> ConfigArgument<'a> {
+    pub fn for_mysql(request: &'a Request) -> Option<Self> {
+        let file = request.mysql_defaults.as_deref()?;
+        Some(Self {
+            option: "--mysql-defaults",
+            file,
+            dialect: ConfigDialect::Mysql,
+        })
+    }
+
+    pub fn for_postgres(request: &'a Request) -> Option<Self> {
+        let file = request.postgres_config.as_deref()?;
+        Some(Self {
+            option: "--postgres-config",
+            file,
+            dialect: ConfigDialect::Postgres,
+        })
+    }
+
+    /// Returns the uid whose rights are used to read the file: the owner of the data directory,
+    /// or of the file if that directory is unknown. `nobody` replaces root and an unknown
+    /// owner.
+    pub fn reader_uid(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
+        UserHost::for_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
+    }
+
+    pub fn unused_note(self, why: impl Into<Note>) -> ServerNote {
+        let file = display_safe(path_bytes(self.file));
+        ServerNote::UnusedFile {
+            option: self.option,
+            file,
+            why: Box::new(why.into()),
+        }
+    }
+
+    pub fn other_directory_note(self, data: &Path, target: &Path) -> ServerNote {
+        let [file, data, target] =
+            [self.file, data, target].map(|path| display_safe(path_bytes(path)));
+        ServerNote::OtherDataDirectory {
+            option: self.option,
+            file,
+            data,
+            target,
+        }
+    }
+
+    fn file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
+        let behalf = UserHost::new(host, self.reader_uid(host, data));
+        let miss = behalf.config_directives(self.file, self.dialect).err()?;
+        let help = match miss.kind {
+            HostErrorKind::Absent => "pass the configuration file that the server is started with",
+            HostErrorKind::Denied if data.is_some() => {
+                "give the owner of the data directory read access, because the server reads the file as that user"
+            }
+            HostErrorKind::Denied => {
+                "pass the data directory as TARGET; walwise then reads the file as the owner of that directory"
+            }
+            HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
+            HostErrorKind::TimedOut | HostErrorKind::Failed => "pass a readable configuration file",
+        };
+        let (file, why) = (display_safe(path_bytes(self.file)), miss.detail);
+        Some(format!(
+            "cannot use {file} for {}: {why}; {help}",
+            self.option
+        ))
+    }
 }
 
 #[cfg(test)]

@@ -1,117 +1,14 @@
-mod mount_class {
-    //! The class of a file system type, which decides whether walwise may query the file system.
-    //!
-    //! A process that queries a network or FUSE file system can block forever. The kernel does not
-    //! show the disks of `zfs`, and an overlay keeps its data elsewhere. An unlisted type counts as
-    //! a block file system unless its major device number is zero, which means that there is no
-    //! device.
+use crate::facts::catalog::mount::MountClass;
+use crate::facts::note::StorageNote;
+use crate::host::HostError;
 
-    use crate::facts::catalog::mount::MountClass;
-
-    const NETWORK_TYPES: &[&str] = &[
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "ceph",
-        "9p",
-        "afs",
-        "lustre",
-        "coda",
-        "ncpfs",
-        "pvfs2",
-        "gpfs",
-        "beegfs",
-        "glusterfs",
-        "davfs",
-        "orangefs",
-        // Shared folders, which the hypervisor's host serves.
-        "vboxsf",
-        "vmhgfs",
-        "prl_fs",
-        "virtiofs",
-    ];
-    const FUSE_TYPES: &[&str] = &["fuse", "fuseblk"];
-    const MEMORY_TYPES: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
-    const OVERLAY_TYPES: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
-    /// These types keep their data on block devices, although their mounts have the major number 0.
-    const BLOCK_TYPES_WITHOUT_MAJOR: &[&str] = &["btrfs", "bcachefs"];
-
-    pub fn class_of_type(fstype: &str, major: u32) -> MountClass {
-        let is = |list: &[&str]| list.contains(&fstype);
-        if is(NETWORK_TYPES) {
-            MountClass::Network
-        } else if is(FUSE_TYPES) || fstype.starts_with("fuse.") {
-            MountClass::Fuse
-        } else if is(MEMORY_TYPES) {
-            MountClass::Memory
-        } else if is(OVERLAY_TYPES) {
-            MountClass::Overlay
-        } else if fstype == "zfs" {
-            MountClass::Zfs
-        } else if major != 0 || is(BLOCK_TYPES_WITHOUT_MAJOR) {
-            MountClass::Block
-        } else {
-            MountClass::Other
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::class_of_type;
-
-        #[test]
-        fn each_type_has_its_class() {
-            for (fstype, major, expect) in [
-                ("ext4", 8, "block"),
-                ("btrfs", 0, "block"),
-                ("squashfs", 7, "block"),
-                ("nfs4", 0, "network"),
-                ("fuse.sshfs", 0, "fuse"),
-                ("fuseblk", 8, "fuse"),
-                ("fusectl", 0, "other"),
-                ("tmpfs", 0, "memory"),
-                ("overlay", 0, "overlay"),
-                ("zfs", 0, "zfs"),
-                ("bcachefs", 0, "block"),
-                ("ramfs", 0, "memory"),
-                ("9p", 0, "network"),
-                ("vboxsf", 0, "network"),
-                ("virtiofs", 0, "network"),
-                ("ceph", 0, "network"),
-                ("fuse.glusterfs", 0, "fuse"),
-                ("cifs", 0, "network"),
-                ("proc", 0, "other"),
-            ] {
-                assert_eq!(class_of_type(fstype, major).as_str(), expect, "{fstype}");
-            }
-        }
-    }
-}
-mod unknown_members {
-    use crate::facts::note::StorageNote;
-    use crate::host::HostError;
-
-    pub fn unknown_members_note(
-        directory: &'static str,
-        miss: &HostError,
-        fstype: &'static str,
-    ) -> StorageNote {
-        StorageNote::NoMembers {
-            directory,
-            reason: miss.to_string(),
-            fstype,
-        }
-    }
-}
 mod superblocks {
     //! Features, cluster size and UUID of a file system, from its superblock, which only root can
     //! read. The live host parses superblocks itself, so no program is needed.
 
     use crate::error_readings::error_reading;
     use crate::facts::catalog::{device, host as machine, mount};
-    use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+    use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
     use crate::host::{Host, Question, SuperblockKind};
     use crate::text::display_safe;
 
@@ -130,9 +27,8 @@ mod superblocks {
         device: &Subject,
         kind: SuperblockKind,
     ) -> Reading<SuperblockFields> {
-        if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-            let denied =
-                Reading::unknown(UnknownReason::Denied, "only root can read the superblock");
+        if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+            let denied = Reading::denied("only root can read the superblock");
             return denied.with_remedy(Remedy::RunAsRoot);
         }
         let node = match facts.get(device, &device::PATH) {
@@ -143,13 +39,9 @@ mod superblocks {
         match host.ask(&Question::Superblock(node.into(), kind)) {
             Ok(answer) => match parse_superblock_fields(&answer) {
                 Some(described) => Reading::known(described, Source::system_call(source)),
-                None => {
-                    Reading::unknown(UnknownReason::Malformed, format!("{source}: no features"))
-                }
+                None => Reading::malformed(format!("{source}: no features")),
             },
-            Err(miss) if miss.is_eperm() => {
-                Reading::unknown(UnknownReason::Denied, format!("{source}: {miss}"))
-            }
+            Err(miss) if miss.is_eperm() => Reading::denied(format!("{source}: {miss}")),
             Err(miss) => error_reading(&miss, &source),
         }
     }
@@ -199,7 +91,7 @@ pub mod bcachefs {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use super::unknown_members::unknown_members_note;
+    use super::unknown_members_note;
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
@@ -309,7 +201,7 @@ pub mod xfs {
     use super::superblocks;
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::mount;
-    use crate::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
+    use crate::facts::{FactSet, Reading, Scope, Subject};
     use crate::host::{Host, SuperblockKind};
     use crate::parallel;
 
@@ -326,7 +218,7 @@ pub mod xfs {
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
         let readings = parallel::map(&devices, |device| match device {
             Some(device) => superblocks::read_superblock(host, facts, device, SuperblockKind::Xfs),
-            None => Reading::unknown(UnknownReason::Absent, "the underlying device is unknown"),
+            None => Reading::absent("the underlying device is unknown"),
         });
         for (mounts, reading) in by_device.values().zip(readings) {
             for mount in mounts {
@@ -344,6 +236,7 @@ pub mod xfs {
     mod tests {
         use super::*;
         use crate::facts::Source;
+        use crate::facts::UnknownReason;
         use crate::facts::catalog::{device, host as machine};
         use crate::host::Question;
         use crate::testing::FakeHost;
@@ -435,3 +328,103 @@ pub mod xfs {
     }
 }
 pub mod zfs;
+
+fn unknown_members_note(
+    directory: &'static str,
+    miss: &HostError,
+    fstype: &'static str,
+) -> StorageNote {
+    StorageNote::NoMembers {
+        directory,
+        reason: miss.to_string(),
+        fstype,
+    }
+}
+
+// The class of a file system type, which decides whether walwise may query the file system.
+//
+// A process that queries a network or FUSE file system can block forever. The kernel does not
+// show the disks of `zfs`, and an overlay keeps its data elsewhere. An unlisted type counts as
+// a block file system unless its major device number is zero, which means that there is no
+// device.
+
+const NETWORK_TYPES: &[&str] = &[
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "ceph",
+    "9p",
+    "afs",
+    "lustre",
+    "coda",
+    "ncpfs",
+    "pvfs2",
+    "gpfs",
+    "beegfs",
+    "glusterfs",
+    "davfs",
+    "orangefs",
+    // Shared folders, which the hypervisor's host serves.
+    "vboxsf",
+    "vmhgfs",
+    "prl_fs",
+    "virtiofs",
+];
+const FUSE_TYPES: &[&str] = &["fuse", "fuseblk"];
+const MEMORY_TYPES: &[&str] = &["tmpfs", "ramfs", "devtmpfs", "rootfs", "hugetlbfs"];
+const OVERLAY_TYPES: &[&str] = &["overlay", "overlayfs", "aufs", "unionfs", "shiftfs"];
+/// These types keep their data on block devices, although their mounts have the major number 0.
+const BLOCK_TYPES_WITHOUT_MAJOR: &[&str] = &["btrfs", "bcachefs"];
+
+fn class_of_type(fstype: &str, major: u32) -> MountClass {
+    let is = |list: &[&str]| list.contains(&fstype);
+    if is(NETWORK_TYPES) {
+        MountClass::Network
+    } else if is(FUSE_TYPES) || fstype.starts_with("fuse.") {
+        MountClass::Fuse
+    } else if is(MEMORY_TYPES) {
+        MountClass::Memory
+    } else if is(OVERLAY_TYPES) {
+        MountClass::Overlay
+    } else if fstype == "zfs" {
+        MountClass::Zfs
+    } else if major != 0 || is(BLOCK_TYPES_WITHOUT_MAJOR) {
+        MountClass::Block
+    } else {
+        MountClass::Other
+    }
+}
+
+#[cfg(test)]
+mod mount_class_tests {
+    use super::class_of_type;
+
+    #[test]
+    fn each_type_has_its_class() {
+        for (fstype, major, expect) in [
+            ("ext4", 8, "block"),
+            ("btrfs", 0, "block"),
+            ("squashfs", 7, "block"),
+            ("nfs4", 0, "network"),
+            ("fuse.sshfs", 0, "fuse"),
+            ("fuseblk", 8, "fuse"),
+            ("fusectl", 0, "other"),
+            ("tmpfs", 0, "memory"),
+            ("overlay", 0, "overlay"),
+            ("zfs", 0, "zfs"),
+            ("bcachefs", 0, "block"),
+            ("ramfs", 0, "memory"),
+            ("9p", 0, "network"),
+            ("vboxsf", 0, "network"),
+            ("virtiofs", 0, "network"),
+            ("ceph", 0, "network"),
+            ("fuse.glusterfs", 0, "fuse"),
+            ("cifs", 0, "network"),
+            ("proc", 0, "other"),
+        ] {
+            assert_eq!(class_of_type(fstype, major).as_str(), expect, "{fstype}");
+        }
+    }
+}

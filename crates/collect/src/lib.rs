@@ -130,9 +130,7 @@ mod attribute {
     pub fn read_text(host: &dyn Host, path: &Path) -> Reading<String> {
         let shown = display_safe(path_bytes(path));
         match host.read_attribute(path) {
-            Ok(text) if text.is_empty() => {
-                Reading::unknown(UnknownReason::Malformed, format!("{shown} is empty"))
-            }
+            Ok(text) if text.is_empty() => Reading::malformed(format!("{shown} is empty")),
             Ok(text) => Reading::known(text, Source::file(shown)),
             Err(miss) => error_reading(&miss, &shown),
         }
@@ -154,10 +152,9 @@ mod attribute {
                 why: UnknownReason::Absent,
                 detail,
                 ..
-            } => Reading::unknown(
-                UnknownReason::Malformed,
-                format!("{detail}, even though every device of this kind has this attribute"),
-            ),
+            } => Reading::malformed(format!(
+                "{detail}, even though every device of this kind has this attribute"
+            )),
             reading => reading,
         }
     }

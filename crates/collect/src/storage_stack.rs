@@ -14,7 +14,7 @@ use super::path_lookup::{
     VisibleMountPoints, device_of_node, device_of_path, mount_mismatch_reason,
 };
 use crate::facts::catalog::{device, host as machine, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::parallel;
 use crate::text::decode_display_safe;
@@ -139,10 +139,7 @@ fn names_if_all_found(devices: &[(String, Option<Subject>)]) -> Reading<Vec<Stri
         match device {
             Some(device) => names.push(device.name().to_owned()),
             None => {
-                return Reading::unknown(
-                    UnknownReason::Ambiguous,
-                    format!("{path} is not among the devices found"),
-                );
+                return Reading::ambiguous(format!("{path} is not among the devices found"));
             }
         }
     }
@@ -214,7 +211,7 @@ fn mount_holds_file(
 /// containers.
 fn link_container_overlays(facts: &mut FactSet) {
     if facts
-        .value(&Subject::host(), &machine::CONTAINER)
+        .host_value(&machine::CONTAINER)
         .is_none_or(|container| container != "none")
     {
         return;

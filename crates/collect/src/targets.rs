@@ -5,278 +5,26 @@
 //! read. A mounted device stands for its mount point, and a data directory includes its WAL. A
 //! directory that does not exist yet is described by its nearest existing parent.
 
-mod prospective_target {
-    use std::path::{Path, PathBuf};
-
-    use crate::facts::catalog::device;
-    use crate::facts::catalog::target::TargetKind;
-    use crate::facts::{FactSet, Reading, Scope, Subject};
-    use crate::host::path_bytes;
-    use crate::path_lookup::mount_of_path;
-    use crate::text::display_safe;
-
-    #[derive(Clone, Debug)]
-    pub struct ProspectiveTarget {
-        /// The directory's path, with links resolved if possible, or the path of the device node.
-        pub path: PathBuf,
-        pub kind: Reading<TargetKind>,
-        /// The nearest existing directory: the target itself unless it is still to be created.
-        /// `None` for a device or an unreadable directory.
-        pub existing: Option<PathBuf>,
-        /// The mount below the target, or the device itself.
-        pub base: Option<Subject>,
-        pub io_error: bool,
-    }
-
-    impl ProspectiveTarget {
-        pub fn subject(&self) -> Subject {
-            Subject::target(display_safe(path_bytes(&self.path)))
-        }
-    }
-
-    pub fn mount_of_real_path(facts: &FactSet, path: &Path) -> Option<Subject> {
-        mount_of_path(facts, path_bytes(path))
-    }
-
-    /// One subject for all mounts of a file system: the device if there is one, else the mount. A
-    /// bind mount is a subject of its own, and btrfs has a device number per subvolume. Neither a
-    /// mount point nor a device number therefore identifies a file system.
-    pub fn file_system_identity(facts: &FactSet, mount: &Subject) -> Subject {
-        facts
-            .subject_in_scope(mount, Scope::Device)
-            .unwrap_or_else(|| mount.clone())
-    }
-
-    pub fn device_with_node(facts: &FactSet, node: &str) -> Option<Subject> {
-        facts
-            .subjects_where(&device::PATH, |path| path == node)
-            .into_iter()
-            .next()
-    }
-}
 mod describe;
-mod path_suggestion {
-    //! Suggestions for a missing target: a path with similar names, a device, a mount point, or a
-    //! server's directory.
-    //!
-    //! Paths are compared name by name, each with the entries of one directory, because most
-    //! mistypings are in one name.
-
-    use std::collections::BTreeSet;
-    use std::os::unix::ffi::OsStrExt;
-    use std::path::{Component, Path, PathBuf};
-
-    use crate::facts::catalog::{device, mount};
-    use crate::facts::{Choice, FactSet, Key, ServerArea};
-    use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
-    use crate::text::suggest::edit_distance;
-    use crate::text::{decode_display_safe, display_safe};
-
-    /// The largest number of directories followed per level, those with the most similar names
-    /// first.
-    const MAX_BRANCHES: usize = 3;
-
-    pub fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
-        let written = display_safe(path_bytes(path));
-        let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
-        // `check sda` looks for sda in the working directory, but the user means /dev/sda, so a
-        // known device of that name comes first.
-        let name = path
-            .file_name()
-            .map(|name| display_safe(name.as_bytes()))
-            .unwrap_or_default();
-        let known = known_paths(facts);
-        near.extend(
-            known
-                .iter()
-                .filter(|known| known.strip_prefix("/dev/") == Some(&name))
-                .map(|known| (0, known.clone())),
-        );
-        near.extend(
-            known
-                .iter()
-                .filter_map(|known| typo_distance(&written, known).map(|far| (far, known.clone()))),
-        );
-        let beneath = find_similar_paths(host, path)
-            .into_iter()
-            .map(|(far, path)| (far, display_safe(path_bytes(&path))));
-        near.extend(beneath);
-        // A mount point covered by a later mount is listed but cannot be reached, so it is not
-        // suggested.
-        let is_gone = |near: &PathBuf| {
-            host.stat(near)
-                .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
-        };
-        near.into_iter()
-            .map(|(_, near)| path_from_bytes(decode_display_safe(&near)))
-            .find(|near| !is_gone(near))
-    }
-
-    fn known_paths(facts: &FactSet) -> BTreeSet<String> {
-        let all =
-            |key: &'static Key<String>| facts.known_values(key).into_iter().map(|(_, path)| path);
-        let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
-        let data = ServerArea::ALL
-            .iter()
-            .map(|area| area.database_profile().data_directory);
-        [&device::PATH, &mount::POINT]
-            .into_iter()
-            .chain(data)
-            .flat_map(all)
-            .chain(mappings)
-            .collect()
-    }
-
-    /// The edit distance of two words; `None` if too large to be a mistyping. One edit per three
-    /// letters is allowed, at least 1 and at most 4.
-    fn typo_distance(one: &str, other: &str) -> Option<usize> {
-        let far = edit_distance(one, other);
-        let letters = one.chars().count().max(other.chars().count());
-        (far <= (letters / 3).clamp(1, 4)).then_some(far)
-    }
-
-    fn find_similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
-        let mut open = vec![(0, PathBuf::from("/"))];
-        for part in path.components() {
-            let Component::Normal(name) = part else {
-                continue;
-            };
-            let word = display_safe(name.as_bytes());
-            let mut next: Vec<(usize, PathBuf)> = Vec::new();
-            for (far, place) in &open {
-                let exact = place.join(name);
-                if host.stat(&exact).is_ok() {
-                    next.push((*far, exact));
-                    continue;
-                }
-                let names = host.list_directory(place).unwrap_or_default();
-                let near = names.iter().filter_map(|other| {
-                    Some((
-                        typo_distance(&word, &display_safe(other.as_bytes()))?,
-                        other,
-                    ))
-                });
-                next.extend(near.map(|(slips, other)| (far + slips, place.join(other))));
-            }
-            next.sort();
-            next.truncate(MAX_BRANCHES);
-            open = next;
-        }
-        open
-    }
-}
 mod directory_roles;
 mod discovery;
 mod request;
-mod shared_resources {
-    //! Resources shared by database targets: disks, a file system, a thin pool.
-    //!
-    //! Only targets of servers are compared, so the cost does not grow with the number of mounts.
-    //! Two volumes of one thin pool fill up together although each shows free space.
-
-    use std::collections::BTreeSet;
-
-    use super::prospective_target::{ProspectiveTarget, file_system_identity};
-    use crate::facts::catalog::device;
-    use crate::facts::catalog::target;
-    use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
-
-    struct TargetResources {
-        subject: Subject,
-        file_system: Option<Subject>,
-        disks: BTreeSet<Subject>,
-        pools: BTreeSet<Subject>,
-    }
-
-    pub fn record_shared_resources(places: &[ProspectiveTarget], facts: &mut FactSet) {
-        let all: Vec<TargetResources> = places
-            .iter()
-            .filter_map(|place| target_resources(facts, place))
-            .collect();
-        for of in &all {
-            let others = || all.iter().filter(|other| other.subject != of.subject);
-            let named = |with: &dyn Fn(&TargetResources) -> bool| -> Vec<String> {
-                others()
-                    .filter(|other| with(other))
-                    .map(|other| other.subject.name().to_owned())
-                    .collect()
-            };
-            let same_fs = |other: &TargetResources| {
-                of.file_system.is_some() && of.file_system == other.file_system
-            };
-            let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
-            let systems = named(&same_fs);
-            let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
-            let source = || Source::derived_from(["target.roles"]);
-            let unseen = || {
-                Reading::unknown(
-                    UnknownReason::Absent,
-                    format!(
-                        "the underlying block devices of {} are unknown",
-                        of.subject.name()
-                    ),
-                )
-            };
-            let known = |found: Vec<String>, seen: bool| {
-                if seen {
-                    Reading::known(found, source())
-                } else {
-                    unseen()
-                }
-            };
-            facts.insert(
-                &of.subject,
-                &target::SHARES_DISK,
-                known(disks, !of.disks.is_empty()),
-            );
-            facts.insert(
-                &of.subject,
-                &target::SHARES_FILE_SYSTEM,
-                known(systems, of.file_system.is_some()),
-            );
-            facts.insert(
-                &of.subject,
-                &target::SHARES_THIN_POOL,
-                known(pools, !of.disks.is_empty()),
-            );
-        }
-    }
-
-    fn target_resources(facts: &FactSet, place: &ProspectiveTarget) -> Option<TargetResources> {
-        let subject = place.subject();
-        if facts.value(&subject, &target::CLUSTERS)?.is_empty() {
-            return None;
-        }
-        let is_pool = |of: &&Subject| {
-            facts
-                .value(of, &device::DM_UUID)
-                .is_some_and(|uuid| uuid.ends_with("-tpool"))
-        };
-        let stack = facts.layers_below(&subject);
-        Some(TargetResources {
-            file_system: place
-                .base
-                .as_ref()
-                .filter(|base| base.scope() == Scope::Mount)
-                .map(|base| file_system_identity(facts, base)),
-            disks: facts.distinct_bottom_disks(&subject).into_iter().collect(),
-            pools: stack.iter().filter(is_pool).cloned().collect(),
-            subject,
-        })
-    }
-}
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
 use self::directory_roles::ServerDirectories;
 use super::collector::{Collector, Request};
-use crate::facts::catalog::mount;
+use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::catalog::{device, mount};
 use crate::facts::note::TargetNote;
-use crate::facts::{FactSet, Scope, Subject};
-use crate::host::{Host, path_from_bytes};
+use crate::facts::{Choice, FactSet, Key, Reading, Scope, ServerArea, Source, Subject};
+use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
 use crate::parallel;
-use crate::text::decode_display_safe;
+use crate::path_lookup::mount_of_path;
+use crate::text::suggest::edit_distance;
+use crate::text::{decode_display_safe, display_safe};
 
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
@@ -305,7 +53,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let wal = directory_roles::record_target_roles(place, &homes, facts);
         describe::record_target(host, place, look, &wal, swapping.as_ref(), facts);
     }
-    shared_resources::record_shared_resources(&places, facts);
+    record_shared_resources(&places, facts);
 }
 
 /// Makes all queries that a capture needs, so that any target can be requested from it later.
@@ -340,3 +88,226 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
 
 #[cfg(test)]
 mod tests;
+
+// Resources shared by database targets: disks, a file system, a thin pool.
+//
+// Only targets of servers are compared, so the cost does not grow with the number of mounts.
+// Two volumes of one thin pool fill up together although each shows free space.
+
+struct TargetResources {
+    subject: Subject,
+    file_system: Option<Subject>,
+    disks: BTreeSet<Subject>,
+    pools: BTreeSet<Subject>,
+}
+
+fn record_shared_resources(places: &[ProspectiveTarget], facts: &mut FactSet) {
+    let all: Vec<TargetResources> = places
+        .iter()
+        .filter_map(|place| target_resources(facts, place))
+        .collect();
+    for of in &all {
+        let others = || all.iter().filter(|other| other.subject != of.subject);
+        let named = |with: &dyn Fn(&TargetResources) -> bool| -> Vec<String> {
+            others()
+                .filter(|other| with(other))
+                .map(|other| other.subject.name().to_owned())
+                .collect()
+        };
+        let same_fs = |other: &TargetResources| {
+            of.file_system.is_some() && of.file_system == other.file_system
+        };
+        let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
+        let systems = named(&same_fs);
+        let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
+        let source = || Source::derived_from(["target.roles"]);
+        let unseen = || {
+            Reading::absent(format!(
+                "the underlying block devices of {} are unknown",
+                of.subject.name()
+            ))
+        };
+        let known = |found: Vec<String>, seen: bool| {
+            if seen {
+                Reading::known(found, source())
+            } else {
+                unseen()
+            }
+        };
+        facts.insert(
+            &of.subject,
+            &target::SHARES_DISK,
+            known(disks, !of.disks.is_empty()),
+        );
+        facts.insert(
+            &of.subject,
+            &target::SHARES_FILE_SYSTEM,
+            known(systems, of.file_system.is_some()),
+        );
+        facts.insert(
+            &of.subject,
+            &target::SHARES_THIN_POOL,
+            known(pools, !of.disks.is_empty()),
+        );
+    }
+}
+
+fn target_resources(facts: &FactSet, place: &ProspectiveTarget) -> Option<TargetResources> {
+    let subject = place.subject();
+    if facts.value(&subject, &target::CLUSTERS)?.is_empty() {
+        return None;
+    }
+    let is_pool = |of: &&Subject| {
+        facts
+            .value(of, &device::DM_UUID)
+            .is_some_and(|uuid| uuid.ends_with("-tpool"))
+    };
+    let stack = facts.layers_below(&subject);
+    Some(TargetResources {
+        file_system: place
+            .base
+            .as_ref()
+            .filter(|base| base.scope() == Scope::Mount)
+            .map(|base| file_system_identity(facts, base)),
+        disks: facts.distinct_bottom_disks(&subject).into_iter().collect(),
+        pools: stack.iter().filter(is_pool).cloned().collect(),
+        subject,
+    })
+}
+
+#[derive(Clone, Debug)]
+struct ProspectiveTarget {
+    /// The directory's path, with links resolved if possible, or the path of the device node.
+    pub path: PathBuf,
+    pub kind: Reading<TargetKind>,
+    /// The nearest existing directory: the target itself unless it is still to be created.
+    /// `None` for a device or an unreadable directory.
+    pub existing: Option<PathBuf>,
+    /// The mount below the target, or the device itself.
+    pub base: Option<Subject>,
+    pub io_error: bool,
+}
+
+impl ProspectiveTarget {
+    pub fn subject(&self) -> Subject {
+        Subject::target(display_safe(path_bytes(&self.path)))
+    }
+}
+
+fn mount_of_real_path(facts: &FactSet, path: &Path) -> Option<Subject> {
+    mount_of_path(facts, path_bytes(path))
+}
+
+/// One subject for all mounts of a file system: the device if there is one, else the mount. A
+/// bind mount is a subject of its own, and btrfs has a device number per subvolume. Neither a
+/// mount point nor a device number therefore identifies a file system.
+fn file_system_identity(facts: &FactSet, mount: &Subject) -> Subject {
+    facts
+        .subject_in_scope(mount, Scope::Device)
+        .unwrap_or_else(|| mount.clone())
+}
+
+fn device_with_node(facts: &FactSet, node: &str) -> Option<Subject> {
+    facts
+        .subjects_where(&device::PATH, |path| path == node)
+        .into_iter()
+        .next()
+}
+
+// Suggestions for a missing target: a path with similar names, a device, a mount point, or a
+// server's directory.
+//
+// Paths are compared name by name, each with the entries of one directory, because most
+// mistypings are in one name.
+
+/// The largest number of directories followed per level, those with the most similar names
+/// first.
+const MAX_BRANCHES: usize = 3;
+
+fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
+    let written = display_safe(path_bytes(path));
+    let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
+    // `check sda` looks for sda in the working directory, but the user means /dev/sda, so a
+    // known device of that name comes first.
+    let name = path
+        .file_name()
+        .map(|name| display_safe(name.as_bytes()))
+        .unwrap_or_default();
+    let known = known_paths(facts);
+    near.extend(
+        known
+            .iter()
+            .filter(|known| known.strip_prefix("/dev/") == Some(&name))
+            .map(|known| (0, known.clone())),
+    );
+    near.extend(
+        known
+            .iter()
+            .filter_map(|known| typo_distance(&written, known).map(|far| (far, known.clone()))),
+    );
+    let beneath = find_similar_paths(host, path)
+        .into_iter()
+        .map(|(far, path)| (far, display_safe(path_bytes(&path))));
+    near.extend(beneath);
+    // A mount point covered by a later mount is listed but cannot be reached, so it is not
+    // suggested.
+    let is_gone = |near: &PathBuf| {
+        host.stat(near)
+            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
+    };
+    near.into_iter()
+        .map(|(_, near)| path_from_bytes(decode_display_safe(&near)))
+        .find(|near| !is_gone(near))
+}
+
+fn known_paths(facts: &FactSet) -> BTreeSet<String> {
+    let all = |key: &'static Key<String>| facts.known_values(key).into_iter().map(|(_, path)| path);
+    let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
+    let data = ServerArea::ALL
+        .iter()
+        .map(|area| area.database_profile().data_directory);
+    [&device::PATH, &mount::POINT]
+        .into_iter()
+        .chain(data)
+        .flat_map(all)
+        .chain(mappings)
+        .collect()
+}
+
+/// The edit distance of two words; `None` if too large to be a mistyping. One edit per three
+/// letters is allowed, at least 1 and at most 4.
+fn typo_distance(one: &str, other: &str) -> Option<usize> {
+    let far = edit_distance(one, other);
+    let letters = one.chars().count().max(other.chars().count());
+    (far <= (letters / 3).clamp(1, 4)).then_some(far)
+}
+
+fn find_similar_paths(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
+    let mut open = vec![(0, PathBuf::from("/"))];
+    for part in path.components() {
+        let Component::Normal(name) = part else {
+            continue;
+        };
+        let word = display_safe(name.as_bytes());
+        let mut next: Vec<(usize, PathBuf)> = Vec::new();
+        for (far, place) in &open {
+            let exact = place.join(name);
+            if host.stat(&exact).is_ok() {
+                next.push((*far, exact));
+                continue;
+            }
+            let names = host.list_directory(place).unwrap_or_default();
+            let near = names.iter().filter_map(|other| {
+                Some((
+                    typo_distance(&word, &display_safe(other.as_bytes()))?,
+                    other,
+                ))
+            });
+            next.extend(near.map(|(slips, other)| (far + slips, place.join(other))));
+        }
+        next.sort();
+        next.truncate(MAX_BRANCHES);
+        open = next;
+    }
+    open
+}

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use crate::facts::{FactRow, FactSet, Reading};
-use crate::host::{Host, HostError, HostErrorKind, Question, Stat, path_bytes};
+use crate::host::{Host, HostError, HostErrorKind, HostResult, Question, Stat, path_bytes};
 
 #[derive(Default)]
 pub(crate) struct FakeHost {
-    answers: BTreeMap<Question, Result<Vec<u8>, HostError>>,
+    answers: BTreeMap<Question, HostResult>,
     asked: Mutex<Vec<Question>>,
 }
 
@@ -70,7 +70,7 @@ impl FakeHost {
         self.asked.lock().unwrap().clone()
     }
 
-    fn children(&self, directory: &Path) -> Result<Vec<u8>, HostError> {
+    fn children(&self, directory: &Path) -> HostResult {
         let mut names = BTreeSet::new();
         for question in self.answers.keys() {
             if let Question::Read(path) | Question::Link(path) = question
@@ -89,7 +89,7 @@ impl FakeHost {
 }
 
 impl Host for FakeHost {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         self.asked.lock().unwrap().push(question.clone());
         let answer = self
             .answers

@@ -1,6 +1,6 @@
 use super::collector::Request;
 use super::error_readings::{error_reading, programs_disabled_reading};
-use crate::facts::{Reading, Remedy, Source, UnknownReason};
+use crate::facts::{Reading, Remedy, Source};
 use crate::host::{Host, HostErrorKind, Tool};
 use crate::text::display_safe;
 use crate::version::Version;
@@ -17,12 +17,7 @@ pub fn query_version(
     let argv = format!("{} {argument}", tool.name());
     match host.run_tool(tool, &[argument]) {
         Ok(answer) => first_version(&answer).map_or_else(
-            || {
-                Reading::unknown(
-                    UnknownReason::Malformed,
-                    format!("`{argv}` printed no version"),
-                )
-            },
+            || Reading::malformed(format!("`{argv}` printed no version")),
             |version| Reading::known(version, Source::Command { argv: argv.clone() }),
         ),
         // Rules need the version of e2fsprogs, so the remedy is to install it. Other tools may be
@@ -48,7 +43,7 @@ fn first_version(answer: &[u8]) -> Option<Version> {
 }
 
 pub fn unneeded_version_reading() -> Reading<Version> {
-    Reading::unknown(UnknownReason::Absent, "this host does not need the version")
+    Reading::absent("this host does not need the version")
 }
 
 #[cfg(test)]

@@ -2,380 +2,34 @@
 //! `rules/tables/*.toml`.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-mod kernel_builder;
-mod releases;
-mod value_syntax;
-mod support {
-
-    use serde::{Deserialize, Serialize};
-
-    /// How a kernel, tool or server treats an option that it is given.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    #[serde(rename_all = "lowercase")]
-    pub enum Effect {
-        /// Accepted and honoured.
-        Ok,
-        /// Accepted, but redundant: the default is the same.
-        #[serde(rename = "default anyway")]
-        DefaultAnyway,
-        /// Accepted and ignored.
-        #[serde(rename = "no effect")]
-        NoEffect,
-        /// Accepted, but not recommended: for example, a later release removes the option.
-        Deprecated,
-        /// The mount fails, the server does not start, or the tool stops.
-        Refused,
-        /// `rules/tables` does not decide, for example because a vendor may have backported the
-        /// option.
-        Unknown,
-    }
-
-    impl Effect {
-        pub fn is_ok(self) -> bool {
-            matches!(self, Self::Ok)
-        }
-
-        pub fn is_refused(self) -> bool {
-            matches!(self, Self::Refused)
-        }
-
-        pub fn is_unknown(self) -> bool {
-            matches!(self, Self::Unknown)
-        }
-
-        pub fn is_accepted(self) -> bool {
-            matches!(self, Self::Ok | Self::DefaultAnyway)
-        }
-
-        pub fn needs_remark(self) -> bool {
-            matches!(self, Self::NoEffect | Self::Deprecated | Self::Refused)
-        }
-
-        pub fn as_str(self) -> &'static str {
-            match self {
-                Self::Ok => "ok",
-                Self::DefaultAnyway => "default anyway",
-                Self::NoEffect => "no effect",
-                Self::Deprecated => "deprecated",
-                Self::Refused => "refused",
-                Self::Unknown => "unknown",
-            }
-        }
-    }
-
-    /// How a kernel, tool or server treats one option, with reason and source.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Support {
-        /// Whether the kernel, tool or server accepts and honours the option.
-        pub effect: Effect,
-        /// The reason for the effect, even for an unknown one, as full sentences; may be empty.
-        pub because: String,
-        /// Public source of the statement; may be empty.
-        pub source: String,
-    }
-
-    impl Support {
-        pub fn unknown(because: impl Into<String>) -> Self {
-            Self {
-                effect: Effect::Unknown,
-                because: because.into(),
-                source: String::new(),
-            }
-        }
-
-        pub fn ok(source: impl Into<String>) -> Self {
-            Self {
-                effect: Effect::Ok,
-                because: String::new(),
-                source: source.into(),
-            }
-        }
-
-        pub fn from_current_mount(effect: Effect) -> Self {
-            let because = "This kernel has mounted the file system with this option.".to_owned();
-            Self {
-                effect,
-                because,
-                source: "/proc/self/mountinfo".to_owned(),
-            }
-        }
-    }
-}
+mod advice_check;
+mod derive;
 mod feature;
+mod kernel_builder;
 mod kernel_support;
 mod mkfs;
+mod releases;
 mod server;
 mod support_range;
 mod table;
-mod mkfs_tool {
-
-    use crate::facts::Key;
-    use crate::facts::catalog::host;
-    use crate::settings::NewFilesystem;
-    use crate::version::Version;
-
-    pub(super) struct MkfsTool {
-        pub version: &'static Key<Version>,
-        /// Fact with the default features that mkfs must omit because this kernel may lack them.
-        pub leave_out: &'static Key<Vec<String>>,
-        pub package: &'static str,
-    }
-
-    impl MkfsTool {
-        /// The tool that creates a file system; `None` for ZFS, because no collector reads the
-        /// version of its tools.
-        pub(super) fn for_filesystem(filesystem: NewFilesystem) -> Option<Self> {
-            let (version, leave_out, package) = match filesystem {
-                NewFilesystem::Ext4 => (&host::E2FSPROGS, &host::EXT4_LEAVE_OUT, "e2fsprogs"),
-                NewFilesystem::Xfs => (&host::XFSPROGS, &host::XFS_LEAVE_OUT, "xfsprogs"),
-                NewFilesystem::Btrfs => (&host::BTRFSPROGS, &host::BTRFS_LEAVE_OUT, "btrfs-progs"),
-                NewFilesystem::Zfs => return None,
-            };
-            Some(Self {
-                version,
-                leave_out,
-                package,
-            })
-        }
-    }
-}
-mod advice_check;
-mod mkfs_check;
-mod on_disk_features {
-    //! Features of an existing file system, by the names in its superblock: whether a kernel mounts
-    //! the file system and e2fsck checks it.
-    //!
-    //! e2fsck refuses a file system that has any feature unknown to e2fsck, even one that kernels
-    //! ignore; the boot then stops.
-
-    use super::feature::{FileSystemFeature, feature_table};
-    use super::{Effect, Support};
-    use crate::ternary::Ternary;
-    use crate::version::Version;
-
-    /// Release of e2fsprogs in Red Hat 7, which counts as the oldest in use.
-    const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
-
-    fn find_feature(fs: &str, feature: &str) -> Option<&'static FileSystemFeature> {
-        let all = feature_table()
-            .chosen
-            .iter()
-            .chain(&feature_table().present);
-        all.into_iter()
-            .find(|known| known.of == fs && known.has_superblock_name(feature))
-    }
-
-    fn unlisted_feature_support(fs: &str, feature: &str) -> Support {
-        Support::unknown(format!(
-            "The {fs} feature {feature} is not in walwise's tables."
-        ))
-    }
-
-    pub fn kernel_support_of_feature(
-        fs: &str,
-        feature: &str,
-        kernel: &Version,
-        vendor: &str,
-    ) -> Support {
-        let Some(known) = find_feature(fs, feature) else {
-            return unlisted_feature_support(fs, feature);
-        };
-        match known.is_mounted_by(kernel, vendor) {
-            Ternary::True => Support::ok(known.source.clone()),
-            Ternary::Unknown if known.needs_kernel_support() => known.support_if_backported(kernel),
-            Ternary::Unknown | Ternary::False => known.support_without_feature(kernel),
-        }
-    }
-
-    /// Whether e2fsck checks an ext2, ext3 or ext4 file system with the feature. If the version of
-    /// e2fsck is unknown, only features known to the oldest release in use are accepted.
-    pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Support {
-        let Some(known) = find_feature("ext4", feature) else {
-            return unlisted_feature_support("ext4", feature);
-        };
-        let source = known.source.clone();
-        match tool {
-            Some(tool) if *tool < known.tool => Support {
-                effect: Effect::Refused,
-                because: format!(
-                    "e2fsprogs {tool} does not support the feature and refuses to check the file system, so the boot stops; use {} or later.",
-                    known.tool
-                ),
-                source,
-            },
-            Some(_) => Support::ok(source),
-            None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => {
-                Support::ok(source)
-            }
-            None => Support::unknown(format!(
-                "The version of e2fsprogs on that system is unknown. A version before {} refuses to check the file system, and the boot stops.",
-                known.tool
-            )),
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::Effect::{NoEffect, Refused, Unknown};
-        use super::*;
-
-        #[test]
-        fn kernels_and_features_of_existing_file_systems() {
-            for (fs, feature, kernel, vendor, expect, says) in [
-                (
-                    "ext4",
-                    "orphan_file",
-                    "5.10",
-                    "mainline",
-                    NoEffect,
-                    "mounts the file system and ignores the feature",
-                ),
-                (
-                    "ext4",
-                    "metadata_csum_seed",
-                    "4.3",
-                    "mainline",
-                    Refused,
-                    "cannot mount the file system",
-                ),
-                (
-                    "ext4",
-                    "metadata_csum",
-                    "3.16",
-                    "mainline",
-                    Refused,
-                    "read-only",
-                ),
-                ("ext4", "large_dir", "6.1", "mainline", Effect::Ok, ""),
-                (
-                    "ext4",
-                    "orphan_file",
-                    "4.18",
-                    "el8",
-                    NoEffect,
-                    "ignores the feature",
-                ),
-                ("ext4", "casefold", "4.18", "el8", Unknown, "backported"),
-                ("ext4", "has_journal", "3.10", "el7", Effect::Ok, ""),
-                (
-                    "ext4",
-                    "encrypt",
-                    "3.16",
-                    "mainline",
-                    Refused,
-                    "cannot mount the file system",
-                ),
-                (
-                    "ext4",
-                    "FEATURE_I18",
-                    "6.18",
-                    "mainline",
-                    Unknown,
-                    "is not in walwise's tables",
-                ),
-                (
-                    "ext4",
-                    "dirdata",
-                    "6.18",
-                    "mainline",
-                    Unknown,
-                    "is not in walwise's tables",
-                ),
-                (
-                    "xfs",
-                    "sparse_inodes",
-                    "4.1",
-                    "mainline",
-                    Refused,
-                    "cannot mount the file system",
-                ),
-                ("xfs", "inobtcnt", "5.4", "mainline", Refused, "read-only"),
-                (
-                    "xfs",
-                    "metadir",
-                    "6.12",
-                    "mainline",
-                    Refused,
-                    "cannot mount the file system",
-                ),
-                ("xfs", "metadir", "6.13", "mainline", Effect::Ok, ""),
-                (
-                    "xfs",
-                    "incompat_12",
-                    "6.18",
-                    "mainline",
-                    Unknown,
-                    "is not in walwise's tables",
-                ),
-                (
-                    "xfs",
-                    "ascii_ci",
-                    "6.12",
-                    "debian",
-                    Unknown,
-                    "is not in walwise's tables",
-                ),
-            ] {
-                let ruling = kernel_support_of_feature(
-                    fs,
-                    feature,
-                    &Version::parse(kernel).unwrap(),
-                    vendor,
-                );
-                assert_eq!(
-                    ruling.effect, expect,
-                    "{fs} {feature} {kernel} {vendor}: {}",
-                    ruling.because
-                );
-                assert!(
-                    ruling.because.contains(says),
-                    "{fs} {feature} {kernel} {vendor}: {}",
-                    ruling.because
-                );
-            }
-        }
-
-        #[test]
-        fn e2fsck_versions_and_features() {
-            for (feature, tool, expect, says) in [
-                ("orphan_file", "1.47.0", Effect::Ok, ""),
-                ("orphan_file", "1.46.5", Refused, "refuses to check"),
-                ("metadata_csum", "1.42.9", Refused, "refuses to check"),
-                ("has_journal", "1.42.9", Effect::Ok, ""),
-                ("orphan_file", "?", Unknown, "1.47.0"),
-                (
-                    "FEATURE_C7",
-                    "1.47.0",
-                    Unknown,
-                    "is not in walwise's tables",
-                ),
-            ] {
-                let ruling = e2fsck_support_of_feature(feature, Version::parse(tool).as_ref());
-                assert_eq!(
-                    ruling.effect, expect,
-                    "{feature} {tool}: {}",
-                    ruling.because
-                );
-                assert!(
-                    ruling.because.contains(says),
-                    "{feature} {tool}: {}",
-                    ruling.because
-                );
-            }
-        }
-    }
-}
-mod derive;
 #[cfg(test)]
 mod tests;
+mod value_syntax;
 mod zfs;
 #[cfg(test)]
 #[rustfmt::skip]
 mod vendors;
 
-use crate::facts::{FactSet, Scope};
+use advice_check::check_new_file_system;
+use feature::{FileSystemFeature, feature_table};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::catalog::host;
+use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason};
+use crate::settings::NewFilesystem;
+use crate::ternary::Ternary;
+use crate::version::Version;
 
 pub use derive::{boot_options_support, derive_compat_facts};
 pub use kernel_builder::is_same_custom_builder;
@@ -394,11 +48,8 @@ pub use mkfs::{
     feature_support_at_mkfs, mkfs_feature_examples, mkfs_flag, mkfs_omit_arguments,
     mountability_of_mkfs_defaults,
 };
-pub use mkfs_check::check_can_create_filesystem;
-pub use on_disk_features::{e2fsck_support_of_feature, kernel_support_of_feature};
 pub use releases::{ProductRelease, notes_on_newer_releases, releases};
 pub use server::{ChangedBy, ServerSetting, mysql_setting_support, postgres_assignment_support};
-pub use support::{Effect, Support};
 
 /// Parses the tables of options and features in advance, while other facts are still being read.
 /// The option table is parsed if there are boot lines, the feature table if `versions` is true: the
@@ -421,3 +72,461 @@ pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/validity.toml", table::OPTIONS),
     ("rules/tables/zfs.toml", zfs::TEXT),
 ];
+
+/// How a kernel, tool or server treats an option that it is given.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Accepted and honoured.
+    Ok,
+    /// Accepted, but redundant: the default is the same.
+    #[serde(rename = "default anyway")]
+    DefaultAnyway,
+    /// Accepted and ignored.
+    #[serde(rename = "no effect")]
+    NoEffect,
+    /// Accepted, but not recommended: for example, a later release removes the option.
+    Deprecated,
+    /// The mount fails, the server does not start, or the tool stops.
+    Refused,
+    /// `rules/tables` does not decide, for example because a vendor may have backported the
+    /// option.
+    Unknown,
+}
+
+impl Effect {
+    pub fn is_ok(self) -> bool {
+        matches!(self, Self::Ok)
+    }
+
+    pub fn is_refused(self) -> bool {
+        matches!(self, Self::Refused)
+    }
+
+    pub fn is_unknown(self) -> bool {
+        matches!(self, Self::Unknown)
+    }
+
+    pub fn is_accepted(self) -> bool {
+        matches!(self, Self::Ok | Self::DefaultAnyway)
+    }
+
+    pub fn needs_remark(self) -> bool {
+        matches!(self, Self::NoEffect | Self::Deprecated | Self::Refused)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::DefaultAnyway => "default anyway",
+            Self::NoEffect => "no effect",
+            Self::Deprecated => "deprecated",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a kernel, tool or server treats one option, with reason and source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Support {
+    /// Whether the kernel, tool or server accepts and honours the option.
+    pub effect: Effect,
+    /// The reason for the effect, even for an unknown one, as full sentences; may be empty.
+    pub because: String,
+    /// Public source of the statement; may be empty.
+    pub source: String,
+}
+
+impl Support {
+    pub fn unknown(because: impl Into<String>) -> Self {
+        Self {
+            effect: Effect::Unknown,
+            because: because.into(),
+            source: String::new(),
+        }
+    }
+
+    pub fn ok(source: impl Into<String>) -> Self {
+        Self {
+            effect: Effect::Ok,
+            because: String::new(),
+            source: source.into(),
+        }
+    }
+
+    pub fn from_current_mount(effect: Effect) -> Self {
+        let because = "This kernel has mounted the file system with this option.".to_owned();
+        Self {
+            effect,
+            because,
+            source: "/proc/self/mountinfo".to_owned(),
+        }
+    }
+}
+
+// Features of an existing file system, by the names in its superblock: whether a kernel mounts
+// the file system and e2fsck checks it.
+//
+// e2fsck refuses a file system that has any feature unknown to e2fsck, even one that kernels
+// ignore; the boot then stops.
+
+/// Release of e2fsprogs in Red Hat 7, which counts as the oldest in use.
+const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
+
+fn find_feature(fs: &str, feature: &str) -> Option<&'static FileSystemFeature> {
+    let all = feature_table()
+        .chosen
+        .iter()
+        .chain(&feature_table().present);
+    all.into_iter()
+        .find(|known| known.of == fs && known.has_superblock_name(feature))
+}
+
+fn unlisted_feature_support(fs: &str, feature: &str) -> Support {
+    Support::unknown(format!(
+        "The {fs} feature {feature} is not in walwise's tables."
+    ))
+}
+
+pub fn kernel_support_of_feature(
+    fs: &str,
+    feature: &str,
+    kernel: &Version,
+    vendor: &str,
+) -> Support {
+    let Some(known) = find_feature(fs, feature) else {
+        return unlisted_feature_support(fs, feature);
+    };
+    match known.is_mounted_by(kernel, vendor) {
+        Ternary::True => Support::ok(known.source.clone()),
+        Ternary::Unknown if known.needs_kernel_support() => known.support_if_backported(kernel),
+        Ternary::Unknown | Ternary::False => known.support_without_feature(kernel),
+    }
+}
+
+/// Whether e2fsck checks an ext2, ext3 or ext4 file system with the feature. If the version of
+/// e2fsck is unknown, only features known to the oldest release in use are accepted.
+pub fn e2fsck_support_of_feature(feature: &str, tool: Option<&Version>) -> Support {
+    let Some(known) = find_feature("ext4", feature) else {
+        return unlisted_feature_support("ext4", feature);
+    };
+    let source = known.source.clone();
+    match tool {
+        Some(tool) if *tool < known.tool => Support {
+            effect: Effect::Refused,
+            because: format!(
+                "e2fsprogs {tool} does not support the feature and refuses to check the file system, so the boot stops; use {} or later.",
+                known.tool
+            ),
+            source,
+        },
+        Some(_) => Support::ok(source),
+        None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => Support::ok(source),
+        None => Support::unknown(format!(
+            "The version of e2fsprogs on that system is unknown. A version before {} refuses to check the file system, and the boot stops.",
+            known.tool
+        )),
+    }
+}
+
+struct MkfsTool {
+    pub version: &'static Key<Version>,
+    /// Fact with the default features that mkfs must omit because this kernel may lack them.
+    pub leave_out: &'static Key<Vec<String>>,
+    pub package: &'static str,
+}
+
+impl MkfsTool {
+    /// The tool that creates a file system; `None` for ZFS, because no collector reads the
+    /// version of its tools.
+    fn for_filesystem(filesystem: NewFilesystem) -> Option<Self> {
+        let (version, leave_out, package) = match filesystem {
+            NewFilesystem::Ext4 => (&host::E2FSPROGS, &host::EXT4_LEAVE_OUT, "e2fsprogs"),
+            NewFilesystem::Xfs => (&host::XFSPROGS, &host::XFS_LEAVE_OUT, "xfsprogs"),
+            NewFilesystem::Btrfs => (&host::BTRFSPROGS, &host::BTRFS_LEAVE_OUT, "btrfs-progs"),
+            NewFilesystem::Zfs => return None,
+        };
+        Some(Self {
+            version,
+            leave_out,
+            package,
+        })
+    }
+}
+
+/// Whether mkfs can create a new file system that this kernel can mount, if mkfs omits the features
+/// that the kernel lacks. The error is a sentence.
+pub fn check_can_create_filesystem(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
+    let machine = Subject::host();
+    let mut left_out = Vec::new();
+    if let Some(MkfsTool {
+        version,
+        leave_out,
+        package,
+    }) = MkfsTool::for_filesystem(wanted)
+    {
+        if let Reading::Unknown {
+            why: UnknownReason::Absent,
+            ..
+        } = facts.get(&machine, version)
+        {
+            return Err(format!(
+                "mkfs.{wanted} is not installed here: install {package}."
+            ));
+        }
+        left_out = facts.value(&machine, leave_out).unwrap_or_default();
+    }
+    check_new_file_system(wanted.as_str(), &left_out, facts)
+}
+
+#[cfg(test)]
+mod mkfs_check_tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::catalog::{host, kernel};
+    use crate::version::Version;
+
+    fn facts(vendor: &str, version: &str, loaded: &[&str]) -> FactSet {
+        let mut facts = FactSet::default();
+        let machine = Subject::host();
+        let seen = || Source::system_call("uname");
+        facts.insert_known(
+            &machine,
+            &kernel::VERSION,
+            Version::parse(version).unwrap(),
+            seen(),
+        );
+        facts.insert_known(&machine, &kernel::VENDOR, vendor.to_owned(), seen());
+        let loaded = loaded
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect::<Vec<_>>();
+        facts.insert_known(
+            &machine,
+            &kernel::FILESYSTEMS,
+            loaded,
+            Source::file("/proc/filesystems"),
+        );
+        facts
+    }
+
+    #[test]
+    fn errors_report_missing_drivers_and_tools() {
+        let debian = facts("debian", "6.1.0-28-amd64", &["ext4"]);
+        for filesystem in [
+            NewFilesystem::Ext4,
+            NewFilesystem::Xfs,
+            NewFilesystem::Btrfs,
+        ] {
+            assert_eq!(
+                check_can_create_filesystem(filesystem, &debian),
+                Ok(()),
+                "tools that were not asked for"
+            );
+        }
+        let none = check_can_create_filesystem(NewFilesystem::Zfs, &debian).unwrap_err();
+        assert!(
+            none.contains("/proc/filesystems") && none.contains("modprobe zfs"),
+            "{none}"
+        );
+        assert_eq!(
+            check_can_create_filesystem(
+                NewFilesystem::Zfs,
+                &facts("debian", "6.1", &["ext4", "zfs"])
+            ),
+            Ok(())
+        );
+
+        let red_hat = facts("el9", "5.14.0-427.el9", &["xfs"]);
+        let none = check_can_create_filesystem(NewFilesystem::Btrfs, &red_hat).unwrap_err();
+        assert!(none.contains("RHEL 9 has no btrfs"), "{none}");
+
+        let mut bare = debian.clone();
+        bare.insert(
+            &Subject::host(),
+            &host::XFSPROGS,
+            Reading::absent("mkfs.xfs -V"),
+        );
+        let none = check_can_create_filesystem(NewFilesystem::Xfs, &bare).unwrap_err();
+        assert_eq!(none, "mkfs.xfs is not installed here: install xfsprogs.");
+        bare.insert_known(
+            &Subject::host(),
+            &host::XFSPROGS,
+            Version::parse("6.5").unwrap(),
+            Source::Assumed,
+        );
+        crate::compat::derive_compat_facts(&mut bare);
+        let old = facts("debian", "5.10.0-30-amd64", &["xfs"]);
+        assert_eq!(
+            check_can_create_filesystem(NewFilesystem::Xfs, &bare),
+            Ok(())
+        );
+        let mut too_new = old;
+        too_new.insert_known(
+            &Subject::host(),
+            &host::XFSPROGS,
+            Version::parse("6.5").unwrap(),
+            Source::Assumed,
+        );
+        assert!(
+            check_can_create_filesystem(NewFilesystem::Xfs, &too_new).is_err(),
+            "nothing is left out yet"
+        );
+        crate::compat::derive_compat_facts(&mut too_new);
+        assert_eq!(
+            check_can_create_filesystem(NewFilesystem::Xfs, &too_new),
+            Ok(()),
+            "what the kernel lacks is left out"
+        );
+    }
+}
+
+#[cfg(test)]
+mod on_disk_features_tests {
+    use super::Effect::{NoEffect, Refused, Unknown};
+    use super::*;
+
+    #[test]
+    fn kernels_and_features_of_existing_file_systems() {
+        for (fs, feature, kernel, vendor, expect, says) in [
+            (
+                "ext4",
+                "orphan_file",
+                "5.10",
+                "mainline",
+                NoEffect,
+                "mounts the file system and ignores the feature",
+            ),
+            (
+                "ext4",
+                "metadata_csum_seed",
+                "4.3",
+                "mainline",
+                Refused,
+                "cannot mount the file system",
+            ),
+            (
+                "ext4",
+                "metadata_csum",
+                "3.16",
+                "mainline",
+                Refused,
+                "read-only",
+            ),
+            ("ext4", "large_dir", "6.1", "mainline", Effect::Ok, ""),
+            (
+                "ext4",
+                "orphan_file",
+                "4.18",
+                "el8",
+                NoEffect,
+                "ignores the feature",
+            ),
+            ("ext4", "casefold", "4.18", "el8", Unknown, "backported"),
+            ("ext4", "has_journal", "3.10", "el7", Effect::Ok, ""),
+            (
+                "ext4",
+                "encrypt",
+                "3.16",
+                "mainline",
+                Refused,
+                "cannot mount the file system",
+            ),
+            (
+                "ext4",
+                "FEATURE_I18",
+                "6.18",
+                "mainline",
+                Unknown,
+                "is not in walwise's tables",
+            ),
+            (
+                "ext4",
+                "dirdata",
+                "6.18",
+                "mainline",
+                Unknown,
+                "is not in walwise's tables",
+            ),
+            (
+                "xfs",
+                "sparse_inodes",
+                "4.1",
+                "mainline",
+                Refused,
+                "cannot mount the file system",
+            ),
+            ("xfs", "inobtcnt", "5.4", "mainline", Refused, "read-only"),
+            (
+                "xfs",
+                "metadir",
+                "6.12",
+                "mainline",
+                Refused,
+                "cannot mount the file system",
+            ),
+            ("xfs", "metadir", "6.13", "mainline", Effect::Ok, ""),
+            (
+                "xfs",
+                "incompat_12",
+                "6.18",
+                "mainline",
+                Unknown,
+                "is not in walwise's tables",
+            ),
+            (
+                "xfs",
+                "ascii_ci",
+                "6.12",
+                "debian",
+                Unknown,
+                "is not in walwise's tables",
+            ),
+        ] {
+            let ruling =
+                kernel_support_of_feature(fs, feature, &Version::parse(kernel).unwrap(), vendor);
+            assert_eq!(
+                ruling.effect, expect,
+                "{fs} {feature} {kernel} {vendor}: {}",
+                ruling.because
+            );
+            assert!(
+                ruling.because.contains(says),
+                "{fs} {feature} {kernel} {vendor}: {}",
+                ruling.because
+            );
+        }
+    }
+
+    #[test]
+    fn e2fsck_versions_and_features() {
+        for (feature, tool, expect, says) in [
+            ("orphan_file", "1.47.0", Effect::Ok, ""),
+            ("orphan_file", "1.46.5", Refused, "refuses to check"),
+            ("metadata_csum", "1.42.9", Refused, "refuses to check"),
+            ("has_journal", "1.42.9", Effect::Ok, ""),
+            ("orphan_file", "?", Unknown, "1.47.0"),
+            (
+                "FEATURE_C7",
+                "1.47.0",
+                Unknown,
+                "is not in walwise's tables",
+            ),
+        ] {
+            let ruling = e2fsck_support_of_feature(feature, Version::parse(tool).as_ref());
+            assert_eq!(
+                ruling.effect, expect,
+                "{feature} {tool}: {}",
+                ruling.because
+            );
+            assert!(
+                ruling.because.contains(says),
+                "{feature} {tool}: {}",
+                ruling.because
+            );
+        }
+    }
+}

@@ -9,11 +9,11 @@ pub mod evidence {
     //!
     //! Each measurement needs a caveat, because it need not hold for this host.
 
+    use schemars::JsonSchema;
     use serde::Serialize;
 
     /// A published measurement for or against a rule.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
     pub struct Study {
         /// The authors of the measurement, and where to read it.
         pub source: String,
@@ -63,251 +63,37 @@ pub mod evidence {
         }
     }
 }
-mod rule_file {
-
-    use std::fmt::Write as _;
-
-    use serde::{Deserialize, Serialize};
-    use sha2::{Digest as _, Sha256};
-
-    #[derive(Clone, Debug, Serialize, Deserialize)]
-    pub struct RuleFile {
-        /// Display-safe path of a user's file, or name of a built-in file.
-        pub name: String,
-        pub text: String,
-    }
-
-    /// A user's rule file that was read for the report.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct UserFile {
-        /// The file's name, as the user gave it.
-        pub file: String,
-        /// SHA-256 of the file's contents, mistakes included.
-        pub sha256: String,
-    }
-
-    impl UserFile {
-        pub fn from_file(file: &RuleFile) -> Self {
-            Self {
-                file: file.name.clone(),
-                sha256: sha256(file.text.as_bytes()),
-            }
-        }
-
-        pub(super) fn fingerprint_name(&self) -> String {
-            format!(
-                "user/{}",
-                self.file.rsplit('/').next().unwrap_or(&self.file)
-            )
-        }
-    }
-
-    pub(super) fn sha256(bytes: &[u8]) -> String {
-        Sha256::digest(bytes)
-            .iter()
-            .fold(String::new(), |mut text, byte| {
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-    }
-}
 mod advise;
 mod bound_condition;
 mod builtin;
 mod deciding_facts;
-pub mod explain;
-mod finding;
-pub mod model;
-mod template;
-mod user_commands;
-mod user_rule_statements {
-    //! Statements of users about rules: disabled rules and changed levels, with an optional last
-    //! day.
-    //!
-    //! Only the levels critical, warning and advice can be given or changed. Rules whose advice can
-    //! lose data have the level *optional*; another level would put that advice into plans.
-
-    use jiff::civil::Date;
-    use serde::Serialize;
-
-    use super::Level;
-    use crate::facts::note::RulesNote;
-
-    /// The levels that a user's rule file can assign. Only a rule that has one of these levels can
-    /// get another.
-    pub const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
-
-    /// A rule that a user's rule file disables.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct DisabledRule {
-        /// Id of the disabled rule: `area.name`.
-        pub rule: String,
-        /// The reason given in the file.
-        pub because: String,
-        /// The last day on which the rule is disabled, in UTC; `null` if there is none.
-        #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
-        pub until: Option<Date>,
-        /// The rule file that disables the rule, as the user named it.
-        pub file: String,
-        /// The line that disables the rule, counted from one.
-        pub line: usize,
-    }
-
-    /// A rule whose level a user's rule file changes.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct LevelOverride {
-        /// Id of the rule: `area.name`.
-        pub rule: String,
-        /// The level that the user's file assigns.
-        pub level: Level,
-        /// The level in the rule's own file.
-        pub was: Level,
-        /// The reason given in the file.
-        pub because: String,
-        /// The last day on which the change holds, in UTC; `null` if there is none.
-        #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
-        pub until: Option<Date>,
-        /// The rule file that changes the level, as the user named it.
-        pub file: String,
-        /// The line that changes the level, counted from one.
-        pub line: usize,
-    }
-
-    impl DisabledRule {
-        pub fn to_note(&self) -> RulesNote {
-            let Self {
-                rule,
-                because,
-                until,
-                file,
-                line,
-            } = self.clone();
-            RulesNote::SwitchedOff {
-                rule,
-                because,
-                until,
-                file,
-                line,
-            }
-        }
-    }
-
-    impl LevelOverride {
-        /// The note about this change; `idle` means that the host has no subject for the rule.
-        pub fn to_note(&self, idle: bool) -> RulesNote {
-            let Self {
-                rule,
-                level,
-                was,
-                because,
-                until,
-                file,
-                line,
-            } = self.clone();
-            let lower = level < was;
-            let (was, level) = (was.as_str(), level.as_str());
-            RulesNote::LevelChanged {
-                rule,
-                was,
-                level,
-                lower,
-                because,
-                until,
-                file,
-                line,
-                idle,
-            }
-        }
-    }
-
-    /// A disabled rule or a changed level whose last day has passed, so that the rule counts as
-    /// written again.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct ExpiredStatement {
-        /// Id of the rule: `area.name`.
-        pub rule: String,
-        /// The last day of the statement about the rule, in UTC.
-        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
-        pub until: Date,
-        /// The reason given in the file.
-        pub because: String,
-        /// The rule file with the statement, as the user named it.
-        pub file: String,
-        /// The line of the statement, counted from one.
-        pub line: usize,
-    }
-
-    impl ExpiredStatement {
-        /// The statement of a disabled rule, if its last day is before `today`; otherwise `None`.
-        pub(super) fn from_disabled_rule(off: &DisabledRule, today: Date) -> Option<Self> {
-            let DisabledRule {
-                rule,
-                because,
-                until,
-                file,
-                line,
-            } = off.clone();
-            Some(Self {
-                rule,
-                until: until.filter(|last| *last < today)?,
-                because,
-                file,
-                line,
-            })
-        }
-
-        pub(super) fn from_override(given: &LevelOverride, today: Date) -> Option<Self> {
-            let LevelOverride {
-                rule,
-                because,
-                until,
-                file,
-                line,
-                level: _,
-                was: _,
-            } = given.clone();
-            Some(Self {
-                rule,
-                until: until.filter(|last| *last < today)?,
-                because,
-                file,
-                line,
-            })
-        }
-
-        pub fn to_note(&self) -> RulesNote {
-            let Self {
-                rule,
-                until,
-                because,
-                file,
-                line,
-            } = self.clone();
-            RulesNote::Expired {
-                rule,
-                until,
-                because,
-                file,
-                line,
-            }
-        }
-    }
-}
 mod evaluate;
 pub mod examples;
-mod fact_test;
+pub mod explain;
+mod finding;
 mod load;
+pub mod model;
 pub mod rule_pack;
-pub mod rule_reference;
 mod rule_set;
+mod template;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use jiff::civil::Date;
+use model::{Condition, FactTest, TestOperator};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::facts::note::RulesNote;
+use crate::facts::{Reading, Value};
+use crate::ternary::Ternary;
 use crate::text::suggest;
+use crate::version::Version;
+use walwise_model::text::JoinText;
 
 pub use advise::EvaluationOptions;
 pub use builtin::builtin_sources;
@@ -318,9 +104,533 @@ pub use finding::{
     Observation, Outcome, Risk, Trace,
 };
 pub use model::{ChangeEffect, ExampleLoading, Rule};
-pub use rule_file::RuleFile;
 pub use rule_pack::Pack;
 pub use rule_set::RuleSet;
 pub use template::Template;
-pub use user_commands::UserCommand;
-pub use user_rule_statements::{DisabledRule, ExpiredStatement, LevelOverride};
+
+// Statements of users about rules: disabled rules and changed levels, with an optional last
+// day.
+//
+// Only the levels critical, warning and advice can be given or changed. Rules whose advice can
+// lose data have the level *optional*; another level would put that advice into plans.
+
+/// The levels that a user's rule file can assign. Only a rule that has one of these levels can
+/// get another.
+const ADJUSTABLE_LEVELS: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
+
+/// A rule that a user's rule file disables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DisabledRule {
+    /// Id of the disabled rule: `area.name`.
+    pub rule: String,
+    /// The reason given in the file.
+    pub because: String,
+    /// The last day on which the rule is disabled, in UTC; `null` if there is none.
+    #[schemars(with = "Option<String>")]
+    pub until: Option<Date>,
+    /// The rule file that disables the rule, as the user named it.
+    pub file: String,
+    /// The line that disables the rule, counted from one.
+    pub line: usize,
+}
+
+/// A rule whose level a user's rule file changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LevelOverride {
+    /// Id of the rule: `area.name`.
+    pub rule: String,
+    /// The level that the user's file assigns.
+    pub level: Level,
+    /// The level in the rule's own file.
+    pub was: Level,
+    /// The reason given in the file.
+    pub because: String,
+    /// The last day on which the change holds, in UTC; `null` if there is none.
+    #[schemars(with = "Option<String>")]
+    pub until: Option<Date>,
+    /// The rule file that changes the level, as the user named it.
+    pub file: String,
+    /// The line that changes the level, counted from one.
+    pub line: usize,
+}
+
+impl DisabledRule {
+    pub fn to_note(&self) -> RulesNote {
+        let Self {
+            rule,
+            because,
+            until,
+            file,
+            line,
+        } = self.clone();
+        RulesNote::SwitchedOff {
+            rule,
+            because,
+            until,
+            file,
+            line,
+        }
+    }
+}
+
+impl LevelOverride {
+    /// The note about this change; `idle` means that the host has no subject for the rule.
+    pub fn to_note(&self, idle: bool) -> RulesNote {
+        let Self {
+            rule,
+            level,
+            was,
+            because,
+            until,
+            file,
+            line,
+        } = self.clone();
+        let lower = level < was;
+        let (was, level) = (was.as_str(), level.as_str());
+        RulesNote::LevelChanged {
+            rule,
+            was,
+            level,
+            lower,
+            because,
+            until,
+            file,
+            line,
+            idle,
+        }
+    }
+}
+
+/// A disabled rule or a changed level whose last day has passed, so that the rule counts as
+/// written again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExpiredStatement {
+    /// Id of the rule: `area.name`.
+    pub rule: String,
+    /// The last day of the statement about the rule, in UTC.
+    #[schemars(with = "String")]
+    pub until: Date,
+    /// The reason given in the file.
+    pub because: String,
+    /// The rule file with the statement, as the user named it.
+    pub file: String,
+    /// The line of the statement, counted from one.
+    pub line: usize,
+}
+
+impl ExpiredStatement {
+    /// The statement of a disabled rule, if its last day is before `today`; otherwise `None`.
+    fn from_disabled_rule(off: &DisabledRule, today: Date) -> Option<Self> {
+        let DisabledRule {
+            rule,
+            because,
+            until,
+            file,
+            line,
+        } = off.clone();
+        Some(Self {
+            rule,
+            until: until.filter(|last| *last < today)?,
+            because,
+            file,
+            line,
+        })
+    }
+
+    fn from_override(given: &LevelOverride, today: Date) -> Option<Self> {
+        let LevelOverride {
+            rule,
+            because,
+            until,
+            file,
+            line,
+            level: _,
+            was: _,
+        } = given.clone();
+        Some(Self {
+            rule,
+            until: until.filter(|last| *last < today)?,
+            because,
+            file,
+            line,
+        })
+    }
+
+    pub fn to_note(&self) -> RulesNote {
+        let Self {
+            rule,
+            until,
+            because,
+            file,
+            line,
+        } = self.clone();
+        RulesNote::Expired {
+            rule,
+            until,
+            because,
+            file,
+            line,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RuleFile {
+    /// Display-safe path of a user's file, or name of a built-in file.
+    pub name: String,
+    pub text: String,
+}
+
+/// A user's rule file that was read for the report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UserFile {
+    /// The file's name, as the user gave it.
+    pub file: String,
+    /// SHA-256 of the file's contents, mistakes included.
+    pub sha256: String,
+}
+
+impl UserFile {
+    pub fn from_file(file: &RuleFile) -> Self {
+        Self {
+            file: file.name.clone(),
+            sha256: sha256(file.text.as_bytes()),
+        }
+    }
+
+    fn fingerprint_name(&self) -> String {
+        format!(
+            "user/{}",
+            self.file.rsplit('/').next().unwrap_or(&self.file)
+        )
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+// Commands of a user's rule, which walwise prints as the user's own and never checks.
+//
+// The type is not [`ShellCommand`](crate::escape::ShellCommand), so that no script or export can
+// contain such a command by mistake.
+
+/// The part that a user's command plays in the advised change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Purpose {
+    /// The command makes the advised change.
+    Apply,
+    /// The command shows whether the change was made.
+    Verify,
+    /// The command reverts the change.
+    Undo,
+}
+
+impl Purpose {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "apply",
+            Self::Verify => "verify",
+            Self::Undo => "undo",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct UserCommandSpec {
+    pub purpose: Purpose,
+    pub command: Template,
+}
+
+/// A command of a user's rule, which walwise does not check and never puts into a script or an
+/// export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UserCommand {
+    /// Whether the command makes, verifies or reverts the change.
+    pub purpose: Purpose,
+    /// The command, with the facts of the subject filled in.
+    pub command: String,
+    /// Display-safe path of the rule file with the command.
+    pub file: String,
+    /// The first line of the rule, counted from one.
+    pub line: usize,
+}
+
+impl UserCommand {
+    pub fn origin_sentence(&self) -> String {
+        let Self { file, line, .. } = self;
+        format!("your own command, from {file}:{line}, not checked by walwise")
+    }
+}
+
+/// Words in commands that destroy data or make it unsafe. Only `walwise rules check` warns about
+/// these words, because the list cannot be complete.
+const DESTRUCTIVE_WORDS: [&str; 40] = [
+    "--zero-superblock",
+    "-delete",
+    "^has_journal",
+    "barrier=0",
+    "blkdiscard",
+    "create-md",
+    "data=writeback",
+    "dd",
+    "delete",
+    "destroy",
+    "drop",
+    "dropdb",
+    "eatmydata",
+    "erase",
+    "fdisk",
+    "format",
+    "fsync=off",
+    "full_page_writes=off",
+    "invalidate",
+    "labelclear",
+    "luksformat",
+    "lvremove",
+    "mke2fs",
+    "mkfs",
+    "mkswap",
+    "nobarrier",
+    "nodatacow",
+    "parted",
+    "pg_dropcluster",
+    "pg_resetwal",
+    "pvremove",
+    "rm",
+    "sanitize",
+    "sfdisk",
+    "sgdisk",
+    "shred",
+    "sync=disabled",
+    "truncate",
+    "vgremove",
+    "wipefs",
+];
+
+/// Byte range of the first destructive word. Parts of longer words do not count, and case does not
+/// matter.
+fn find_destructive_word(command: &str) -> Option<Range<usize>> {
+    let lower = command.to_ascii_lowercase();
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_part = |(at, word): &(usize, &str)| {
+        let (before, rest) = lower.split_at_checked(*at).unwrap_or_default();
+        let goes_on = rest
+            .strip_prefix(word)
+            .is_some_and(|after| after.starts_with(in_word));
+        goes_on
+            || before.ends_with(in_word) && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let found = DESTRUCTIVE_WORDS
+        .iter()
+        .flat_map(|word| lower.match_indices(*word))
+        .filter(|found| !is_part(found));
+    found
+        .map(|(at, word)| at..at + word.len())
+        .min_by_key(|range| range.start)
+}
+
+impl Condition {
+    pub fn label(&self) -> String {
+        match self {
+            Self::All(_) => "all of".to_owned(),
+            Self::Any(_) => "any of".to_owned(),
+            Self::Not(_) => "not".to_owned(),
+            Self::Every(relation, _) => format!("every {}", relation.as_str()),
+            Self::Some(relation, _) => format!("some {}", relation.as_str()),
+            Self::Fact(test) => test.label(),
+        }
+    }
+}
+
+impl FactTest {
+    /// Whether the reading passes the test. If the reading has no value, the result is unknown,
+    /// except for a test of `known`, and for a test of `exists` if the fact is absent.
+    pub fn holds(&self, reading: &Reading<Value>) -> Ternary {
+        match (&self.op, reading.value()) {
+            (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
+            (TestOperator::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
+            (_, None) => Ternary::Unknown,
+            (op, Some(value)) => op.holds(value),
+        }
+    }
+
+    pub fn label(&self) -> String {
+        let name = self.fact.name;
+        let show = |value: &Value| self.fact.format_value(value);
+        let shown = |values: &[Value]| values.iter().map(show).join_with(", ");
+        match &self.op {
+            TestOperator::Is(value) => format!("{name} is {}", show(value)),
+            TestOperator::IsNot(value) => format!("{name} is not {}", show(value)),
+            TestOperator::In(values) => format!("{name} is one of {}", shown(values)),
+            TestOperator::NotIn(values) => match values.as_slice() {
+                [one] => format!("{name} is not {}", show(one)),
+                _ => format!("{name} is none of {}", shown(values)),
+            },
+            TestOperator::Has(word) => format!("{name} has {word}"),
+            TestOperator::Lacks(word) => format!("{name} lacks {word}"),
+            TestOperator::HasOption(option) => format!("{name} has the option {option}"),
+            TestOperator::LacksOption(option) => format!("{name} lacks the option {option}"),
+            TestOperator::HasAny(words) => format!("{name} has one of {}", words.join(", ")),
+            TestOperator::AtLeast(value) => format!("{name} is at least {}", show(value)),
+            TestOperator::Below(value) => format!("{name} is below {}", show(value)),
+            TestOperator::FixedIn(lines) => {
+                let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+                format!("{name} has the fix in {}", lines.join(", "))
+            }
+            TestOperator::InRange(range) => {
+                let list = |versions: &[Version]| {
+                    let names: Vec<String> = versions.iter().map(ToString::to_string).collect();
+                    match names.split_last() {
+                        Some((last, [])) => last.clone(),
+                        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+                        None => String::new(),
+                    }
+                };
+                let from = match range.from.as_slice() {
+                    [] => "any release".to_owned(),
+                    from => format!("{} or later", list(from)),
+                };
+                format!("{name} is {from} without the fix in {}", list(&range.fixed))
+            }
+            TestOperator::BuildAtLeast(least) => format!("{name} is at least build {least}"),
+            TestOperator::BuildBelow(least) => format!("{name} is below build {least}"),
+            TestOperator::StartsWith(text) => format!("{name} starts with {text}"),
+            TestOperator::EndsWith(text) => format!("{name} ends with {text}"),
+            TestOperator::Contains(text) => format!("{name} contains {text}"),
+            TestOperator::Known(true) => format!("{name} is known"),
+            TestOperator::Known(false) => format!("{name} is not known"),
+            TestOperator::Exists(true) => format!("{name} exists"),
+            TestOperator::Exists(false) => format!("{name} does not exist"),
+        }
+    }
+}
+
+impl TestOperator {
+    /// Whether the value passes the test. Unknown if the value's type does not fit the test, or if
+    /// two versions cannot be compared.
+    fn holds(&self, value: &Value) -> Ternary {
+        let one_of = |values: &[Value]| {
+            let each: Vec<Ternary> = values.iter().map(|one| equal_values(value, one)).collect();
+            Ternary::any(each)
+        };
+        let has = |words: &[String]| match value {
+            Value::List(list) => words.iter().any(|word| list.contains(word)).into(),
+            _ => Ternary::Unknown,
+        };
+        let has_option = |option: &str| match value {
+            Value::List(list) => list
+                .iter()
+                .any(|word| word.split('=').next() == Some(option))
+                .into(),
+            _ => Ternary::Unknown,
+        };
+        let build_at_least = |least: &Version| match value {
+            Value::Version(version) => version.build_at_least(least),
+            _ => Ternary::Unknown,
+        };
+        let written = |holds: &dyn Fn(&str) -> bool| match value {
+            Value::Text(text) => holds(text).into(),
+            Value::Version(version) => holds(&version.to_string()).into(),
+            _ => Ternary::Unknown,
+        };
+        match self {
+            Self::Is(wanted) => equal_values(value, wanted),
+            Self::IsNot(wanted) => !equal_values(value, wanted),
+            Self::In(wanted) => one_of(wanted),
+            Self::NotIn(wanted) => !one_of(wanted),
+            Self::Has(word) => has(std::slice::from_ref(word)),
+            Self::Lacks(word) => !has(std::slice::from_ref(word)),
+            Self::HasAny(words) => has(words),
+            Self::HasOption(option) => has_option(option),
+            Self::LacksOption(option) => !has_option(option),
+            Self::AtLeast(least) => at_least(value, least),
+            Self::Below(least) => !at_least(value, least),
+            Self::FixedIn(lines) => match value {
+                Value::Version(version) => version.has_fix(lines),
+                _ => Ternary::Unknown,
+            },
+            Self::InRange(range) => match value {
+                Value::Version(version) => range.contains(version),
+                _ => Ternary::Unknown,
+            },
+            Self::BuildAtLeast(least) => build_at_least(least),
+            Self::BuildBelow(least) => !build_at_least(least),
+            Self::StartsWith(part) => written(&|text| text.starts_with(part.as_str())),
+            Self::EndsWith(part) => written(&|text| text.ends_with(part.as_str())),
+            Self::Contains(part) => written(&|text| text.contains(part.as_str())),
+            Self::Known(wanted) | Self::Exists(wanted) => (*wanted).into(),
+        }
+    }
+}
+
+/// Whether two values are equal; unknown for different types. Lists are compared as sets, and
+/// numbers by value.
+fn equal_values(a: &Value, b: &Value) -> Ternary {
+    let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
+    match (a, b) {
+        (Value::Bool(a), Value::Bool(b)) => (a == b).into(),
+        (Value::Text(a), Value::Text(b)) => (a == b).into(),
+        (Value::Version(a), Value::Version(b)) => (a == b).into(),
+        (Value::List(a), Value::List(b)) => (within(a, b) && within(b, a)).into(),
+        _ => compare_numbers(a, b).map_or(Ternary::Unknown, |order| order.is_eq().into()),
+    }
+}
+
+fn at_least(value: &Value, least: &Value) -> Ternary {
+    match (value, least) {
+        (Value::Version(value), Value::Version(least)) => value.at_least(least),
+        _ => compare_numbers(value, least).map_or(Ternary::Unknown, |order| order.is_ge().into()),
+    }
+}
+
+fn compare_numbers(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
+    let number = |value: &Value| match value {
+        Value::Whole(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
+        _ => None,
+    };
+    match (a, b) {
+        (Value::Whole(a), Value::Whole(b)) => Some(a.cmp(b)),
+        _ => number(a)?.partial_cmp(&number(b)?),
+    }
+}
+
+#[cfg(test)]
+mod user_commands_tests {
+    use super::*;
+
+    #[test]
+    fn losing_words_are_found_whole_and_in_any_case() {
+        for (command, word) in [
+            ("/usr/sbin/mkfs.ext4 {device.path}", Some("mkfs")),
+            (
+                "mount -o remount,nobarrier {mount.point}",
+                Some("nobarrier"),
+            ),
+            ("psql -c 'DROP TABLE a; truncate b'", Some("DROP")),
+            (
+                "tune2fs -O^has_journal {mount.source}",
+                Some("^has_journal"),
+            ),
+            ("find /srv -delete", Some("-delete")),
+            (
+                "docker run --rm x; echo 3 > /proc/sys/vm/drop_caches; add",
+                None,
+            ),
+            ("echo ä; rm -r /srv", Some("rm")),
+        ] {
+            assert_eq!(
+                find_destructive_word(command).and_then(|range| command.get(range)),
+                word,
+                "{command}"
+            );
+        }
+    }
+}

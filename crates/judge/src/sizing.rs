@@ -5,239 +5,16 @@
 //! results as facts. A prediction is a range, with the measurements behind it. Rules decide whether
 //! a size is advised.
 
-mod forecast {
-
-    use crate::text;
-
-    /// A predicted range, ends included.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct Forecast {
-        pub least: f64,
-        pub most: f64,
-    }
-
-    impl Forecast {
-        pub fn between(one: f64, other: f64) -> Self {
-            Self {
-                least: one.min(other),
-                most: one.max(other),
-            }
-        }
-
-        /// A range of seconds: `5 min`, `20 s to 3 min`. Figures are rounded, because predictions
-        /// are not precise.
-        pub fn seconds_text(self) -> String {
-            let (least, most) = (duration_text(self.least), duration_text(self.most));
-            match (least.split_once(' '), most.split_once(' ')) {
-                _ if least == most => most,
-                (Some((number, unit)), Some((_, other))) if unit == other => {
-                    format!("{number} to {most}")
-                }
-                _ => format!("{least} to {most}"),
-            }
-        }
-
-        pub fn ratio_text(self) -> String {
-            let (least, most) = (two_digits(self.least), two_digits(self.most));
-            if least == most {
-                most
-            } else {
-                format!("{least} to {most}")
-            }
-        }
-    }
-
-    fn duration_text(seconds: f64) -> String {
-        match seconds {
-            few if few < 1.0 => "1 s".to_owned(),
-            few if few < 99.5 => format!("{} s", two_digits(few)),
-            some if some < 5970.0 => format!("{} min", two_digits(some / 60.0)),
-            some if some < 99.5 * 3600.0 => format!("{} h", two_digits(some / 3600.0)),
-            many => format!("{} days", two_digits(many / 86_400.0)),
-        }
-    }
-
-    fn two_digits(figure: f64) -> String {
-        if figure < 9.95 {
-            format!("{figure:.1}").trim_end_matches(".0").to_owned()
-        } else {
-            text::round_grouped(figure)
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn ranges_are_read_with_one_unit_where_they_have_one() {
-            for (least, most, told) in [
-                (300.0, 300.0, "5 min"),
-                (20.0, 190.0, "20 s to 3.2 min"),
-                (61.4, 75.0, "61 to 75 s"),
-                (0.01, 0.2, "1 s"),
-                (7200.0, 3600.0, "60 min to 2 h"),
-                (1e6, 2e6, "12 to 23 days"),
-            ] {
-                assert_eq!(Forecast::between(least, most).seconds_text(), told);
-            }
-            assert_eq!(Forecast::between(1.0, 5.97).ratio_text(), "1 to 6");
-        }
-    }
-}
-mod wal;
-mod redo {
-    //! InnoDB's redo log: how long the log lasts at the current rate, which size would last an
-    //! hour, and what that size costs.
-    //!
-    //! The server counts bytes since its start, so only an average is known; peaks write more.
-    //! Replay speed was measured on other hosts, so its range is wide.
-
-    use super::ceil_power_of_two;
-    use super::forecast::Forecast;
-    use crate::facts::catalog::cluster::LogSizeFit;
-
-    #[derive(Clone, Copy, Debug)]
-    pub struct RedoCounts {
-        /// Capacity of the redo log in bytes.
-        pub capacity: u64,
-        /// Redo written on average, in bytes per second.
-        pub rate: f64,
-        /// Seconds over which the bytes were counted.
-        pub seconds: f64,
-        /// Amount of redo, in bytes, that crash recovery would replay now, if the server reports
-        /// it.
-        pub age: Option<u64>,
-    }
-
-    /// By custom the redo log should last an hour at peak rate; the MySQL manual (*Configuring Redo
-    /// Log Capacity*) gives no figure.
-    const WANTED_SECONDS: f64 = 3600.0;
-    /// The shortest counting time, in seconds, whose average is representative.
-    pub const MIN_COUNTED_SECONDS: f64 = 3600.0;
-    /// From this share of the capacity on, the log counts as full: InnoDB then writes pages only to
-    /// make room in the log.
-    const FULL_SHARE: f64 = 0.75;
-    /// The largest `innodb_redo_log_capacity`, in bytes, that every release with this variable
-    /// accepts.
-    const MAX_CAPACITY: u64 = 128 << 30;
-    /// Replay speed in bytes per second, from random pages on slow media to pages in memory.
-    const REPLAY_BYTES_PER_SECOND: Forecast = Forecast {
-        least: 5.0 * 1_048_576.0,
-        most: 500.0 * 1_048_576.0,
-    };
-    /// Upper limit of the startup time without replay, in seconds.
-    const STARTUP_SECONDS: f64 = 5.0;
-
-    impl RedoCounts {
-        pub fn seconds_until_full(&self) -> f64 {
-            self.capacity as f64 / self.rate.max(1.0)
-        }
-
-        /// Whether the capacity suffices, and a better size if not; `None` if too little is known.
-        /// `free` is the free space on the log's file system in bytes; the log may grow by at most
-        /// half of it.
-        pub fn capacity_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
-            let is_full = self
-                .age
-                .is_some_and(|age| age as f64 >= FULL_SHARE * self.capacity as f64);
-            if self.seconds < MIN_COUNTED_SECONDS && !is_full {
-                return None;
-            }
-            if self.seconds_until_full() >= WANTED_SECONDS && !is_full {
-                return Some((LogSizeFit::Enough, None));
-            }
-            let mut size =
-                ceil_power_of_two((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
-                    .min(MAX_CAPACITY);
-            let free = free?;
-            while size.saturating_sub(self.capacity) > free / 2 {
-                size /= 2;
-            }
-            Some(if size > self.capacity {
-                (LogSizeFit::TooSmall, Some(size))
-            } else {
-                (LogSizeFit::NoRoom, None)
-            })
-        }
-
-        pub fn recovery_forecast(bytes: u64) -> Forecast {
-            Forecast {
-                least: bytes as f64 / REPLAY_BYTES_PER_SECOND.most,
-                most: bytes as f64 / REPLAY_BYTES_PER_SECOND.least + STARTUP_SECONDS,
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        const MIB: u64 = 1 << 20;
-
-        fn redo_counts(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoCounts {
-            RedoCounts {
-                capacity,
-                rate,
-                seconds,
-                age,
-            }
-        }
-
-        #[test]
-        fn an_hour_at_the_average_rate_fits() {
-            let room = Some(1 << 40);
-            for (counts, fit) in [
-                // The rate of 1 MiB/s makes 3.5 GiB in an hour, rounded up to 4 GiB.
-                (
-                    redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None),
-                    Some((LogSizeFit::TooSmall, Some(4096 * MIB))),
-                ),
-                (
-                    redo_counts(4096 * MIB, 1_048_576.0, 86_400.0, None),
-                    Some((LogSizeFit::Enough, None)),
-                ),
-                (
-                    redo_counts(100 * MIB, 10.0, 86_400.0, Some(MIB)),
-                    Some((LogSizeFit::Enough, None)),
-                ),
-                // The log is 80 % full now, which decides; the average of one minute does not.
-                (
-                    redo_counts(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
-                    Some((LogSizeFit::TooSmall, Some(256 * MIB))),
-                ),
-                (redo_counts(100 * MIB, 1e9, 60.0, Some(MIB)), None),
-                (
-                    redo_counts(100 * MIB, 1e12, 86_400.0, None),
-                    Some((LogSizeFit::TooSmall, Some(MAX_CAPACITY))),
-                ),
-                (
-                    redo_counts(MAX_CAPACITY, 1e12, 86_400.0, None),
-                    Some((LogSizeFit::NoRoom, None)),
-                ),
-            ] {
-                assert_eq!(counts.capacity_fit(room), fit, "{counts:?}");
-            }
-            let busy = redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None);
-            assert_eq!(
-                busy.capacity_fit(Some(1024 * MIB)),
-                Some((LogSizeFit::TooSmall, Some(512 * MIB)))
-            );
-            assert_eq!(
-                busy.capacity_fit(Some(10 * MIB)),
-                Some((LogSizeFit::NoRoom, None))
-            );
-            assert_eq!(busy.capacity_fit(None), None);
-            assert!(
-                RedoCounts::recovery_forecast(100 * MIB).most
-                    < RedoCounts::recovery_forecast(200 * MIB).most
-            );
-        }
-    }
-}
 mod derive;
-mod retention;
-mod server_facts;
+mod wal;
+
+use crate::facts::catalog::cluster::LogSizeFit;
+use crate::facts::catalog::device::{self, Medium};
+use crate::facts::catalog::mount;
+use crate::facts::catalog::postgres::{self, ArchiveMode};
+use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
+use crate::servers::format_postgres_size;
+use crate::text;
 
 pub use derive::derive_sizing_facts;
 
@@ -258,4 +35,505 @@ fn saturating_bytes(figure: f64) -> u64 {
     )]
     let whole = figure.round() as u64;
     whole
+}
+
+// InnoDB's redo log: how long the log lasts at the current rate, which size would last an
+// hour, and what that size costs.
+//
+// The server counts bytes since its start, so only an average is known; peaks write more.
+// Replay speed was measured on other hosts, so its range is wide.
+
+#[derive(Clone, Copy, Debug)]
+struct RedoCounts {
+    /// Capacity of the redo log in bytes.
+    pub capacity: u64,
+    /// Redo written on average, in bytes per second.
+    pub rate: f64,
+    /// Seconds over which the bytes were counted.
+    pub seconds: f64,
+    /// Amount of redo, in bytes, that crash recovery would replay now, if the server reports
+    /// it.
+    pub age: Option<u64>,
+}
+
+/// By custom the redo log should last an hour at peak rate; the MySQL manual (*Configuring Redo
+/// Log Capacity*) gives no figure.
+const WANTED_SECONDS: f64 = 3600.0;
+/// The shortest counting time, in seconds, whose average is representative.
+const MIN_COUNTED_SECONDS: f64 = 3600.0;
+/// From this share of the capacity on, the log counts as full: InnoDB then writes pages only to
+/// make room in the log.
+const FULL_SHARE: f64 = 0.75;
+/// The largest `innodb_redo_log_capacity`, in bytes, that every release with this variable
+/// accepts.
+const MAX_CAPACITY: u64 = 128 << 30;
+/// Replay speed in bytes per second, from random pages on slow media to pages in memory.
+const REPLAY_BYTES_PER_SECOND: Forecast = Forecast {
+    least: 5.0 * 1_048_576.0,
+    most: 500.0 * 1_048_576.0,
+};
+/// Upper limit of the startup time without replay, in seconds.
+const STARTUP_SECONDS: f64 = 5.0;
+
+impl RedoCounts {
+    pub fn seconds_until_full(&self) -> f64 {
+        self.capacity as f64 / self.rate.max(1.0)
+    }
+
+    /// Whether the capacity suffices, and a better size if not; `None` if too little is known.
+    /// `free` is the free space on the log's file system in bytes; the log may grow by at most
+    /// half of it.
+    pub fn capacity_fit(&self, free: Option<u64>) -> Option<(LogSizeFit, Option<u64>)> {
+        let is_full = self
+            .age
+            .is_some_and(|age| age as f64 >= FULL_SHARE * self.capacity as f64);
+        if self.seconds < MIN_COUNTED_SECONDS && !is_full {
+            return None;
+        }
+        if self.seconds_until_full() >= WANTED_SECONDS && !is_full {
+            return Some((LogSizeFit::Enough, None));
+        }
+        let mut size =
+            ceil_power_of_two((self.rate * WANTED_SECONDS).max(self.capacity as f64 * 2.0))
+                .min(MAX_CAPACITY);
+        let free = free?;
+        while size.saturating_sub(self.capacity) > free / 2 {
+            size /= 2;
+        }
+        Some(if size > self.capacity {
+            (LogSizeFit::TooSmall, Some(size))
+        } else {
+            (LogSizeFit::NoRoom, None)
+        })
+    }
+
+    pub fn recovery_forecast(bytes: u64) -> Forecast {
+        Forecast {
+            least: bytes as f64 / REPLAY_BYTES_PER_SECOND.most,
+            most: bytes as f64 / REPLAY_BYTES_PER_SECOND.least + STARTUP_SECONDS,
+        }
+    }
+}
+
+/// A predicted range, ends included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Forecast {
+    pub least: f64,
+    pub most: f64,
+}
+
+impl Forecast {
+    pub fn between(one: f64, other: f64) -> Self {
+        Self {
+            least: one.min(other),
+            most: one.max(other),
+        }
+    }
+
+    /// A range of seconds: `5 min`, `20 s to 3 min`. Figures are rounded, because predictions
+    /// are not precise.
+    pub fn seconds_text(self) -> String {
+        let (least, most) = (duration_text(self.least), duration_text(self.most));
+        match (least.split_once(' '), most.split_once(' ')) {
+            _ if least == most => most,
+            (Some((number, unit)), Some((_, other))) if unit == other => {
+                format!("{number} to {most}")
+            }
+            _ => format!("{least} to {most}"),
+        }
+    }
+
+    pub fn ratio_text(self) -> String {
+        let (least, most) = (two_digits(self.least), two_digits(self.most));
+        if least == most {
+            most
+        } else {
+            format!("{least} to {most}")
+        }
+    }
+}
+
+fn duration_text(seconds: f64) -> String {
+    match seconds {
+        few if few < 1.0 => "1 s".to_owned(),
+        few if few < 99.5 => format!("{} s", two_digits(few)),
+        some if some < 5970.0 => format!("{} min", two_digits(some / 60.0)),
+        some if some < 99.5 * 3600.0 => format!("{} h", two_digits(some / 3600.0)),
+        many => format!("{} days", two_digits(many / 86_400.0)),
+    }
+}
+
+fn two_digits(figure: f64) -> String {
+    if figure < 9.95 {
+        format!("{figure:.1}").trim_end_matches(".0").to_owned()
+    } else {
+        text::round_grouped(figure)
+    }
+}
+
+// The facts of one server, with unknown ones as errors, for the judgements about its log.
+
+/// Below this share of free space, in percent, a file system counts as nearly full
+/// (`mount.low-space`).
+const LOW_SPACE_PERCENT: f64 = 10.0;
+
+struct ServerFacts<'f> {
+    facts: &'f FactSet,
+    subject: &'f Subject,
+}
+
+/// An unknown reading, which becomes the reading of every result that depends on the fact.
+struct UnknownFact(Reading<()>);
+
+impl UnknownFact {
+    fn reading<T>(&self) -> Reading<T> {
+        self.0.as_ref().cast()
+    }
+}
+
+impl ServerFacts<'_> {
+    fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, UnknownFact> {
+        match self.facts.get(self.subject, key) {
+            Reading::Known { value, .. } => Ok(value),
+            unknown @ Reading::Unknown { .. } => Err(UnknownFact(unknown.cast())),
+        }
+    }
+
+    fn value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
+        self.facts.value(self.subject, key)
+    }
+
+    fn log_mount_value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
+        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount)?;
+        self.facts.value(&mount, key)
+    }
+
+    /// Free space into which the log may grow. On a nearly full file system there is none, as
+    /// nothing that grows may be advised there.
+    fn log_free_bytes(&self) -> Option<u64> {
+        let percent = self.log_mount_value(&mount::FREE_PERCENT)?;
+        let free = self.log_mount_value(&mount::FREE)?;
+        Some(if percent < LOW_SPACE_PERCENT { 0 } else { free })
+    }
+
+    /// Whether a disk of the log rotates; replay speed on such disks was not measured.
+    fn is_on_rotating_disk(&self) -> bool {
+        let mount = self.facts.subject_in_scope(self.subject, Scope::Mount);
+        let disks = mount
+            .map(|mount| self.facts.distinct_bottom_disks(&mount))
+            .unwrap_or_default();
+        let turns = |disk: &Subject| {
+            self.facts
+                .value(disk, &device::MEDIUM)
+                .is_some_and(Medium::is_rotating)
+        };
+        disks.iter().any(turns)
+    }
+}
+
+/// The reading of a result that follows from the facts `names`.
+fn derived_reading<T>(result: Result<T, UnknownFact>, names: &[&str]) -> Reading<T> {
+    result.map_or_else(
+        |why| why.reading(),
+        |value| Reading::known(value, derived_source(names)),
+    )
+}
+
+fn derived_source(names: &[&str]) -> Source {
+    Source::derived_from(names.iter().copied())
+}
+
+// What retains WAL beyond `max_wal_size`, which standbys are missing, and how much WAL fits.
+
+/// A WAL file that waits longer for the archiver is overdue (`pg.archiver-fails`).
+const OVERDUE_MICROS: f64 = 3600e6;
+
+/// Concludes what keeps WAL, and how much WAL the file system has room for.
+fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
+    let server = ServerFacts {
+        facts,
+        subject: cluster,
+    };
+    let share = derived_reading(
+        server.inactive_slot_share(),
+        &[postgres::INACTIVE_SLOT_WAL.name()],
+    );
+    let missing = derived_reading(
+        server.missing_standbys(),
+        &[postgres::CONNECTED_STANDBYS.name()],
+    );
+    let room = [mount::FREE.name(), postgres::WAL_FILES.name()];
+    let limit = derived_reading(server.wal_size_limit().map(format_postgres_size), &room);
+    let cap = derived_reading(server.slot_wal_cap(), &room);
+    let holder = derived_reading(
+        server.wal_holder(),
+        &[
+            postgres::INACTIVE_SLOT.name(),
+            postgres::ARCHIVER_FAILING.name(),
+        ],
+    );
+    facts.insert(cluster, &postgres::INACTIVE_SLOT_SHARE, share);
+    facts.insert(cluster, &postgres::MISSING_STANDBYS, missing);
+    facts.insert(cluster, &postgres::WAL_SIZE_LIMIT, limit);
+    facts.insert(cluster, &postgres::SLOT_WAL_CAP, cap);
+    facts.insert(cluster, &postgres::WAL_HOLDER, holder);
+}
+
+impl ServerFacts<'_> {
+    fn inactive_slot_share(&self) -> Result<f64, UnknownFact> {
+        let retained = self.require(&postgres::INACTIVE_SLOT_WAL)?;
+        let limit = self.require(&postgres::MAX_WAL_SIZE)?;
+        Ok(retained as f64 / limit.max(1) as f64)
+    }
+
+    fn missing_standbys(&self) -> Result<u64, UnknownFact> {
+        let wanted = self.require(&postgres::STANDBYS)?;
+        if wanted == 0 {
+            return Ok(0);
+        }
+        Ok(wanted.saturating_sub(self.require(&postgres::CONNECTED_STANDBYS)?))
+    }
+
+    /// Bytes that the WAL can occupy: those that it has and those that are free.
+    fn wal_space(&self) -> Result<u64, UnknownFact> {
+        let files = self.require(&postgres::WAL_FILES)?;
+        let unknown = || {
+            let detail = "the size of the WAL's file system is unknown";
+            UnknownFact(Reading::unknown(UnknownReason::NotCollected, detail))
+        };
+        let free = self.log_mount_value(&mount::FREE).ok_or_else(unknown)?;
+        let size = self.log_mount_value(&mount::SIZE).ok_or_else(unknown)?;
+        Ok(files.saturating_add(free).min(size))
+    }
+
+    /// The largest power of two within half of the space. Servers refuse less than two
+    /// segments.
+    fn wal_size_limit(&self) -> Result<u64, UnknownFact> {
+        let half = self.wal_space()? / 2;
+        let least = self.require(&postgres::WAL_SEGMENT_SIZE)?.saturating_mul(2);
+        let size = half.checked_ilog2().map_or(0, |power| 1 << power);
+        if size < least {
+            let detail = "the WAL's file system has no room for two segments";
+            return Err(UnknownFact(Reading::absent(detail)));
+        }
+        Ok(size)
+    }
+
+    fn slot_wal_cap(&self) -> Result<String, UnknownFact> {
+        let retained = self.require(&postgres::SLOT_WAL)?;
+        let cap = self.wal_size_limit()?;
+        // The next checkpoint would invalidate the slot at once.
+        Ok(if retained >= cap {
+            String::new()
+        } else {
+            format_postgres_size(cap)
+        })
+    }
+
+    fn wal_holder(&self) -> Result<String, UnknownFact> {
+        if self.inactive_slot_share()? >= 1.0 {
+            let slot = self.require(&postgres::INACTIVE_SLOT)?;
+            let retained = text::format_bytes(self.require(&postgres::INACTIVE_SLOT_WAL)?);
+            return Ok(format!("inactive slot {slot} retains {retained}"));
+        }
+        if self.require(&postgres::ARCHIVE_MODE)? == ArchiveMode::Off {
+            return Ok(String::new());
+        }
+        let waiting = self.require(&postgres::ARCHIVE_READY)?;
+        let is_overdue = self
+            .value(&postgres::ARCHIVE_WAIT)
+            .is_some_and(|micros| micros >= OVERDUE_MICROS);
+        let is_failing = is_overdue || self.require(&postgres::ARCHIVER_FAILING)?;
+        Ok(if is_failing && waiting > 0 {
+            format!("{waiting} WAL files wait for archiving")
+        } else {
+            String::new()
+        })
+    }
+}
+
+#[cfg(test)]
+mod retention_tests {
+    use super::*;
+    use crate::facts::{Key, Source};
+
+    fn server_facts(values: &[(&Key<u64>, u64)]) -> (FactSet, Subject) {
+        let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
+        let mut facts = FactSet::default();
+        facts.link(&server, &wal);
+        let test = || Source::system_call("test");
+        for (key, value) in [(&mount::SIZE, 12 << 30), (&mount::FREE, 6 << 30)] {
+            facts.insert_known(&wal, key, value, test());
+        }
+        for (key, value) in [
+            (&postgres::WAL_FILES, 3 << 30),
+            (&postgres::MAX_WAL_SIZE, 1 << 30),
+            (&postgres::WAL_SEGMENT_SIZE, 16 << 20),
+        ]
+        .iter()
+        .chain(values)
+        {
+            facts.insert_known(&server, key, *value, test());
+        }
+        derive_retention_facts(&mut facts, &server);
+        (facts, server)
+    }
+
+    #[test]
+    fn limits_fit_the_space_that_the_wal_can_use() {
+        let limits = |values: &[(&Key<u64>, u64)]| {
+            let (facts, server) = server_facts(values);
+            [&postgres::WAL_SIZE_LIMIT, &postgres::SLOT_WAL_CAP]
+                .map(|key| facts.value(&server, key))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            limits(&[(&postgres::SLOT_WAL, 2 << 30)]),
+            [some("4GB"), some("4GB")]
+        );
+        let over = limits(&[(&postgres::SLOT_WAL, 4 << 30)]);
+        assert_eq!(
+            over,
+            [some("4GB"), some("")],
+            "the slot would be invalidated at once"
+        );
+        let sparse = limits(&[(&postgres::WAL_FILES, 1 << 62), (&postgres::SLOT_WAL, 0)]);
+        assert_eq!(sparse[0], some("4GB"), "not more than the file system");
+        let large = limits(&[
+            (&postgres::WAL_SEGMENT_SIZE, 4 << 30),
+            (&postgres::SLOT_WAL, 0),
+        ]);
+        assert_eq!(large, [None, None], "two segments do not fit");
+    }
+
+    #[test]
+    fn what_holds_the_wal_is_named() {
+        let holder = |values: &[(&Key<u64>, u64)], mode: ArchiveMode| {
+            let (mut facts, server) = server_facts(values);
+            let test = || Source::system_call("test");
+            facts.insert_known(
+                &server,
+                &postgres::INACTIVE_SLOT,
+                "berlin".to_owned(),
+                test(),
+            );
+            facts.insert_known(&server, &postgres::ARCHIVE_MODE, mode, test());
+            facts.insert_known(&server, &postgres::ARCHIVER_FAILING, true, test());
+            derive_retention_facts(&mut facts, &server);
+            facts.value(&server, &postgres::WAL_HOLDER).unwrap()
+        };
+        let slot = |bytes| (&postgres::INACTIVE_SLOT_WAL, bytes);
+        let waiting = (&postgres::ARCHIVE_READY, 7);
+        assert_eq!(
+            holder(&[slot(2 << 30), waiting], ArchiveMode::On),
+            "inactive slot berlin retains 2 GiB"
+        );
+        assert_eq!(
+            holder(&[slot(0), waiting], ArchiveMode::On),
+            "7 WAL files wait for archiving"
+        );
+        assert_eq!(holder(&[slot(0), waiting], ArchiveMode::Off), "");
+    }
+
+    #[test]
+    fn standbys_are_missing_only_if_commits_wait_for_them() {
+        for (wanted, connected, missing) in [(0, 0, 0), (2, 1, 1), (1, 3, 0)] {
+            let (facts, server) = server_facts(&[
+                (&postgres::STANDBYS, wanted),
+                (&postgres::CONNECTED_STANDBYS, connected),
+            ]);
+            assert_eq!(
+                facts.value(&server, &postgres::MISSING_STANDBYS),
+                Some(missing)
+            );
+        }
+        let (facts, server) = server_facts(&[(&postgres::STANDBYS, 1)]);
+        assert_eq!(facts.value(&server, &postgres::MISSING_STANDBYS), None);
+    }
+}
+
+#[cfg(test)]
+mod forecast_tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_with_one_unit_where_they_have_one() {
+        for (least, most, told) in [
+            (300.0, 300.0, "5 min"),
+            (20.0, 190.0, "20 s to 3.2 min"),
+            (61.4, 75.0, "61 to 75 s"),
+            (0.01, 0.2, "1 s"),
+            (7200.0, 3600.0, "60 min to 2 h"),
+            (1e6, 2e6, "12 to 23 days"),
+        ] {
+            assert_eq!(Forecast::between(least, most).seconds_text(), told);
+        }
+        assert_eq!(Forecast::between(1.0, 5.97).ratio_text(), "1 to 6");
+    }
+}
+
+#[cfg(test)]
+mod redo_tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn redo_counts(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoCounts {
+        RedoCounts {
+            capacity,
+            rate,
+            seconds,
+            age,
+        }
+    }
+
+    #[test]
+    fn an_hour_at_the_average_rate_fits() {
+        let room = Some(1 << 40);
+        for (counts, fit) in [
+            // The rate of 1 MiB/s makes 3.5 GiB in an hour, rounded up to 4 GiB.
+            (
+                redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None),
+                Some((LogSizeFit::TooSmall, Some(4096 * MIB))),
+            ),
+            (
+                redo_counts(4096 * MIB, 1_048_576.0, 86_400.0, None),
+                Some((LogSizeFit::Enough, None)),
+            ),
+            (
+                redo_counts(100 * MIB, 10.0, 86_400.0, Some(MIB)),
+                Some((LogSizeFit::Enough, None)),
+            ),
+            // The log is 80 % full now, which decides; the average of one minute does not.
+            (
+                redo_counts(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
+                Some((LogSizeFit::TooSmall, Some(256 * MIB))),
+            ),
+            (redo_counts(100 * MIB, 1e9, 60.0, Some(MIB)), None),
+            (
+                redo_counts(100 * MIB, 1e12, 86_400.0, None),
+                Some((LogSizeFit::TooSmall, Some(MAX_CAPACITY))),
+            ),
+            (
+                redo_counts(MAX_CAPACITY, 1e12, 86_400.0, None),
+                Some((LogSizeFit::NoRoom, None)),
+            ),
+        ] {
+            assert_eq!(counts.capacity_fit(room), fit, "{counts:?}");
+        }
+        let busy = redo_counts(100 * MIB, 1_048_576.0, 86_400.0, None);
+        assert_eq!(
+            busy.capacity_fit(Some(1024 * MIB)),
+            Some((LogSizeFit::TooSmall, Some(512 * MIB)))
+        );
+        assert_eq!(
+            busy.capacity_fit(Some(10 * MIB)),
+            Some((LogSizeFit::NoRoom, None))
+        );
+        assert_eq!(busy.capacity_fit(None), None);
+        assert!(
+            RedoCounts::recovery_forecast(100 * MIB).most
+                < RedoCounts::recovery_forecast(200 * MIB).most
+        );
+    }
 }

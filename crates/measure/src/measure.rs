@@ -4,454 +4,539 @@
 //! The statistics treat the figure of a round, not of a commit, as one observation. "No meaningful
 //! difference" is a result, not a failure.
 
-mod estimate {
-    use serde::{Deserialize, Serialize};
-
-    use crate::facts::catalog::probe::ProbeOutcome;
-
-    /// A value with its interval: 95 % unless the field states another level.
-    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct Estimate {
-        pub value: f64,
-        pub low: f64,
-        pub high: f64,
-    }
-
-    /// Result of comparing two methods, or of all comparisons of a probe together.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Conclusion {
-        /// One method is faster by more than 5 %, beyond noise. A probe is also settled if every
-        /// other method is slower than the default.
-        Settled,
-        /// The whole interval of the difference lies within 5 %.
-        NoMeaningfulDifference,
-        /// The probe ended before the interval was narrow enough, or has no comparison.
-        NotSettled,
-    }
-
-    impl Conclusion {
-        pub fn shows_difference(self) -> bool {
-            matches!(self, Self::Settled)
-        }
-
-        pub fn is_undecided(self) -> bool {
-            matches!(self, Self::NotSettled)
-        }
-
-        pub fn is_equal(self) -> bool {
-            matches!(self, Self::NoMeaningfulDifference)
-        }
-
-        pub fn probe_outcome(self) -> ProbeOutcome {
-            match self {
-                Self::Settled => ProbeOutcome::Settled,
-                Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
-                Self::NotSettled => ProbeOutcome::NotSettled,
-            }
-        }
-    }
-
-    /// Smallest gain that justifies a change of method, in percent.
-    pub const MEANINGFUL_PERCENT: f64 = 5.0;
-
-    /// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
-    pub(super) const MIN_SAMPLES_FOR_P99: usize = 1_000;
-}
-mod pg_test_section {
-    use serde::Serialize;
-
-    /// Section of `pg_test_fsync`'s output that a row comes from; `job` for a row of fio.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    #[serde(rename_all = "kebab-case")]
-    pub enum SourceSection {
-        /// One write of 8 kB, then the flush.
-        OneWrite,
-        /// Two writes of 8 kB, then the flush; the open methods flush after each write.
-        TwoWrites,
-        /// 16 kB in one to sixteen writes, each flushed.
-        Sizes,
-        /// A flush through another descriptor of the same file.
-        OtherDescriptor,
-        /// Writes of 8 kB without a flush.
-        NotSynced,
-        /// A job of fio's job file.
-        Job,
-    }
-
-    impl SourceSection {
-        pub fn label(self) -> &'static str {
-            match self {
-                Self::OneWrite => "one 8 kB write",
-                Self::TwoWrites => "two 8 kB writes",
-                Self::Sizes => "16 kB in writes of different sizes",
-                Self::OtherDescriptor => "fsync through another descriptor",
-                Self::NotSynced => "8 kB without a flush",
-                Self::Job => "jobs",
-            }
-        }
-    }
-}
-mod method;
-mod order_statistics;
-mod pg_tests {
-    //! Tests of `pg_test_fsync` in the tool's order and with the tool's labels
-    //! (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_test_fsync_layout`] prints the text
-    //! around them.
-
-    use super::Method;
-    use super::pg_test_section::SourceSection;
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum PgTest {
-        /// Number of 8 kB writes per operation, and the method that flushes them.
-        Pages(u8, Method),
-        /// Number of equal O_SYNC writes that make up 16 kB.
-        Sizes(u8),
-        WriteFsyncClose,
-        /// The fsync goes through a descriptor that is opened after the writing descriptor is
-        /// closed.
-        WriteCloseFsync,
-        NotSynced,
-    }
-
-    use PgTest::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
-
-    pub const PG_TESTS: [PgTest; 16] = [
-        Pages(1, Method::OpenDatasyncDirect),
-        Pages(1, Method::Fdatasync),
-        Pages(1, Method::Fsync),
-        Pages(1, Method::OpenSyncDirect),
-        Pages(2, Method::OpenDatasyncDirect),
-        Pages(2, Method::Fdatasync),
-        Pages(2, Method::Fsync),
-        Pages(2, Method::OpenSyncDirect),
-        Sizes(1),
-        Sizes(2),
-        Sizes(4),
-        Sizes(8),
-        Sizes(16),
-        WriteFsyncClose,
-        WriteCloseFsync,
-        NotSynced,
-    ];
-
-    impl PgTest {
-        pub fn section(self) -> SourceSection {
-            match self {
-                Pages(1, _) => SourceSection::OneWrite,
-                Pages(..) => SourceSection::TwoWrites,
-                Sizes(_) => SourceSection::Sizes,
-                WriteFsyncClose | WriteCloseFsync => SourceSection::OtherDescriptor,
-                NotSynced => SourceSection::NotSynced,
-            }
-        }
-
-        pub fn label(self) -> String {
-            match self {
-                Pages(_, method) => method
-                    .wal_sync_method()
-                    .map_or_else(String::new, |method| method.to_string()),
-                Sizes(1) => " 1 * 16kB open_sync write".to_owned(),
-                Sizes(writes) => {
-                    format!("{writes:>2} * {:>2}kB open_sync writes", 16 / writes.max(1))
-                }
-                WriteFsyncClose => "write, fsync, close".to_owned(),
-                WriteCloseFsync => "write, close, fsync".to_owned(),
-                NotSynced => "write".to_owned(),
-            }
-        }
-
-        pub fn row_name(self) -> String {
-            format!("{}: {}", self.section().label(), self.label().trim_start())
-        }
-
-        /// Returns the method under test; `None` for the two tests that reopen the file in every
-        /// operation.
-        pub fn method(self) -> Option<Method> {
-            match self {
-                Pages(_, method) => Some(method),
-                Sizes(_) => Some(Method::OpenSyncDirect),
-                NotSynced => Some(Method::Floor),
-                WriteFsyncClose | WriteCloseFsync => None,
-            }
-        }
-
-        /// True for the last method test of a section: `pg_test_fsync` prints `fsync_writethrough`
-        /// before this test.
-        pub fn is_last_method_test(self) -> bool {
-            let mut of_section = PG_TESTS
-                .into_iter()
-                .rev()
-                .filter(|test| test.section() == self.section());
-            of_section.next() == Some(self) && self.is_method_test()
-        }
-
-        fn is_method_test(self) -> bool {
-            matches!(self, Pages(..))
-        }
-
-        pub fn writes_per_operation(self) -> usize {
-            match self {
-                Pages(writes, _) | Sizes(writes) => writes.into(),
-                WriteFsyncClose | WriteCloseFsync | NotSynced => 1,
-            }
-        }
-
-        pub fn bytes_per_write(self) -> usize {
-            match self {
-                Sizes(writes) => 16_384 / usize::from(writes.max(1)),
-                _ => 8_192,
-            }
-        }
-    }
-}
-mod import;
-mod samples {
-    //! Every sample of a probe, by method, write size and round. Nothing is aggregated, because
-    //! caveats are found in the raw times.
-    //!
-    //! A cell is one method with one write size. All cells without an error have the same number of
-    //! rounds, because comparisons pair rounds by index.
-
-    use super::Method;
-    use super::order_statistics::median_of;
-
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct MethodCell {
-        pub method: Method,
-        /// Log pages per commit, in one write.
-        pub pages: u32,
-        /// False for a row that serves comparison only: no server writes its log like this.
-        pub as_server: bool,
-        /// Microseconds per commit, round by round.
-        pub rounds: Vec<Vec<f64>>,
-        /// Flushes that the disks counted during these commits; `None` if the disks do not count
-        /// flushes.
-        pub flushes: Option<FlushCount>,
-        pub error: Option<String>,
-    }
-
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub struct FlushCount {
-        pub flushes: u64,
-        pub commits: u64,
-    }
-
-    impl MethodCell {
-        pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
-            Self {
-                method,
-                pages,
-                as_server,
-                rounds: Vec::new(),
-                flushes: None,
-                error: None,
-            }
-        }
-
-        pub fn round_medians(&self) -> Vec<f64> {
-            self.rounds.iter().map(|round| median_of(round)).collect()
-        }
-
-        pub fn commit_count(&self) -> usize {
-            self.rounds.iter().map(Vec::len).sum()
-        }
-    }
-
-    #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct ProbeSamples {
-        /// Back-to-back commits: one cell per method and write size, in the order of the report.
-        pub cells: Vec<MethodCell>,
-        /// Commits at least 10 ms apart, as on a server. Commits of more than one page are paced
-        /// only on request.
-        pub paced: Vec<MethodCell>,
-    }
-
-    impl ProbeSamples {
-        /// The cell of back-to-back commits; `None` if no commit with `method` and `pages` was
-        /// measured.
-        pub fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
-            self.cells
-                .iter()
-                .find(|c| c.method == method && c.pages == pages && c.error.is_none())
-        }
-
-        pub fn paced_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
-            self.paced
-                .iter()
-                .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
-        }
-
-        /// The reference of comparisons: the first measured method that a server can use, or else
-        /// the first such method. Without such methods, fdatasync is the reference.
-        pub fn reference_method(&self) -> Method {
-            let of_server = || self.cells.iter().filter(|cell| cell.as_server);
-            let measured = of_server().find(|cell| cell.error.is_none());
-            measured
-                .or_else(|| of_server().next())
-                .map_or(Method::Fdatasync, |cell| cell.method)
-        }
-
-        pub fn complete_round_count(&self) -> usize {
-            self.cells
-                .iter()
-                .filter(|c| c.error.is_none())
-                .map(|c| c.rounds.len())
-                .min()
-                .unwrap_or(0)
-        }
-    }
-}
-mod latency_shift;
-mod workload;
-mod measured_log {
-    //! The log that a probe measures, with the settings that choose a method. Both are part of a
-    //! measurement, so that a saved measurement can be shown without facts about the server.
-
-    use serde::{Deserialize, Serialize};
-
-    use super::Method;
-
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    #[serde(rename_all = "kebab-case")]
-    pub enum LogKind {
-        /// PostgreSQL's write-ahead log; also the default without a server. The methods have the
-        /// names that `wal_sync_method` takes.
-        #[default]
-        Wal,
-        Redo,
-    }
-
-    /// The log that a probe writes: PostgreSQL's WAL or InnoDB's redo log.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct MeasuredLog {
-        pub kind: LogKind,
-        /// Size of a WAL page or a redo log block, in bytes.
-        pub page_bytes: u32,
-        /// The method that the redo log uses now, if known; always absent for the WAL.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub in_force: Option<Method>,
-        /// One setting per method of the redo log; absent for the WAL.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pub settings: Vec<MethodSetting>,
-    }
-
-    /// A server setting that makes the redo log use `method`.
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct MethodSetting {
-        pub method: Method,
-        /// The setting with its value: `innodb_log_file_buffering = off`.
-        pub setting: String,
-    }
-
-    /// PostgreSQL's default for XLOG_BLCKSZ.
-    const WAL_PAGE_BYTES: u32 = 8192;
-
-    impl Default for MeasuredLog {
-        fn default() -> Self {
-            Self {
-                kind: LogKind::Wal,
-                page_bytes: WAL_PAGE_BYTES,
-                in_force: None,
-                settings: Vec::new(),
-            }
-        }
-    }
-
-    impl MeasuredLog {
-        pub fn is_default(&self) -> bool {
-            *self == Self::default()
-        }
-
-        pub fn is_redo(&self) -> bool {
-            matches!(self.kind, LogKind::Redo)
-        }
-
-        pub fn page_size_text(&self) -> String {
-            match self.page_bytes {
-                bytes if bytes.is_multiple_of(1024) => format!("{} kB", bytes / 1024),
-                bytes => format!("{bytes} B"),
-            }
-        }
-
-        pub fn write_unit_text(&self) -> String {
-            match self.kind {
-                LogKind::Wal => format!("{} pages", self.page_size_text()),
-                LogKind::Redo => format!("redo log, {} blocks", self.page_size_text()),
-            }
-        }
-
-        /// Returns the setting that chooses the method; `None` if no setting is needed.
-        pub fn setting_for_method(&self, method: Method) -> Option<&str> {
-            self.settings
-                .iter()
-                .find(|one| one.method == method)
-                .map(|one| one.setting.as_str())
-        }
-
-        pub fn method_with_setting(&self, method: Method) -> String {
-            match self.setting_for_method(method) {
-                Some(setting) => format!("{} by {setting}", method.name()),
-                None => method.name().to_owned(),
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn pages_have_the_words_of_their_log() {
-            let redo = |page_bytes| MeasuredLog {
-                kind: LogKind::Redo,
-                page_bytes,
-                ..MeasuredLog::default()
-            };
-            assert_eq!(MeasuredLog::default().write_unit_text(), "8 kB pages");
-            assert_eq!(redo(512).write_unit_text(), "redo log, 512 B blocks");
-            assert_eq!(redo(4096).write_unit_text(), "redo log, 4 kB blocks");
-        }
-    }
-}
 mod by_commit_size;
 mod caveats;
 mod compare;
 mod facts;
+mod import;
+mod latency_shift;
 mod measurement;
+mod method;
+mod order_statistics;
 mod pg_test_fsync_layout;
 mod progress;
 mod sentence;
 #[cfg(test)]
 mod simulation;
-mod summary;
 mod table;
+mod workload;
+
+use PgTest::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
+use order_statistics::{median_interval_or_span, quantile, run_medians, sorted};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::catalog::probe::ProbeOutcome;
 
 pub use by_commit_size::commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
-pub use estimate::{Conclusion, Estimate};
 pub use facts::{WalFlushMethod, insert_probe_facts};
 pub use import::{ImportedRun, import, imported_run_lines as imported_table};
 pub use latency_shift::{Shift, ShiftDirection, shift_between};
-pub use measured_log::{LogKind, MeasuredLog, MethodSetting};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, OpenMode, SyncCall, WhenMeasured};
 pub(crate) use order_statistics::latency_quantiles;
 pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::pg_test_fsync_text;
-pub use pg_tests::{PG_TESTS, PgTest};
 pub use progress::{Phase, Progress};
-pub use samples::{FlushCount, MethodCell, ProbeSamples};
 pub use sentence::measurement_sentence;
-pub(crate) use summary::{add_samples, summarise};
 pub use table::{comparison_label, latency_lines, sparkline};
 pub use workload::{
     RoundSamples, RowSamples, Workload, WorkloadResult, WorkloadRow, workload_lines,
 };
+
+// Tests of `pg_test_fsync` in the tool's order and with the tool's labels
+// (src/bin/pg_test_fsync/pg_test_fsync.c). [`super::pg_test_fsync_layout`] prints the text
+// around them.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PgTest {
+    /// Number of 8 kB writes per operation, and the method that flushes them.
+    Pages(u8, Method),
+    /// Number of equal O_SYNC writes that make up 16 kB.
+    Sizes(u8),
+    WriteFsyncClose,
+    /// The fsync goes through a descriptor that is opened after the writing descriptor is
+    /// closed.
+    WriteCloseFsync,
+    NotSynced,
+}
+
+pub const PG_TESTS: [PgTest; 16] = [
+    Pages(1, Method::OpenDatasyncDirect),
+    Pages(1, Method::Fdatasync),
+    Pages(1, Method::Fsync),
+    Pages(1, Method::OpenSyncDirect),
+    Pages(2, Method::OpenDatasyncDirect),
+    Pages(2, Method::Fdatasync),
+    Pages(2, Method::Fsync),
+    Pages(2, Method::OpenSyncDirect),
+    Sizes(1),
+    Sizes(2),
+    Sizes(4),
+    Sizes(8),
+    Sizes(16),
+    WriteFsyncClose,
+    WriteCloseFsync,
+    NotSynced,
+];
+
+impl PgTest {
+    pub fn section(self) -> SourceSection {
+        match self {
+            Pages(1, _) => SourceSection::OneWrite,
+            Pages(..) => SourceSection::TwoWrites,
+            Sizes(_) => SourceSection::Sizes,
+            WriteFsyncClose | WriteCloseFsync => SourceSection::OtherDescriptor,
+            NotSynced => SourceSection::NotSynced,
+        }
+    }
+
+    pub fn label(self) -> String {
+        match self {
+            Pages(_, method) => method
+                .wal_sync_method()
+                .map_or_else(String::new, |method| method.to_string()),
+            Sizes(1) => " 1 * 16kB open_sync write".to_owned(),
+            Sizes(writes) => {
+                format!("{writes:>2} * {:>2}kB open_sync writes", 16 / writes.max(1))
+            }
+            WriteFsyncClose => "write, fsync, close".to_owned(),
+            WriteCloseFsync => "write, close, fsync".to_owned(),
+            NotSynced => "write".to_owned(),
+        }
+    }
+
+    pub fn row_name(self) -> String {
+        format!("{}: {}", self.section().label(), self.label().trim_start())
+    }
+
+    /// Returns the method under test; `None` for the two tests that reopen the file in every
+    /// operation.
+    pub fn method(self) -> Option<Method> {
+        match self {
+            Pages(_, method) => Some(method),
+            Sizes(_) => Some(Method::OpenSyncDirect),
+            NotSynced => Some(Method::Floor),
+            WriteFsyncClose | WriteCloseFsync => None,
+        }
+    }
+
+    /// True for the last method test of a section: `pg_test_fsync` prints `fsync_writethrough`
+    /// before this test.
+    pub fn is_last_method_test(self) -> bool {
+        let mut of_section = PG_TESTS
+            .into_iter()
+            .rev()
+            .filter(|test| test.section() == self.section());
+        of_section.next() == Some(self) && self.is_method_test()
+    }
+
+    fn is_method_test(self) -> bool {
+        matches!(self, Pages(..))
+    }
+
+    pub fn writes_per_operation(self) -> usize {
+        match self {
+            Pages(writes, _) | Sizes(writes) => writes.into(),
+            WriteFsyncClose | WriteCloseFsync | NotSynced => 1,
+        }
+    }
+
+    pub fn bytes_per_write(self) -> usize {
+        match self {
+            Sizes(writes) => 16_384 / usize::from(writes.max(1)),
+            _ => 8_192,
+        }
+    }
+}
+
+// The log that a probe measures, with the settings that choose a method. Both are part of a
+// measurement, so that a saved measurement can be shown without facts about the server.
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogKind {
+    /// PostgreSQL's write-ahead log; also the default without a server. The methods have the
+    /// names that `wal_sync_method` takes.
+    #[default]
+    Wal,
+    Redo,
+}
+
+/// The log that a probe writes: PostgreSQL's WAL or InnoDB's redo log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredLog {
+    pub kind: LogKind,
+    /// Size of a WAL page or a redo log block, in bytes.
+    pub page_bytes: u32,
+    /// The method that the redo log uses now, if known; always absent for the WAL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<Method>,
+    /// One setting per method of the redo log; absent for the WAL.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<MethodSetting>,
+}
+
+/// A server setting that makes the redo log use `method`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MethodSetting {
+    pub method: Method,
+    /// The setting with its value: `innodb_log_file_buffering = off`.
+    pub setting: String,
+}
+
+/// PostgreSQL's default for XLOG_BLCKSZ.
+const WAL_PAGE_BYTES: u32 = 8192;
+
+impl Default for MeasuredLog {
+    fn default() -> Self {
+        Self {
+            kind: LogKind::Wal,
+            page_bytes: WAL_PAGE_BYTES,
+            in_force: None,
+            settings: Vec::new(),
+        }
+    }
+}
+
+impl MeasuredLog {
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub fn is_redo(&self) -> bool {
+        matches!(self.kind, LogKind::Redo)
+    }
+
+    pub fn page_size_text(&self) -> String {
+        match self.page_bytes {
+            bytes if bytes.is_multiple_of(1024) => format!("{} kB", bytes / 1024),
+            bytes => format!("{bytes} B"),
+        }
+    }
+
+    pub fn write_unit_text(&self) -> String {
+        match self.kind {
+            LogKind::Wal => format!("{} pages", self.page_size_text()),
+            LogKind::Redo => format!("redo log, {} blocks", self.page_size_text()),
+        }
+    }
+
+    /// Returns the setting that chooses the method; `None` if no setting is needed.
+    pub fn setting_for_method(&self, method: Method) -> Option<&str> {
+        self.settings
+            .iter()
+            .find(|one| one.method == method)
+            .map(|one| one.setting.as_str())
+    }
+
+    pub fn method_with_setting(&self, method: Method) -> String {
+        match self.setting_for_method(method) {
+            Some(setting) => format!("{} by {setting}", method.name()),
+            None => method.name().to_owned(),
+        }
+    }
+}
+
+// Every sample of a probe, by method, write size and round. Nothing is aggregated, because
+// caveats are found in the raw times.
+//
+// A cell is one method with one write size. All cells without an error have the same number of
+// rounds, because comparisons pair rounds by index.
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MethodCell {
+    pub method: Method,
+    /// Log pages per commit, in one write.
+    pub pages: u32,
+    /// False for a row that serves comparison only: no server writes its log like this.
+    pub as_server: bool,
+    /// Microseconds per commit, round by round.
+    pub rounds: Vec<Vec<f64>>,
+    /// Flushes that the disks counted during these commits; `None` if the disks do not count
+    /// flushes.
+    pub flushes: Option<FlushCount>,
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlushCount {
+    pub flushes: u64,
+    pub commits: u64,
+}
+
+impl MethodCell {
+    pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
+        Self {
+            method,
+            pages,
+            as_server,
+            rounds: Vec::new(),
+            flushes: None,
+            error: None,
+        }
+    }
+
+    pub fn round_medians(&self) -> Vec<f64> {
+        self.rounds.iter().map(|round| median_of(round)).collect()
+    }
+
+    pub fn commit_count(&self) -> usize {
+        self.rounds.iter().map(Vec::len).sum()
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeSamples {
+    /// Back-to-back commits: one cell per method and write size, in the order of the report.
+    pub cells: Vec<MethodCell>,
+    /// Commits at least 10 ms apart, as on a server. Commits of more than one page are paced
+    /// only on request.
+    pub paced: Vec<MethodCell>,
+}
+
+impl ProbeSamples {
+    /// The cell of back-to-back commits; `None` if no commit with `method` and `pages` was
+    /// measured.
+    pub fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
+        self.cells
+            .iter()
+            .find(|c| c.method == method && c.pages == pages && c.error.is_none())
+    }
+
+    pub fn paced_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
+        self.paced
+            .iter()
+            .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
+    }
+
+    /// The reference of comparisons: the first measured method that a server can use, or else
+    /// the first such method. Without such methods, fdatasync is the reference.
+    pub fn reference_method(&self) -> Method {
+        let of_server = || self.cells.iter().filter(|cell| cell.as_server);
+        let measured = of_server().find(|cell| cell.error.is_none());
+        measured
+            .or_else(|| of_server().next())
+            .map_or(Method::Fdatasync, |cell| cell.method)
+    }
+
+    pub fn complete_round_count(&self) -> usize {
+        self.cells
+            .iter()
+            .filter(|c| c.error.is_none())
+            .map(|c| c.rounds.len())
+            .min()
+            .unwrap_or(0)
+    }
+}
+
+/// A value with its interval: 95 % unless the field states another level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    pub value: f64,
+    pub low: f64,
+    pub high: f64,
+}
+
+/// Result of comparing two methods, or of all comparisons of a probe together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Conclusion {
+    /// One method is faster by more than 5 %, beyond noise. A probe is also settled if every
+    /// other method is slower than the default.
+    Settled,
+    /// The whole interval of the difference lies within 5 %.
+    NoMeaningfulDifference,
+    /// The probe ended before the interval was narrow enough, or has no comparison.
+    NotSettled,
+}
+
+impl Conclusion {
+    pub fn shows_difference(self) -> bool {
+        matches!(self, Self::Settled)
+    }
+
+    pub fn is_undecided(self) -> bool {
+        matches!(self, Self::NotSettled)
+    }
+
+    pub fn is_equal(self) -> bool {
+        matches!(self, Self::NoMeaningfulDifference)
+    }
+
+    pub fn probe_outcome(self) -> ProbeOutcome {
+        match self {
+            Self::Settled => ProbeOutcome::Settled,
+            Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
+            Self::NotSettled => ProbeOutcome::NotSettled,
+        }
+    }
+}
+
+/// Smallest gain that justifies a change of method, in percent.
+const MEANINGFUL_PERCENT: f64 = 5.0;
+
+/// Samples needed for a 99th percentile: with fewer, a handful of outliers decide it.
+const MIN_SAMPLES_FOR_P99: usize = 1_000;
+
+/// Section of `pg_test_fsync`'s output that a row comes from; `job` for a row of fio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceSection {
+    /// One write of 8 kB, then the flush.
+    OneWrite,
+    /// Two writes of 8 kB, then the flush; the open methods flush after each write.
+    TwoWrites,
+    /// 16 kB in one to sixteen writes, each flushed.
+    Sizes,
+    /// A flush through another descriptor of the same file.
+    OtherDescriptor,
+    /// Writes of 8 kB without a flush.
+    NotSynced,
+    /// A job of fio's job file.
+    Job,
+}
+
+impl SourceSection {
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::OneWrite => "one 8 kB write",
+            Self::TwoWrites => "two 8 kB writes",
+            Self::Sizes => "16 kB in writes of different sizes",
+            Self::OtherDescriptor => "fsync through another descriptor",
+            Self::NotSynced => "8 kB without a flush",
+            Self::Job => "jobs",
+        }
+    }
+}
+
+// Makes a [`Measurement`] from samples and their [`SampleContext`]. Another method replaces the
+// default as the best only if its paced commits are faster beyond noise, at a plausible speed.
+//
+// The default also stays if the other method is slower with two pages, or if a caveat forbids
+// advice.
+
+/// Paced commits are divided into at most this many runs.
+const MAX_RUNS: usize = 100;
+
+pub(crate) fn summarise(samples: &ProbeSamples, seen: &SampleContext) -> Measurement {
+    let methods: Vec<MethodResult> = samples
+        .cells
+        .iter()
+        .map(|cell| summarise_cell(cell, samples))
+        .collect();
+    let comparisons = compare::compare_server_methods(&methods, samples.reference_method());
+    let caveats = caveats::find_caveats(samples, seen);
+    Measurement {
+        directory: seen.directory.clone(),
+        when: seen.when.clone(),
+        seconds: seen.seconds,
+        rounds: u32::try_from(samples.complete_round_count()).unwrap_or(u32::MAX),
+        bytes_written: seen.bytes_written,
+        log: seen.log.clone(),
+        best: best_method(samples, seen, &methods, &comparisons, &caveats),
+        methods,
+        comparisons,
+        cancelled: seen.cancelled,
+        caveats,
+        workloads: Vec::new(),
+    }
+}
+
+pub(crate) fn add_samples(measurement: &mut Measurement, samples: &ProbeSamples) {
+    for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
+        let paced = samples.paced_cell(cell.method, cell.pages);
+        for (latencies, cell) in [(&mut row.back_to_back, Some(cell)), (&mut row.paced, paced)] {
+            if let (Some(latencies), Some(cell)) = (latencies, cell) {
+                latencies.samples_us.clone_from(&cell.rounds);
+            }
+        }
+    }
+}
+
+fn summarise_cell(cell: &MethodCell, samples: &ProbeSamples) -> MethodResult {
+    MethodResult {
+        method: cell.method,
+        pages: cell.pages,
+        as_server: cell.as_server,
+        paced: samples
+            .paced_cell(cell.method, cell.pages)
+            .map(|cell| summarise_latencies(cell, run_medians(&cell.rounds.concat(), MAX_RUNS))),
+        back_to_back: (cell.commit_count() > 0)
+            .then(|| summarise_latencies(cell, cell.round_medians())),
+        flushes_per_commit: cell
+            .flushes
+            .filter(|f| f.commits > 0)
+            .map(|f| f.flushes as f64 / f.commits as f64),
+        error: cell.error.clone(),
+    }
+}
+
+fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
+    let all = sorted(&cell.rounds.concat());
+    Latencies {
+        samples: all.len() as u64,
+        mean_us: all.iter().sum::<f64>() / all.len().max(1) as f64,
+        median_us: median_interval_or_span(&medians, ALPHA),
+        p95_us: quantile(&all, 0.95),
+        p99_us: (all.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
+        max_us: all.last().copied().unwrap_or(0.0),
+        quantiles_us: evenly_spaced_quantiles(&all),
+        rounds_us: medians,
+        samples_us: Vec::new(),
+    }
+}
+
+/// Largest number of quantiles that are kept. A curve as wide as a screen shows no more.
+const MAX_QUANTILES: u32 = 64;
+
+/// Returns at most [`MAX_QUANTILES`] latencies at equal steps of rank. `all` must be sorted; a
+/// shorter list is returned unchanged.
+fn evenly_spaced_quantiles(all: &[f64]) -> Vec<f64> {
+    let count = u32::try_from(all.len())
+        .unwrap_or(u32::MAX)
+        .min(MAX_QUANTILES);
+    (1..=count)
+        .map(|step| quantile(all, f64::from(step) / f64::from(count)))
+        .collect()
+}
+
+fn best_method(
+    samples: &ProbeSamples,
+    seen: &SampleContext,
+    rows: &[MethodResult],
+    comparisons: &[Comparison],
+    caveats: &[Caveat],
+) -> Method {
+    let default = samples.reference_method();
+    if caveats.iter().any(|c| c.refuses_advice) {
+        return default;
+    }
+    let winners = comparisons.iter().filter(|c| {
+        c.settled.shows_difference()
+            && c.gain_percent.low > MEANINGFUL_PERCENT
+            && !caveats::exceeds_speed_limit(samples, c.method, seen)
+            && !compare::is_slower_with_two_pages(rows, c.method, default)
+    });
+    winners
+        .max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low))
+        .map_or(default, |c| c.method)
+}
+
+#[cfg(test)]
+mod measured_log_tests {
+    use super::*;
+
+    #[test]
+    fn pages_have_the_words_of_their_log() {
+        let redo = |page_bytes| MeasuredLog {
+            kind: LogKind::Redo,
+            page_bytes,
+            ..MeasuredLog::default()
+        };
+        assert_eq!(MeasuredLog::default().write_unit_text(), "8 kB pages");
+        assert_eq!(redo(512).write_unit_text(), "redo log, 512 B blocks");
+        assert_eq!(redo(4096).write_unit_text(), "redo log, 4 kB blocks");
+    }
+}

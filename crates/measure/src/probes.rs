@@ -6,202 +6,8 @@
 //! The scratch directory for a database lies next to the database's directory, never inside. File
 //! system and inode flags are the same there.
 
-mod error;
-mod scratch_directory;
-mod cancellation {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use super::error::ProbeError;
-
-    /// Handle to cancel a probe; all clones share one cancel flag.
-    #[derive(Clone, Debug, Default)]
-    pub struct CancelHandle {
-        cancel: Arc<AtomicBool>,
-    }
-
-    impl CancelHandle {
-        /// Ends the probe soon; results so far are kept.
-        pub fn cancel(&self) {
-            self.cancel.store(true, Ordering::Relaxed);
-        }
-
-        pub fn is_cancelled(&self) -> bool {
-            self.cancel.load(Ordering::Relaxed)
-        }
-    }
-
-    impl From<Arc<AtomicBool>> for CancelHandle {
-        fn from(cancel: Arc<AtomicBool>) -> Self {
-            Self { cancel }
-        }
-    }
-
-    pub(super) enum StopReason {
-        Cancelled,
-        BudgetExhausted,
-        Failed(ProbeError),
-    }
-
-    impl From<ProbeError> for StopReason {
-        fn from(error: ProbeError) -> Self {
-            Self::Failed(error)
-        }
-    }
-}
-mod counters;
-mod wal_methods {
-    //! The methods by which a PostgreSQL server makes its WAL durable, and their open flags. The
-    //! open methods use O_DSYNC or O_SYNC; the others call fdatasync or fsync after the write
-    //! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c).
-
-    use rustix::fs::OFlags;
-
-    use crate::facts::catalog::postgres::WalLevel;
-    use crate::measure::{Method, OpenMode};
-
-    /// Settings that decide how a server writes its WAL; an unknown setting counts as its default.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
-    pub struct WalSettings {
-        pub major: Option<u64>,
-        pub wal_level: Option<WalLevel>,
-        pub max_wal_senders: Option<u64>,
-        pub debug_io_direct: Option<String>,
-    }
-
-    /// Returns the methods with which this server can make its WAL durable, the default first.
-    /// Unknown settings count as PostgreSQL's defaults.
-    ///
-    /// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
-    /// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
-    pub fn postgres_sync_methods(server: &WalSettings) -> Vec<Method> {
-        let items = server.debug_io_direct.as_deref().unwrap_or_default();
-        let debug_direct = server.major.is_some_and(|v| v >= 16)
-            && items.split(',').any(|item| item.trim() == "wal");
-        let nobody_reads = server.major.is_some_and(|v| v <= 15)
-            && server.wal_level.is_some_and(WalLevel::is_minimal)
-            && server.max_wal_senders == Some(0);
-        if debug_direct {
-            // The list lacks fsync with O_DIRECT, because its cost is known: that of fdatasync with
-            // O_DIRECT plus a commit of the file system's journal.
-            vec![
-                Method::FdatasyncDirect,
-                Method::OpenDatasyncDirect,
-                Method::OpenSyncDirect,
-            ]
-        } else if nobody_reads {
-            vec![
-                Method::Fdatasync,
-                Method::OpenDatasyncDirect,
-                Method::Fsync,
-                Method::OpenSyncDirect,
-            ]
-        } else {
-            vec![
-                Method::Fdatasync,
-                Method::OpenDatasync,
-                Method::Fsync,
-                Method::OpenSync,
-            ]
-        }
-    }
-
-    /// The kernel's value of O_DSYNC. In rustix 1.1.6, `OFlags::DSYNC` has the value of O_SYNC
-    /// (src/backend/linux_raw/fs/types.rs).
-    const O_DSYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
-
-    pub fn open_flags(method: Method) -> OFlags {
-        let sync = match method.open_mode() {
-            OpenMode::Plain => OFlags::empty(),
-            OpenMode::DataSync => O_DSYNC,
-            OpenMode::Sync => OFlags::SYNC,
-        };
-        if method.is_direct() {
-            sync | OFlags::DIRECT
-        } else {
-            sync
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        fn sample_wal_settings(
-            major: u64,
-            wal_level: &str,
-            senders: u64,
-            debug: &str,
-        ) -> WalSettings {
-            WalSettings {
-                major: Some(major),
-                wal_level: crate::facts::Choice::from_word(wal_level),
-                max_wal_senders: Some(senders),
-                debug_io_direct: Some(debug.to_owned()),
-            }
-        }
-
-        #[test]
-        fn direct_io_is_the_servers_only_where_it_does_it() {
-            let direct = |s: &WalSettings| {
-                postgres_sync_methods(s)
-                    .iter()
-                    .filter(|m| m.is_direct())
-                    .count()
-            };
-            assert_eq!(direct(&WalSettings::default()), 0);
-            assert_eq!(direct(&sample_wal_settings(15, "replica", 10, "")), 0);
-            assert_eq!(direct(&sample_wal_settings(15, "minimal", 10, "")), 0);
-            assert_eq!(direct(&sample_wal_settings(15, "minimal", 0, "")), 2);
-            assert_eq!(direct(&sample_wal_settings(16, "minimal", 0, "")), 0);
-            assert_eq!(
-                direct(&sample_wal_settings(16, "replica", 10, "data, wal")),
-                3
-            );
-            assert_eq!(
-                direct(&sample_wal_settings(16, "replica", 10, "wal_init")),
-                0
-            );
-        }
-
-        #[test]
-        fn the_two_open_methods_are_not_the_same() {
-            let directory = tempfile::tempdir().unwrap();
-            let flags_in_force = |method| {
-                let (path, create) = (directory.path().join("file"), OFlags::CREATE | OFlags::RDWR);
-                let file = rustix::fs::open(
-                    path,
-                    create | open_flags(method),
-                    rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
-                )
-                .unwrap();
-                rustix::fs::fcntl_getfl(&file).unwrap().bits() & OFlags::SYNC.bits()
-            };
-            // O_SYNC is O_DSYNC and one more bit (include/uapi/asm-generic/fcntl.h).
-            let [plain, data, all] =
-                [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
-            assert_eq!(plain, 0);
-            assert!(
-                data != 0 && data != all && data & all == data,
-                "{data:o} {all:o}"
-            );
-        }
-    }
-}
 mod redo_log_config;
-mod pace {
-    //! The pause that precedes each paced commit. On ext4, fsync commits the journal only if the
-    //! modification time changed, at most once per timer tick (fs/ext4/fsync.c,
-    //! `inode_set_ctime_current`).
-    //!
-    //! Without pauses, many commits share a tick and fsync looks as cheap as fdatasync. On a server
-    //! with 100 commits/s, every fsync commits the journal.
-
-    use std::time::Duration;
-
-    /// Pause before each commit: at least one tick of the slowest timer (100 Hz).
-    pub const PAUSE_BEFORE_COMMIT: Duration = Duration::from_millis(10);
-}
+mod scratch_directory;
 mod scratch_place;
 pub mod wear {
     //! Estimates the share of an SSD's endurance that a probe uses up. No fact has the rated
@@ -269,102 +75,604 @@ pub mod wear {
         }
     }
 }
-mod request;
-mod schedule {
-    //! Chooses the order of the methods in a round and the number of commits. Every round has a new
-    //! random order, so that no method always follows the same one. The order is seeded, so that a
-    //! run can be repeated.
-
-    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
-    #[derive(Clone, Debug)]
-    pub struct Rng(u64);
-
-    impl Rng {
-        pub fn new(seed: u64) -> Self {
-            Self(seed)
-        }
-
-        pub fn next_u64(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ (z >> 31)
-        }
-
-        pub fn permutation(&mut self, n: usize) -> Vec<usize> {
-            let mut order: Vec<usize> = (0..n).collect();
-            for i in (1..n).rev() {
-                #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
-                let j = (self.next_u64() % (i as u64 + 1)) as usize;
-                order.swap(i, j);
-            }
-            order
-        }
-    }
-
-    /// Commits of one method in a round: as many as fit the share of time and bytes, at least one.
-    pub fn commits_per_round(
-        commit_us: f64,
-        share_us: f64,
-        commit_bytes: u64,
-        share_bytes: u64,
-    ) -> usize {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped"
-        )]
-        let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
-        let by_bytes = usize::try_from(share_bytes / commit_bytes.max(1)).unwrap_or(usize::MAX);
-        by_time.min(by_bytes).max(1)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn every_order_holds_each_number_once() {
-            let mut rng = Rng::new(5);
-            let mut first = [0; 6];
-            for _ in 0..600 {
-                let order = rng.permutation(6);
-                first[order[0]] += 1;
-                let mut sorted = order;
-                sorted.sort_unstable();
-                assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
-            }
-            assert!(first.iter().all(|n| (60..140).contains(n)), "{first:?}");
-        }
-
-        #[test]
-        fn slow_disks_get_one_commit_and_fast_ones_no_flood() {
-            assert_eq!(commits_per_round(8_300.0, 15_000.0, 8192, 1 << 20), 1);
-            assert_eq!(commits_per_round(50_000.0, 15_000.0, 8192, 1 << 20), 1);
-            assert_eq!(commits_per_round(200.0, 15_000.0, 8192, 1 << 20), 75);
-            assert_eq!(commits_per_round(1.0, 15_000.0, 8192, 1 << 18), 32);
-            assert_eq!(commits_per_round(0.0, 15_000.0, 8192, 0), 1);
-        }
-    }
-}
 mod commit_writer;
 pub mod drill;
 mod plan;
+mod request;
 mod run;
 mod scratch;
 pub mod scratch_watcher;
 mod workload;
 
-pub use cancellation::CancelHandle;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::time::ClockId;
+use thiserror::Error;
+
+use crate::escape::ShellCommand;
+use crate::facts::catalog::postgres::WalLevel;
+use crate::host::path_bytes;
+use crate::measure::{Measurement, Method, OpenMode};
+use crate::text;
+
 pub use commit_writer::{CommitWriter, PAGE_BYTES, WriteBuffer};
-pub use counters::DiskCounterReader;
-pub use error::{ProbeError, ProbeErrorKind, Refusal};
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run_probe;
-pub use schedule::Rng;
 pub(crate) use scratch::set_inherited_inode_flags;
 pub(crate) use scratch_place::enclosing_database;
-pub(crate) use wal_methods::open_flags;
 
 pub use crate::measure::Progress;
+
+// The methods by which a PostgreSQL server makes its WAL durable, and their open flags. The
+// open methods use O_DSYNC or O_SYNC; the others call fdatasync or fsync after the write
+// (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c).
+
+/// Settings that decide how a server writes its WAL; an unknown setting counts as its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WalSettings {
+    pub major: Option<u64>,
+    pub wal_level: Option<WalLevel>,
+    pub max_wal_senders: Option<u64>,
+    pub debug_io_direct: Option<String>,
+}
+
+/// Returns the methods with which this server can make its WAL durable, the default first.
+/// Unknown settings count as PostgreSQL's defaults.
+///
+/// Servers up to 15 add O_DIRECT to the open methods if no process reads the WAL.
+/// `pg_test_fsync` always adds O_DIRECT, so its figures for these methods are not the server's.
+fn postgres_sync_methods(server: &WalSettings) -> Vec<Method> {
+    let items = server.debug_io_direct.as_deref().unwrap_or_default();
+    let debug_direct =
+        server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
+    let nobody_reads = server.major.is_some_and(|v| v <= 15)
+        && server.wal_level.is_some_and(WalLevel::is_minimal)
+        && server.max_wal_senders == Some(0);
+    if debug_direct {
+        // The list lacks fsync with O_DIRECT, because its cost is known: that of fdatasync with
+        // O_DIRECT plus a commit of the file system's journal.
+        vec![
+            Method::FdatasyncDirect,
+            Method::OpenDatasyncDirect,
+            Method::OpenSyncDirect,
+        ]
+    } else if nobody_reads {
+        vec![
+            Method::Fdatasync,
+            Method::OpenDatasyncDirect,
+            Method::Fsync,
+            Method::OpenSyncDirect,
+        ]
+    } else {
+        vec![
+            Method::Fdatasync,
+            Method::OpenDatasync,
+            Method::Fsync,
+            Method::OpenSync,
+        ]
+    }
+}
+
+/// The kernel's value of O_DSYNC. In rustix 1.1.6, `OFlags::DSYNC` has the value of O_SYNC
+/// (src/backend/linux_raw/fs/types.rs).
+const O_DSYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
+
+pub(crate) fn open_flags(method: Method) -> OFlags {
+    let sync = match method.open_mode() {
+        OpenMode::Plain => OFlags::empty(),
+        OpenMode::DataSync => O_DSYNC,
+        OpenMode::Sync => OFlags::SYNC,
+    };
+    if method.is_direct() {
+        sync | OFlags::DIRECT
+    } else {
+        sync
+    }
+}
+
+// Chooses the order of the methods in a round and the number of commits. Every round has a new
+// random order, so that no method always follows the same one. The order is seeded, so that a
+// run can be repeated.
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
+            let j = (self.next_u64() % (i as u64 + 1)) as usize;
+            order.swap(i, j);
+        }
+        order
+    }
+}
+
+/// Commits of one method in a round: as many as fit the share of time and bytes, at least one.
+fn commits_per_round(commit_us: f64, share_us: f64, commit_bytes: u64, share_bytes: u64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped"
+    )]
+    let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
+    let by_bytes = usize::try_from(share_bytes / commit_bytes.max(1)).unwrap_or(usize::MAX);
+    by_time.min(by_bytes).max(1)
+}
+
+/// Handle to cancel a probe; all clones share one cancel flag.
+#[derive(Clone, Debug, Default)]
+pub struct CancelHandle {
+    cancel: Arc<AtomicBool>,
+}
+
+impl CancelHandle {
+    /// Ends the probe soon; results so far are kept.
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+}
+
+impl From<Arc<AtomicBool>> for CancelHandle {
+    fn from(cancel: Arc<AtomicBool>) -> Self {
+        Self { cancel }
+    }
+}
+
+enum StopReason {
+    Cancelled,
+    BudgetExhausted,
+    Failed(ProbeError),
+}
+
+impl From<ProbeError> for StopReason {
+    fn from(error: ProbeError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Reason to refuse a probe before anything is written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error(
+        "{0} does not exist; create it, or name a directory on the same file system with --scratch DIR"
+    )]
+    Missing(String),
+    #[error("{0} is not a directory; name the directory to measure")]
+    NotADirectory(String),
+    #[error(
+        "{0} is not writable by this user; run walwise as its owner or as root, or name another directory on the same file system with --scratch DIR"
+    )]
+    Denied(String),
+    #[error(
+        "{0} is on a read-only file system; remount the file system read-write, then measure again"
+    )]
+    ReadOnly(String),
+    #[error(
+        "{database} belongs to a database, so walwise writes nothing there, and {why}; name a directory on the same file system with --scratch DIR"
+    )]
+    NoSiblingPlace {
+        database: String,
+        /// Why no directory next to the database can be used, as a clause.
+        why: String,
+    },
+    #[error("--scratch {scratch} would not measure {target}: {why}")]
+    DifferentFilesystem {
+        scratch: String,
+        target: String,
+        /// Difference between the scratch directory and the target, as a clause.
+        why: String,
+    },
+    /// A probe would load a remote server or a FUSE process, or might hang.
+    #[error(
+        "{directory} is on a {class} file system; walwise measures it only if --scratch DIR names it, or with probe --force"
+    )]
+    NetworkOrFuse {
+        directory: String,
+        class: &'static str,
+    },
+    #[error("{directory}: {why}; name a directory on a working file system")]
+    Unresponsive { directory: String, why: String },
+    #[error(
+        "{directory} has {free} free, but a probe needs {needed}; free some space, name a directory on a similar file system with --scratch DIR, or use probe --force"
+    )]
+    Space {
+        directory: String,
+        free: String,
+        needed: String,
+    },
+    #[error("{directory} cannot be probed: {error}")]
+    System { directory: String, error: String },
+}
+
+impl Refusal {
+    fn from_errno(errno: Errno, directory: &Path) -> Self {
+        let directory = display_path(directory);
+        match errno {
+            Errno::NOENT => Self::Missing(directory),
+            Errno::NOTDIR => Self::NotADirectory(directory),
+            Errno::ACCESS | Errno::PERM => Self::Denied(directory),
+            Errno::ROFS => Self::ReadOnly(directory),
+            errno => Self::System {
+                directory,
+                error: errno.to_string(),
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeErrorKind {
+    NoSpace,
+    IoError,
+    ReadOnly,
+    /// The scratch directory or one of its files was removed or replaced during the probe.
+    Removed,
+    /// The watcher process, which removes the scratch files if walwise is killed, did not start.
+    Watcher,
+    Other,
+}
+
+/// The error that ends a probe early. The probe's files are removed unless the message states
+/// otherwise.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{message}")]
+pub struct ProbeError {
+    pub kind: ProbeErrorKind,
+    pub message: String,
+    /// Results of the rounds before the error; `None` before the first complete round.
+    pub partial: Option<Box<Measurement>>,
+}
+
+impl ProbeError {
+    fn new(kind: ProbeErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            partial: None,
+        }
+    }
+
+    /// Makes the error for a failed system call. `doing` names the failed step, such as `a commit`.
+    fn from_errno(errno: Errno, doing: &str, directory: &Path) -> Self {
+        let at = display_path(directory);
+        let (kind, says) = match errno {
+            Errno::NOSPC => (
+                ProbeErrorKind::NoSpace,
+                format!("{at} ran out of space; free some space and probe again"),
+            ),
+            Errno::DQUOT => (
+                ProbeErrorKind::NoSpace,
+                format!("the disk quota at {at} is used up; raise it or probe as another user"),
+            ),
+            Errno::IO => (
+                ProbeErrorKind::IoError,
+                format!("the disk under {at} reported an I/O error; check dmesg first"),
+            ),
+            Errno::ROFS => (
+                ProbeErrorKind::ReadOnly,
+                format!("{at} became read-only, probably after a file system error; check dmesg"),
+            ),
+            Errno::NOENT | Errno::STALE => (
+                ProbeErrorKind::Removed,
+                format!(
+                    "{at}, or walwise's directory in it, was removed during the probe; probe again"
+                ),
+            ),
+            Errno::ACCESS | Errno::PERM => {
+                let look =
+                    ShellCommand::or_placeholder(ShellCommand::new("lsattr -d ").append_value(&at));
+                let says =
+                    format!("{at} denies access; probe as its owner or as root, and check {look}");
+                (ProbeErrorKind::Other, says)
+            }
+            errno => (ProbeErrorKind::Other, format!("{at}: {errno}")),
+        };
+        Self::new(kind, format!("{doing} failed: {says}"))
+    }
+}
+
+fn display_path(path: &Path) -> String {
+    text::display_safe(path_bytes(path))
+}
+
+// Counters read before and after commits: flushes and traffic of the disks, and CPU time of other
+// guests.
+//
+// `stat` counts the flushes of disks, but not of partitions, since Linux 5.5 (17 fields,
+// Documentation/ABI/stable/sysfs-block). With fewer fields the flush count is unknown, not zero.
+
+/// Unit of the sector counts in `stat`, independent of the disk's own sector size.
+const SECTOR_BYTES: u64 = 512;
+
+/// Counters of one or more disks, summed; `read` and `written` are in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskCounters {
+    pub read: u64,
+    pub written: u64,
+    /// Flush requests completed; `None` if a disk does not count flushes.
+    pub flushes: Option<u64>,
+}
+
+pub struct DiskCounterReader {
+    stats: Vec<PathBuf>,
+}
+
+impl DiskCounterReader {
+    pub fn new(names: &[String]) -> Self {
+        let checked = names
+            .iter()
+            .filter(|name| !name.contains('/') && *name != "..");
+        Self {
+            stats: checked
+                .map(|name| Path::new("/sys/class/block").join(name).join("stat"))
+                .collect(),
+        }
+    }
+
+    /// Sums the counters of all disks; `None` without disks, or if a `stat` file cannot be read.
+    pub fn read(&self) -> Option<DiskCounters> {
+        let all = self
+            .stats
+            .iter()
+            .map(|path| parse_stat(&fs::read_to_string(path).ok()?));
+        let sum = |a: DiskCounters, b: DiskCounters| DiskCounters {
+            read: a.read + b.read,
+            written: a.written + b.written,
+            flushes: a.flushes.zip(b.flushes).map(|(a, b)| a + b),
+        };
+        all.collect::<Option<Vec<_>>>()?.into_iter().reduce(sum)
+    }
+}
+
+fn parse_stat(stat: &str) -> Option<DiskCounters> {
+    let fields: Vec<u64> = stat
+        .split_ascii_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .ok()?;
+    let bytes = |i: usize| {
+        fields
+            .get(i)
+            .map(|sectors| sectors.saturating_mul(SECTOR_BYTES))
+    };
+    Some(DiskCounters {
+        read: bytes(2)?,
+        written: bytes(6)?,
+        flushes: fields.get(15).copied(),
+    })
+}
+
+/// Readings of CLOCK_MONOTONIC, which stops while the host is suspended, and of CLOCK_BOOTTIME,
+/// which does not stop (clock_gettime(2)).
+#[derive(Clone, Copy, Debug)]
+struct SuspendClocks {
+    monotonic: Duration,
+    boottime: Duration,
+}
+
+impl SuspendClocks {
+    pub fn read() -> Self {
+        let now = |clock| {
+            let time = rustix::time::clock_gettime(clock);
+            let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+            Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+        };
+        Self {
+            monotonic: now(ClockId::Monotonic),
+            boottime: now(ClockId::Boottime),
+        }
+    }
+
+    pub fn suspended_seconds(self) -> f64 {
+        let now = Self::read();
+        let (all, awake) = (
+            now.boottime.saturating_sub(self.boottime),
+            now.monotonic.saturating_sub(self.monotonic),
+        );
+        all.saturating_sub(awake).as_secs_f64()
+    }
+}
+
+/// CPU time since boot in clock ticks, from the first line of /proc/stat (proc_stat(5)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct CpuTime {
+    total: u64,
+    steal: u64,
+}
+
+impl CpuTime {
+    pub fn read() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().find_map(|l| l.strip_prefix("cpu "))?;
+        // Fields: user nice system idle iowait irq softirq steal. Guest time is part of user time.
+        let ticks: Vec<u64> = line
+            .split_ascii_whitespace()
+            .take(8)
+            .map(str::parse)
+            .collect::<Result<_, _>>()
+            .ok()?;
+        Some(Self {
+            total: ticks.iter().sum(),
+            steal: *ticks.get(7)?,
+        })
+    }
+
+    /// Returns the share of CPU time that the hypervisor gave to other guests between two readings,
+    /// in percent; `None` if no time has passed.
+    pub fn steal_percent(before: Self, after: Self) -> Option<f64> {
+        let all = after.total.checked_sub(before.total).filter(|n| *n > 0)?;
+        Some(100.0 * after.steal.saturating_sub(before.steal) as f64 / all as f64)
+    }
+}
+
+// The pause that precedes each paced commit. On ext4, fsync commits the journal only if the
+// modification time changed, at most once per timer tick (fs/ext4/fsync.c,
+// `inode_set_ctime_current`).
+//
+// Without pauses, many commits share a tick and fsync looks as cheap as fdatasync. On a server
+// with 100 commits/s, every fsync commits the journal.
+
+/// Pause before each commit: at least one tick of the slowest timer (100 Hz).
+const PAUSE_BEFORE_COMMIT: Duration = Duration::from_millis(10);
+
+#[cfg(test)]
+mod counters_tests {
+    use super::*;
+
+    #[test]
+    fn old_kernels_count_no_flushes() {
+        let line = "  120 3 4096 10 200 5 8192 20 0 30 30 1 0 16 0 77 9\n";
+        let new = parse_stat(line).unwrap();
+        assert_eq!(
+            new,
+            DiskCounters {
+                read: 4096 * 512,
+                written: 8192 * 512,
+                flushes: Some(77)
+            }
+        );
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        for count in [11, 15] {
+            assert_eq!(
+                parse_stat(&fields[..count].join(" ")).unwrap().flushes,
+                None,
+                "{count} fields"
+            );
+        }
+        assert_eq!(parse_stat("1 2 three"), None);
+        assert_eq!(parse_stat(""), None);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_all_time() {
+        let at = |steal| {
+            CpuTime::parse(&format!(
+                "cpu  100 0 100 {} 0 0 0 {steal} 7 0\ncpu0 1",
+                800 - steal
+            ))
+        };
+        let (before, after) = (
+            at(0).unwrap(),
+            CpuTime::parse("cpu 150 0 100 850 0 0 0 100 0 0").unwrap(),
+        );
+        let percent = CpuTime::steal_percent(before, after).unwrap();
+        assert!((percent - 50.0).abs() < 1e-9, "{percent}");
+        assert_eq!(CpuTime::parse("intr 1 2"), None);
+    }
+}
+
+#[cfg(test)]
+mod schedule_tests {
+    use super::*;
+
+    #[test]
+    fn every_order_holds_each_number_once() {
+        let mut rng = Rng::new(5);
+        let mut first = [0; 6];
+        for _ in 0..600 {
+            let order = rng.permutation(6);
+            first[order[0]] += 1;
+            let mut sorted = order;
+            sorted.sort_unstable();
+            assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+        }
+        assert!(first.iter().all(|n| (60..140).contains(n)), "{first:?}");
+    }
+
+    #[test]
+    fn slow_disks_get_one_commit_and_fast_ones_no_flood() {
+        assert_eq!(commits_per_round(8_300.0, 15_000.0, 8192, 1 << 20), 1);
+        assert_eq!(commits_per_round(50_000.0, 15_000.0, 8192, 1 << 20), 1);
+        assert_eq!(commits_per_round(200.0, 15_000.0, 8192, 1 << 20), 75);
+        assert_eq!(commits_per_round(1.0, 15_000.0, 8192, 1 << 18), 32);
+        assert_eq!(commits_per_round(0.0, 15_000.0, 8192, 0), 1);
+    }
+}
+
+#[cfg(test)]
+mod wal_methods_tests {
+    use super::*;
+
+    fn sample_wal_settings(major: u64, wal_level: &str, senders: u64, debug: &str) -> WalSettings {
+        WalSettings {
+            major: Some(major),
+            wal_level: crate::facts::Choice::from_word(wal_level),
+            max_wal_senders: Some(senders),
+            debug_io_direct: Some(debug.to_owned()),
+        }
+    }
+
+    #[test]
+    fn direct_io_is_the_servers_only_where_it_does_it() {
+        let direct = |s: &WalSettings| {
+            postgres_sync_methods(s)
+                .iter()
+                .filter(|m| m.is_direct())
+                .count()
+        };
+        assert_eq!(direct(&WalSettings::default()), 0);
+        assert_eq!(direct(&sample_wal_settings(15, "replica", 10, "")), 0);
+        assert_eq!(direct(&sample_wal_settings(15, "minimal", 10, "")), 0);
+        assert_eq!(direct(&sample_wal_settings(15, "minimal", 0, "")), 2);
+        assert_eq!(direct(&sample_wal_settings(16, "minimal", 0, "")), 0);
+        assert_eq!(
+            direct(&sample_wal_settings(16, "replica", 10, "data, wal")),
+            3
+        );
+        assert_eq!(
+            direct(&sample_wal_settings(16, "replica", 10, "wal_init")),
+            0
+        );
+    }
+
+    #[test]
+    fn the_two_open_methods_are_not_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let flags_in_force = |method| {
+            let (path, create) = (directory.path().join("file"), OFlags::CREATE | OFlags::RDWR);
+            let file = rustix::fs::open(
+                path,
+                create | open_flags(method),
+                rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            )
+            .unwrap();
+            rustix::fs::fcntl_getfl(&file).unwrap().bits() & OFlags::SYNC.bits()
+        };
+        // O_SYNC is O_DSYNC and one more bit (include/uapi/asm-generic/fcntl.h).
+        let [plain, data, all] =
+            [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
+        assert_eq!(plain, 0);
+        assert!(
+            data != 0 && data != all && data & all == data,
+            "{data:o} {all:o}"
+        );
+    }
+}

@@ -6,474 +6,23 @@
 //! In every block the reference runs a second time under another name (the *twin*), and the bare
 //! extent is measured too.
 
-mod interim_analysis {
-    //! The interim analyses of a trial. They are declared before the first block, so that repeated
-    //! looks at the figures do not raise the error probability.
-
-    /// Error probability of a trial, over all its analyses.
-    pub const ALPHA: f64 = 0.05;
-
-    /// Numbers of complete blocks at which a trial is analysed, each about a quarter larger than
-    /// the one before. The first is the smallest with which [`ALPHA_PER_ANALYSIS`] gives an
-    /// interval.
-    ///
-    /// The numbers are fixed in advance, because a trial that stops at the first difference finds
-    /// one by chance sooner or later.
-    pub const INTERIM_BLOCKS: [usize; 13] = [10, 12, 15, 18, 22, 27, 33, 40, 50, 62, 78, 98, 124];
-
-    /// Error probability of one analysis, the final one included: equal shares of [`ALPHA`]
-    /// (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2). All statements of a
-    /// trial together hold with 95 % confidence.
-    pub const ALPHA_PER_ANALYSIS: f64 = ALPHA / (INTERIM_BLOCKS.len() + 1) as f64;
-
-    pub const MAX_TRIAL_BLOCKS: usize = 124;
-
-    /// State of a trial: running, or the reason for its end. The reason decides whether blocks
-    /// after the last interim analysis count.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum TrialEnding {
-        Running,
-        Settled,
-        /// The time limit was reached. The limit is declared in advance, so all blocks until then
-        /// are analysed once more.
-        Budget,
-        /// The user may have stopped the trial because of the figures, so only interim analyses
-        /// count.
-        Stopped,
-    }
-
-    pub fn analysed_block_counts(blocks: usize, ending: TrialEnding) -> Vec<usize> {
-        let mut looks: Vec<usize> = INTERIM_BLOCKS
-            .into_iter()
-            .filter(|look| *look <= blocks)
-            .collect();
-        match ending {
-            TrialEnding::Running | TrialEnding::Settled | TrialEnding::Stopped => {}
-            TrialEnding::Budget => {
-                let end = blocks.min(MAX_TRIAL_BLOCKS);
-                if looks.last() != Some(&end) {
-                    looks.push(end);
-                }
-            }
-        }
-        looks
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn blocks_after_the_last_interim_analysis_count_only_at_the_time_limit() {
-            assert_eq!(analysed_block_counts(13, TrialEnding::Running), [10, 12]);
-            assert_eq!(analysed_block_counts(13, TrialEnding::Stopped), [10, 12]);
-            assert_eq!(analysed_block_counts(13, TrialEnding::Budget), [10, 12, 13]);
-            assert_eq!(analysed_block_counts(12, TrialEnding::Budget), [10, 12]);
-            assert_eq!(analysed_block_counts(4, TrialEnding::Budget), [4]);
-            assert_eq!(
-                analysed_block_counts(1_000_000, TrialEnding::Budget),
-                INTERIM_BLOCKS
-            );
-            assert_eq!(INTERIM_BLOCKS.last(), Some(&MAX_TRIAL_BLOCKS));
-            assert!(INTERIM_BLOCKS.is_sorted());
-        }
-    }
-}
+mod answer;
 mod candidate;
 mod comparison;
 mod flush_audit;
+mod forest_plot;
 mod load;
+mod method_comparison;
 mod record;
 mod signed_ranks;
-mod loop_fidelity {
-    //! Estimates how far figures on a loop file apply to the disk, by a comparison of the loop
-    //! device with its file in every block.
-    //!
-    //! A flush of a loop device is an fsync of its file. The host's journal is therefore part of
-    //! every sample and draws the ratios between candidates towards 1.
-
-    use super::comparison::log_ratio_interval;
-    use super::interim_analysis::MAX_TRIAL_BLOCKS;
-    use super::record::{CellTarget, ExtentKind, TrialRecord};
-
-    /// Ratio of the loop device's latency to that of the host's file, above which figures are only
-    /// an indication.
-    const MAX_LATENCY_RATIO: f64 = 1.3;
-
-    /// Reliability of figures on a loop file. Each number is the ratio of the loop device's latency
-    /// to that of the file.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub enum LoopFidelity {
-        /// The trial ran on a disk, without a loop device.
-        NotNeeded,
-        Unknown,
-        /// The loop device is as fast as the file: the interval contains 1 and stays within a
-        /// factor of 1.3.
-        Faithful,
-        /// The figures scatter too much to decide; the numbers are the ends of the interval.
-        Unsettled(f64, f64),
-        /// The loop device is slower or faster than the file: the order of the candidates holds,
-        /// but their ratios are nearer to 1 than on the disk.
-        OrderOnly(f64),
-        /// The loop device is slower or faster by a factor above 1.3: figures are only an
-        /// indication.
-        Indicative(f64),
-    }
-
-    impl TrialRecord {
-        pub fn loop_fidelity(&self) -> LoopFidelity {
-            match self.extent {
-                ExtentKind::Loop => self.estimate_loop_fidelity(),
-                ExtentKind::Disk => LoopFidelity::NotNeeded,
-            }
-        }
-
-        fn estimate_loop_fidelity(&self) -> LoopFidelity {
-            let (floor, host) = (
-                self.samples_by_block(CellTarget::Floor, 0),
-                self.samples_by_block(CellTarget::Host, 0),
-            );
-            let pairs = floor
-                .into_iter()
-                .zip(host)
-                .filter_map(|(floor, host)| floor.zip(host));
-            let ratios: Vec<f64> = pairs
-                .map(|(floor, host)| (host.commits_per_second() / floor.commits_per_second()).ln())
-                .filter(|ratio| ratio.is_finite())
-                .take(MAX_TRIAL_BLOCKS)
-                .collect();
-            let most = MAX_LATENCY_RATIO.ln();
-            match log_ratio_interval(&ratios) {
-                None => LoopFidelity::Unknown,
-                Some(found) if found.value.abs() > most => {
-                    LoopFidelity::Indicative(found.value.exp())
-                }
-                Some(found) if found.low > 0.0 || found.high < 0.0 => {
-                    LoopFidelity::OrderOnly(found.value.exp())
-                }
-                Some(found) if found.low >= -most && found.high <= most => LoopFidelity::Faithful,
-                Some(found) => LoopFidelity::Unsettled(found.low.exp(), found.high.exp()),
-            }
-        }
-
-        /// Measures how steady the disk is: the ratio of the 90th to the 10th percentile of the
-        /// commit rate on the bare extent, over all blocks. `None` without blocks, or if the 10th
-        /// percentile is 0.
-        pub fn bare_extent_spread(&self) -> Option<f64> {
-            let mut rates: Vec<f64> = self
-                .samples_by_block(CellTarget::Floor, 0)
-                .into_iter()
-                .flatten()
-                .map(|sample| sample.commits_per_second())
-                .collect();
-            rates.sort_by(f64::total_cmp);
-            let tenth = rates.len() / 10;
-            let worst = rates.get(tenth).copied().filter(|rate| *rate > 0.0)?;
-            Some(rates.get(rates.len() - 1 - tenth)? / worst)
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::trial::Candidate;
-        use crate::trial::fixtures::{sample_record, with_bare_extent_rate};
-
-        fn record_with_bare_extent_rate(times: impl Fn(usize) -> f64) -> TrialRecord {
-            with_bare_extent_rate(
-                sample_record(
-                    &[
-                        (Candidate::Ext4, 4_000.0, None),
-                        (Candidate::Xfs, 4_000.0, None),
-                    ],
-                    15,
-                ),
-                times,
-            )
-        }
-
-        #[test]
-        fn figures_are_certified_only_where_the_blocks_show_it() {
-            assert_eq!(
-                record_with_bare_extent_rate(|_| 1.0).loop_fidelity(),
-                LoopFidelity::Faithful
-            );
-            assert!(
-                matches!(record_with_bare_extent_rate(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
-            );
-            assert!(
-                matches!(record_with_bare_extent_rate(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
-            );
-            let scattered =
-                record_with_bare_extent_rate(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
-            assert!(
-                matches!(scattered.loop_fidelity(), LoopFidelity::Unsettled(low, high) if low < 0.8 && high > 1.3)
-            );
-        }
-    }
-}
-mod method_comparison;
-mod load_result {
-    use super::comparison::{PairwiseComparison, TrialOutcome};
-    use super::interim_analysis::{MAX_TRIAL_BLOCKS, TrialEnding};
-    use super::load::TrialLoad;
-    use super::record::TrialRecord;
-
-    /// Longest estimate of the remaining time, in seconds, that is shown to the user. A longer
-    /// estimate means that the disk is too unsteady for a trial.
-    pub const MAX_WAIT_SECONDS: f64 = 86_400.0;
-
-    #[derive(Clone, Debug)]
-    pub struct LoadResult {
-        pub index: usize,
-        pub load: TrialLoad,
-        /// Indices of the ranked candidates in the record; `comparison` numbers candidates by their
-        /// position in this list.
-        pub ranked: Vec<usize>,
-        pub comparison: PairwiseComparison,
-    }
-
-    impl LoadResult {
-        pub fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
-            places
-                .iter()
-                .filter_map(|place| self.ranked.get(*place).copied())
-                .collect()
-        }
-    }
-
-    impl TrialRecord {
-        /// Compares the ranked candidates under each load. Empty unless the reference and at least
-        /// one other candidate are ranked.
-        pub fn load_results(&self) -> Vec<LoadResult> {
-            let ranked = self.ranked_candidates();
-            if ranked.first() != Some(&0) || ranked.len() < 2 {
-                return Vec::new();
-            }
-            let of = |(at, load): (usize, &TrialLoad)| {
-                let comparison = PairwiseComparison::from_figures(
-                    &self.paired_figures(&ranked, at),
-                    self.ending,
-                );
-                LoadResult {
-                    index: at,
-                    load: *load,
-                    ranked: ranked.clone(),
-                    comparison,
-                }
-            };
-            self.loads.iter().enumerate().map(of).collect()
-        }
-
-        /// True after the largest number of blocks, or if no deciding load and no comparison of
-        /// methods needs more blocks. False before the first block.
-        pub fn is_settled(&self) -> bool {
-            let results = self.load_results();
-            let open = |result: &LoadResult| {
-                result.load.is_deciding() && result.comparison.outcome().is_undecided()
-            };
-            let by_method = || {
-                self.compares_methods()
-                    && self
-                        .method_comparisons()
-                        .iter()
-                        .any(|found| found.comparison.outcome().is_undecided())
-            };
-            // A trial with too few ranked candidates is settled too, because a candidate that
-            // failed once stays unranked.
-            self.blocks.len() >= MAX_TRIAL_BLOCKS
-                || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
-        }
-
-        /// Estimated seconds until the trial is settled; `None` without an estimate, or once the
-        /// trial is settled.
-        pub fn seconds_needed(&self) -> Option<f64> {
-            let deciding = self
-                .load_results()
-                .into_iter()
-                .filter(|result| result.load.is_deciding());
-            let blocks = deciding
-                .filter_map(|result| result.comparison.blocks_needed())
-                .max()?;
-            let done = self.blocks.len().max(1);
-            let each = self.seconds / done as f64;
-            Some(blocks.saturating_sub(done) as f64 * each)
-        }
-
-        /// Returns the index of the candidate that is best under every deciding load, if there is
-        /// one.
-        pub fn winner(&self) -> Option<usize> {
-            let deciding = self
-                .load_results()
-                .into_iter()
-                .filter(|result| result.load.is_deciding());
-            let winners: Vec<Option<usize>> = deciding
-                .map(|result| match result.comparison.outcome() {
-                    TrialOutcome::Best(place) => {
-                        result.candidate_indices(&[place]).first().copied()
-                    }
-                    TrialOutcome::TooFewBlocks
-                    | TrialOutcome::Inconclusive
-                    | TrialOutcome::Equivalent(_)
-                    | TrialOutcome::Undecided(_) => None,
-                })
-                .collect();
-            let first = winners.first().copied().flatten()?;
-            winners
-                .iter()
-                .all(|winner| *winner == Some(first))
-                .then_some(first)
-        }
-
-        pub fn set_ending(&mut self, ending: TrialEnding, seconds: f64) {
-            self.ending = ending;
-            self.seconds = seconds;
-        }
-    }
-}
-mod answer;
-mod forest_plot;
 mod view;
-mod render {
-    use super::view::{LoadTable, NOT_RANKED, TableCell, TrialView};
-    use crate::text::text_builder::TextBuilder;
-    use crate::text::wrap::display_width;
 
-    const INDENT: usize = 2;
+use comparison::log_ratio_interval;
+use view::TrialView;
 
-    impl TrialView {
-        /// Formats the trial for a terminal. A load that does not decide gets a sentence but no
-        /// table.
-        pub fn text(&self) -> String {
-            let mut lines = self.header.clone();
-            for part in self.loads.iter().filter(|part| part.is_deciding) {
-                lines.extend([
-                    String::new(),
-                    part.title.clone(),
-                    format!("  {}", part.sentence),
-                ]);
-                lines.extend(table_lines(part));
-            }
-            let others = nondeciding_load_lines(&self.loads);
-            if !others.is_empty() {
-                lines.push(String::new());
-                lines.extend(others);
-            }
-            lines.push(String::new());
-            lines.extend(self.notes.iter().map(|note| format!("- {note}")));
-            lines.join("\n") + "\n"
-        }
-
-        pub fn markdown(&self) -> String {
-            let mut lines = vec!["# Trial".to_owned(), String::new()];
-            lines.extend(self.header.iter().map(|line| format!("{line}  ")));
-            let cell = |cell: &TableCell| match &cell.interval {
-                Some(interval) => format!("{} ({interval})", cell.text),
-                None => cell.text.clone(),
-            };
-            let row = |row: &Vec<TableCell>| {
-                format!(
-                    "| {} |",
-                    row.iter().map(cell).collect::<Vec<_>>().join(" | ")
-                )
-            };
-            for part in &self.loads {
-                lines.extend([
-                    String::new(),
-                    format!("## {}", part.title),
-                    String::new(),
-                    part.sentence.clone(),
-                ]);
-                if part.columns.is_empty() {
-                    continue;
-                }
-                lines.extend([String::new(), format!("| {} |", part.columns.join(" | "))]);
-                lines.push(format!("|{}", "---|".repeat(part.columns.len())));
-                lines.extend(part.rows.iter().map(row));
-                if !part.unranked.is_empty() {
-                    lines.push(format!(
-                        "| *{NOT_RANKED}:* |{}",
-                        " |".repeat(part.columns.len().saturating_sub(1))
-                    ));
-                    lines.extend(part.unranked.iter().map(row));
-                }
-            }
-            lines.extend([String::new(), "## Notes".to_owned(), String::new()]);
-            lines.extend(self.notes.iter().map(|note| format!("- {note}")));
-            lines.join("\n") + "\n"
-        }
-    }
-
-    fn nondeciding_load_lines(loads: &[LoadTable]) -> Vec<String> {
-        let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
-        for part in loads.iter().filter(|part| !part.is_deciding) {
-            match found
-                .iter_mut()
-                .find(|(sentence, _)| *sentence == part.sentence)
-            {
-                Some((_, titles)) => titles.push(&part.title),
-                None => found.push((&part.sentence, vec![&part.title])),
-            }
-        }
-        found
-            .into_iter()
-            .map(|(sentence, titles)| format!("{}: {sentence}", titles.join(", ")))
-            .collect()
-    }
-
-    fn table_lines(part: &LoadTable) -> Vec<String> {
-        let words = |row: &Vec<TableCell>| {
-            row.iter()
-                .map(|cell| cell.text.clone())
-                .collect::<Vec<String>>()
-        };
-        let head = part.columns.iter().map(|word| (*word).to_owned()).collect();
-        let rows: Vec<Vec<String>> = std::iter::once(head)
-            .chain(part.rows.iter().chain(&part.unranked).map(words))
-            .collect();
-        let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
-        let mut page = TextBuilder::unbounded();
-        page.table(INDENT, &rows, &right);
-        let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
-        if !part.unranked.is_empty() {
-            let whole = lines
-                .iter()
-                .map(|line| display_width(line))
-                .max()
-                .unwrap_or_default()
-                .saturating_sub(INDENT);
-            let line = format!("{:INDENT$}{:-<whole$}", "", format!("-- {NOT_RANKED} "));
-            lines.insert(rows.len() - part.unranked.len(), line);
-        }
-        lines
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn loads_that_decide_nothing_share_an_answer() {
-            let load = |title: &str, sentence: &str| LoadTable {
-                title: title.to_owned(),
-                sentence: sentence.to_owned(),
-                ..LoadTable::default()
-            };
-            let loads = vec![
-                load("one", "Same."),
-                load("other", "Else."),
-                load("two", "Same."),
-            ];
-            let text = TrialView {
-                loads,
-                ..TrialView::default()
-            }
-            .text();
-            assert_eq!(text, "\none, two: Same.\nother: Else.\n\n");
-        }
-    }
-}
+use crate::text::text_builder::TextBuilder;
+use crate::text::wrap::display_width;
+use walwise_model::text::JoinText;
 
 pub use answer::TrialAnswer;
 pub use candidate::{Candidate, trial_mkfs_options, trial_mount_options};
@@ -483,11 +32,8 @@ pub use comparison::{
     EQUIVALENCE_MARGIN, PairedFigures, PairwiseComparison, RankCuts, TrialOutcome,
 };
 pub use forest_plot::{CandidateStanding, ForestPlotRow};
-pub use interim_analysis::{INTERIM_BLOCKS, TrialEnding};
 pub(crate) use load::SEGMENT_BYTES;
 pub use load::{CommitShape, LoadPreset, TrialLoad};
-pub use load_result::{LoadResult, MAX_WAIT_SECONDS};
-pub use loop_fidelity::LoopFidelity;
 pub use record::{
     CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
     TrialRecord,
@@ -495,12 +41,441 @@ pub use record::{
 pub use signed_ranks::LogRatioInterval;
 pub use view::{LoadTable, NOT_RANKED, TableCell, percent_interval, summary_text, trial_view};
 
+const INDENT: usize = 2;
+
+impl TrialView {
+    /// Formats the trial for a terminal. A load that does not decide gets a sentence but no
+    /// table.
+    pub fn text(&self) -> String {
+        let mut lines = self.header.clone();
+        for part in self.loads.iter().filter(|part| part.is_deciding) {
+            lines.extend([
+                String::new(),
+                part.title.clone(),
+                format!("  {}", part.sentence),
+            ]);
+            lines.extend(table_lines(part));
+        }
+        let others = nondeciding_load_lines(&self.loads);
+        if !others.is_empty() {
+            lines.push(String::new());
+            lines.extend(others);
+        }
+        lines.push(String::new());
+        lines.extend(self.notes.iter().map(|note| format!("- {note}")));
+        lines.join("\n") + "\n"
+    }
+
+    pub fn markdown(&self) -> String {
+        let mut lines = vec!["# Trial".to_owned(), String::new()];
+        lines.extend(self.header.iter().map(|line| format!("{line}  ")));
+        let cell = |cell: &TableCell| match &cell.interval {
+            Some(interval) => format!("{} ({interval})", cell.text),
+            None => cell.text.clone(),
+        };
+        let row = |row: &Vec<TableCell>| format!("| {} |", row.iter().map(cell).join_with(" | "));
+        for part in &self.loads {
+            lines.extend([
+                String::new(),
+                format!("## {}", part.title),
+                String::new(),
+                part.sentence.clone(),
+            ]);
+            if part.columns.is_empty() {
+                continue;
+            }
+            lines.extend([String::new(), format!("| {} |", part.columns.join(" | "))]);
+            lines.push(format!("|{}", "---|".repeat(part.columns.len())));
+            lines.extend(part.rows.iter().map(row));
+            if !part.unranked.is_empty() {
+                lines.push(format!(
+                    "| *{NOT_RANKED}:* |{}",
+                    " |".repeat(part.columns.len().saturating_sub(1))
+                ));
+                lines.extend(part.unranked.iter().map(row));
+            }
+        }
+        lines.extend([String::new(), "## Notes".to_owned(), String::new()]);
+        lines.extend(self.notes.iter().map(|note| format!("- {note}")));
+        lines.join("\n") + "\n"
+    }
+}
+
+fn nondeciding_load_lines(loads: &[LoadTable]) -> Vec<String> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for part in loads.iter().filter(|part| !part.is_deciding) {
+        match found
+            .iter_mut()
+            .find(|(sentence, _)| *sentence == part.sentence)
+        {
+            Some((_, titles)) => titles.push(&part.title),
+            None => found.push((&part.sentence, vec![&part.title])),
+        }
+    }
+    found
+        .into_iter()
+        .map(|(sentence, titles)| format!("{}: {sentence}", titles.join(", ")))
+        .collect()
+}
+
+fn table_lines(part: &LoadTable) -> Vec<String> {
+    let words = |row: &Vec<TableCell>| {
+        row.iter()
+            .map(|cell| cell.text.clone())
+            .collect::<Vec<String>>()
+    };
+    let head = part.columns.iter().map(|word| (*word).to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head)
+        .chain(part.rows.iter().chain(&part.unranked).map(words))
+        .collect();
+    let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
+    let mut page = TextBuilder::unbounded();
+    page.table(INDENT, &rows, &right);
+    let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
+    if !part.unranked.is_empty() {
+        let whole = lines
+            .iter()
+            .map(|line| display_width(line))
+            .max()
+            .unwrap_or_default()
+            .saturating_sub(INDENT);
+        let line = format!("{:INDENT$}{:-<whole$}", "", format!("-- {NOT_RANKED} "));
+        lines.insert(rows.len() - part.unranked.len(), line);
+    }
+    lines
+}
+
+/// Longest estimate of the remaining time, in seconds, that is shown to the user. A longer
+/// estimate means that the disk is too unsteady for a trial.
+pub const MAX_WAIT_SECONDS: f64 = 86_400.0;
+
+#[derive(Clone, Debug)]
+pub struct LoadResult {
+    pub index: usize,
+    pub load: TrialLoad,
+    /// Indices of the ranked candidates in the record; `comparison` numbers candidates by their
+    /// position in this list.
+    pub ranked: Vec<usize>,
+    pub comparison: PairwiseComparison,
+}
+
+impl LoadResult {
+    pub fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
+        places
+            .iter()
+            .filter_map(|place| self.ranked.get(*place).copied())
+            .collect()
+    }
+}
+
+impl TrialRecord {
+    /// Compares the ranked candidates under each load. Empty unless the reference and at least
+    /// one other candidate are ranked.
+    pub fn load_results(&self) -> Vec<LoadResult> {
+        let ranked = self.ranked_candidates();
+        if ranked.first() != Some(&0) || ranked.len() < 2 {
+            return Vec::new();
+        }
+        let of = |(at, load): (usize, &TrialLoad)| {
+            let comparison =
+                PairwiseComparison::from_figures(&self.paired_figures(&ranked, at), self.ending);
+            LoadResult {
+                index: at,
+                load: *load,
+                ranked: ranked.clone(),
+                comparison,
+            }
+        };
+        self.loads.iter().enumerate().map(of).collect()
+    }
+
+    /// True after the largest number of blocks, or if no deciding load and no comparison of
+    /// methods needs more blocks. False before the first block.
+    pub fn is_settled(&self) -> bool {
+        let results = self.load_results();
+        let open = |result: &LoadResult| {
+            result.load.is_deciding() && result.comparison.outcome().is_undecided()
+        };
+        let by_method = || {
+            self.compares_methods()
+                && self
+                    .method_comparisons()
+                    .iter()
+                    .any(|found| found.comparison.outcome().is_undecided())
+        };
+        // A trial with too few ranked candidates is settled too, because a candidate that
+        // failed once stays unranked.
+        self.blocks.len() >= MAX_TRIAL_BLOCKS
+            || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
+    }
+
+    /// Estimated seconds until the trial is settled; `None` without an estimate, or once the
+    /// trial is settled.
+    pub fn seconds_needed(&self) -> Option<f64> {
+        let deciding = self
+            .load_results()
+            .into_iter()
+            .filter(|result| result.load.is_deciding());
+        let blocks = deciding
+            .filter_map(|result| result.comparison.blocks_needed())
+            .max()?;
+        let done = self.blocks.len().max(1);
+        let each = self.seconds / done as f64;
+        Some(blocks.saturating_sub(done) as f64 * each)
+    }
+
+    /// Returns the index of the candidate that is best under every deciding load, if there is
+    /// one.
+    pub fn winner(&self) -> Option<usize> {
+        let deciding = self
+            .load_results()
+            .into_iter()
+            .filter(|result| result.load.is_deciding());
+        let winners: Vec<Option<usize>> = deciding
+            .map(|result| match result.comparison.outcome() {
+                TrialOutcome::Best(place) => result.candidate_indices(&[place]).first().copied(),
+                TrialOutcome::TooFewBlocks
+                | TrialOutcome::Inconclusive
+                | TrialOutcome::Equivalent(_)
+                | TrialOutcome::Undecided(_) => None,
+            })
+            .collect();
+        let first = winners.first().copied().flatten()?;
+        winners
+            .iter()
+            .all(|winner| *winner == Some(first))
+            .then_some(first)
+    }
+
+    pub fn set_ending(&mut self, ending: TrialEnding, seconds: f64) {
+        self.ending = ending;
+        self.seconds = seconds;
+    }
+}
+
+// Estimates how far figures on a loop file apply to the disk, by a comparison of the loop
+// device with its file in every block.
+//
+// A flush of a loop device is an fsync of its file. The host's journal is therefore part of
+// every sample and draws the ratios between candidates towards 1.
+
+/// Ratio of the loop device's latency to that of the host's file, above which figures are only
+/// an indication.
+const MAX_LATENCY_RATIO: f64 = 1.3;
+
+/// Reliability of figures on a loop file. Each number is the ratio of the loop device's latency
+/// to that of the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LoopFidelity {
+    /// The trial ran on a disk, without a loop device.
+    NotNeeded,
+    Unknown,
+    /// The loop device is as fast as the file: the interval contains 1 and stays within a
+    /// factor of 1.3.
+    Faithful,
+    /// The figures scatter too much to decide; the numbers are the ends of the interval.
+    Unsettled(f64, f64),
+    /// The loop device is slower or faster than the file: the order of the candidates holds,
+    /// but their ratios are nearer to 1 than on the disk.
+    OrderOnly(f64),
+    /// The loop device is slower or faster by a factor above 1.3: figures are only an
+    /// indication.
+    Indicative(f64),
+}
+
+impl TrialRecord {
+    pub fn loop_fidelity(&self) -> LoopFidelity {
+        match self.extent {
+            ExtentKind::Loop => self.estimate_loop_fidelity(),
+            ExtentKind::Disk => LoopFidelity::NotNeeded,
+        }
+    }
+
+    fn estimate_loop_fidelity(&self) -> LoopFidelity {
+        let (floor, host) = (
+            self.samples_by_block(CellTarget::Floor, 0),
+            self.samples_by_block(CellTarget::Host, 0),
+        );
+        let pairs = floor
+            .into_iter()
+            .zip(host)
+            .filter_map(|(floor, host)| floor.zip(host));
+        let ratios: Vec<f64> = pairs
+            .map(|(floor, host)| (host.commits_per_second() / floor.commits_per_second()).ln())
+            .filter(|ratio| ratio.is_finite())
+            .take(MAX_TRIAL_BLOCKS)
+            .collect();
+        let most = MAX_LATENCY_RATIO.ln();
+        match log_ratio_interval(&ratios) {
+            None => LoopFidelity::Unknown,
+            Some(found) if found.value.abs() > most => LoopFidelity::Indicative(found.value.exp()),
+            Some(found) if found.low > 0.0 || found.high < 0.0 => {
+                LoopFidelity::OrderOnly(found.value.exp())
+            }
+            Some(found) if found.low >= -most && found.high <= most => LoopFidelity::Faithful,
+            Some(found) => LoopFidelity::Unsettled(found.low.exp(), found.high.exp()),
+        }
+    }
+
+    /// Measures how steady the disk is: the ratio of the 90th to the 10th percentile of the
+    /// commit rate on the bare extent, over all blocks. `None` without blocks, or if the 10th
+    /// percentile is 0.
+    pub fn bare_extent_spread(&self) -> Option<f64> {
+        let mut rates: Vec<f64> = self
+            .samples_by_block(CellTarget::Floor, 0)
+            .into_iter()
+            .flatten()
+            .map(|sample| sample.commits_per_second())
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        let tenth = rates.len() / 10;
+        let worst = rates.get(tenth).copied().filter(|rate| *rate > 0.0)?;
+        Some(rates.get(rates.len() - 1 - tenth)? / worst)
+    }
+}
+
+// The interim analyses of a trial. They are declared before the first block, so that repeated
+// looks at the figures do not raise the error probability.
+
+/// Error probability of a trial, over all its analyses.
+const ALPHA: f64 = 0.05;
+
+/// Numbers of complete blocks at which a trial is analysed, each about a quarter larger than
+/// the one before. The first is the smallest with which [`ALPHA_PER_ANALYSIS`] gives an
+/// interval.
+///
+/// The numbers are fixed in advance, because a trial that stops at the first difference finds
+/// one by chance sooner or later.
+pub const INTERIM_BLOCKS: [usize; 13] = [10, 12, 15, 18, 22, 27, 33, 40, 50, 62, 78, 98, 124];
+
+/// Error probability of one analysis, the final one included: equal shares of [`ALPHA`]
+/// (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2). All statements of a
+/// trial together hold with 95 % confidence.
+const ALPHA_PER_ANALYSIS: f64 = ALPHA / (INTERIM_BLOCKS.len() + 1) as f64;
+
+const MAX_TRIAL_BLOCKS: usize = 124;
+
+/// State of a trial: running, or the reason for its end. The reason decides whether blocks
+/// after the last interim analysis count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialEnding {
+    Running,
+    Settled,
+    /// The time limit was reached. The limit is declared in advance, so all blocks until then
+    /// are analysed once more.
+    Budget,
+    /// The user may have stopped the trial because of the figures, so only interim analyses
+    /// count.
+    Stopped,
+}
+
+fn analysed_block_counts(blocks: usize, ending: TrialEnding) -> Vec<usize> {
+    let mut looks: Vec<usize> = INTERIM_BLOCKS
+        .into_iter()
+        .filter(|look| *look <= blocks)
+        .collect();
+    match ending {
+        TrialEnding::Running | TrialEnding::Settled | TrialEnding::Stopped => {}
+        TrialEnding::Budget => {
+            let end = blocks.min(MAX_TRIAL_BLOCKS);
+            if looks.last() != Some(&end) {
+                looks.push(end);
+            }
+        }
+    }
+    looks
+}
+
+#[cfg(test)]
+mod interim_analysis_tests {
+    use super::*;
+
+    #[test]
+    fn blocks_after_the_last_interim_analysis_count_only_at_the_time_limit() {
+        assert_eq!(analysed_block_counts(13, TrialEnding::Running), [10, 12]);
+        assert_eq!(analysed_block_counts(13, TrialEnding::Stopped), [10, 12]);
+        assert_eq!(analysed_block_counts(13, TrialEnding::Budget), [10, 12, 13]);
+        assert_eq!(analysed_block_counts(12, TrialEnding::Budget), [10, 12]);
+        assert_eq!(analysed_block_counts(4, TrialEnding::Budget), [4]);
+        assert_eq!(
+            analysed_block_counts(1_000_000, TrialEnding::Budget),
+            INTERIM_BLOCKS
+        );
+        assert_eq!(INTERIM_BLOCKS.last(), Some(&MAX_TRIAL_BLOCKS));
+        assert!(INTERIM_BLOCKS.is_sorted());
+    }
+}
+
+#[cfg(test)]
+mod loop_fidelity_tests {
+    use super::*;
+    use crate::trial::Candidate;
+    use crate::trial::fixtures::{sample_record, with_bare_extent_rate};
+
+    fn record_with_bare_extent_rate(times: impl Fn(usize) -> f64) -> TrialRecord {
+        with_bare_extent_rate(
+            sample_record(
+                &[
+                    (Candidate::Ext4, 4_000.0, None),
+                    (Candidate::Xfs, 4_000.0, None),
+                ],
+                15,
+            ),
+            times,
+        )
+    }
+
+    #[test]
+    fn figures_are_certified_only_where_the_blocks_show_it() {
+        assert_eq!(
+            record_with_bare_extent_rate(|_| 1.0).loop_fidelity(),
+            LoopFidelity::Faithful
+        );
+        assert!(
+            matches!(record_with_bare_extent_rate(|_| 0.9).loop_fidelity(), LoopFidelity::OrderOnly(times) if times > 1.05)
+        );
+        assert!(
+            matches!(record_with_bare_extent_rate(|_| 0.5).loop_fidelity(), LoopFidelity::Indicative(times) if times > 1.9)
+        );
+        let scattered = record_with_bare_extent_rate(|nth| if nth % 2 == 0 { 0.5 } else { 2.0 });
+        assert!(
+            matches!(scattered.loop_fidelity(), LoopFidelity::Unsettled(low, high) if low < 0.8 && high > 1.3)
+        );
+    }
+}
+
+#[cfg(test)]
+mod render_tests {
+    use super::*;
+
+    #[test]
+    fn loads_that_decide_nothing_share_an_answer() {
+        let load = |title: &str, sentence: &str| LoadTable {
+            title: title.to_owned(),
+            sentence: sentence.to_owned(),
+            ..LoadTable::default()
+        };
+        let loads = vec![
+            load("one", "Same."),
+            load("other", "Else."),
+            load("two", "Same."),
+        ];
+        let text = TrialView {
+            loads,
+            ..TrialView::default()
+        }
+        .text();
+        assert_eq!(text, "\none, two: Same.\nother: Else.\n\n");
+    }
+}
+
 #[cfg(any(test, feature = "testing"))]
 pub mod fixtures {
     #![allow(clippy::indexing_slicing, reason = "for tests")]
 
+    use super::TrialEnding;
     use super::candidate::Candidate;
-    use super::interim_analysis::TrialEnding;
     use super::load::{LoadPreset, TrialLoad};
     use super::record::{
         CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,

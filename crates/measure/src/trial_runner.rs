@@ -8,480 +8,571 @@
 //! A loop file has no name, and at the end the kernel removes the file with its mounts and device.
 //! A disk is cleared before the children end, within a time limit.
 
-mod free_space {
-    //! The space that a loop file leaves on the host's file system: a fifth of it, and at least 5
-    //! GiB, stay free, whatever size the user requests.
-
-    use rustix::fs::StatVfs;
-
-    use super::TAIL_BYTES;
-
-    const MIN_FREE_BYTES: u64 = 5 << 30;
-
-    /// Space on the file system of a loop file, in bytes.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct FreeSpace {
-        /// Bytes available to unprivileged users.
-        pub free: u64,
-        pub total: u64,
-    }
-
-    impl FreeSpace {
-        pub fn from_statvfs(found: &StatVfs) -> Self {
-            let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-            Self {
-                free: bytes(found.f_bavail),
-                total: bytes(found.f_blocks),
-            }
-        }
-
-        /// True if a loop file leaves enough space free. `bytes` is the size of the extent, without
-        /// the tail of the loop file.
-        pub fn leaves_enough_space(self, bytes: u64) -> bool {
-            let left = self.free.checked_sub(bytes + TAIL_BYTES);
-            left.is_some_and(|left| {
-                !Self {
-                    free: left,
-                    total: self.total,
-                }
-                .is_below_reserve()
-            })
-        }
-
-        pub fn is_below_reserve(self) -> bool {
-            self.free < MIN_FREE_BYTES || self.free < self.total / 5
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_fifth_and_five_gibibytes_stay_free() {
-            let gib = 1u64 << 30;
-            let has = |free, all, bytes| {
-                FreeSpace {
-                    free: free * gib,
-                    total: all * gib,
-                }
-                .leaves_enough_space(bytes * gib)
-            };
-            assert!(
-                has(40, 100, 19) && !has(40, 100, 20),
-                "a fifth, and the tail counts"
-            );
-            assert!(has(8, 10, 2) && !has(8, 10, 3), "5 GiB");
-            assert!(!has(1, 1000, 2));
-            let low = |free, all| {
-                FreeSpace {
-                    free: free * gib,
-                    total: all * gib,
-                }
-                .is_below_reserve()
-            };
-            assert!(!low(20, 100) && low(19, 100) && !low(5, 10) && low(4, 10));
-        }
-    }
-}
-mod loop_place;
-mod zeros {
-    use std::ops::Range;
-    use std::os::fd::OwnedFd;
-
-    use rustix::io::Errno;
-
-    const WRITE_BYTES: usize = 1 << 20;
-
-    /// Writes zeros to a part of a file or device. The caller must flush them.
-    pub fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
-        let piece = vec![0u8; WRITE_BYTES];
-        let mut at = part.start;
-        while at < part.end {
-            let length = usize::try_from(part.end - at)
-                .unwrap_or(WRITE_BYTES)
-                .min(WRITE_BYTES);
-            match rustix::io::pwrite(file, piece.get(..length).unwrap_or_default(), at) {
-                Ok(0) => return Err(Errno::NOSPC),
-                Ok(count) => at += count as u64,
-                Err(Errno::INTR) => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
-    }
-}
 mod blank;
+mod child;
 mod disk;
-mod messages {
-    use serde::{Deserialize, Serialize};
-
-    use super::disk::EraseTarget;
-    use crate::subprocess::Bytes;
-    use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
-
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub struct TrialJob {
-        pub place: TrialPlace,
-        pub bytes: u64,
-        pub seed: u64,
-        /// Kernel names of the disks below the extent.
-        pub leaves: Vec<String>,
-        /// Time limit in seconds. The child ends a little later by itself, even if its parents do
-        /// not end it.
-        pub budget: f64,
-        /// Write limit in bytes, including the loop file.
-        pub writes: u64,
-    }
-
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub struct MeasureRequest {
-        /// Candidates of the trial; the reference is first.
-        pub candidates: Vec<CandidateRecord>,
-        pub loads: Vec<TrialLoad>,
-        /// Duration of each load for one candidate in one block, in seconds.
-        pub load_seconds: f64,
-    }
-
-    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum TrialPlace {
-        Directory(Bytes),
-        Disk(EraseTarget),
-    }
-
-    impl TrialPlace {
-        pub fn is_disk(&self) -> bool {
-            matches!(self, Self::Disk(_))
-        }
-    }
-
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub enum TrialEvent {
-        /// Bytes of the loop file written so far, or bytes of the disk read so far.
-        Prepared(u64),
-        /// The extent exists, on the device with this path; the parent may send candidates.
-        Ready(String),
-        Cell {
-            /// Position of the cell in its block, from 1.
-            nth: usize,
-            /// Bytes written by earlier cells of the block.
-            written: u64,
-        },
-        Block(TrialBlock),
-        /// The trial cannot continue; the text is the reason.
-        Failed(String),
-        /// Bytes of the disk cleared so far.
-        Clearing(u64),
-        /// The disk is cleared of all data of the trial.
-        Cleared,
-    }
-
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    pub enum TrialRequest {
-        Prepare(TrialJob),
-        Clear(EraseTarget),
-        /// Measure block after block until the channel closes.
-        Measure(MeasureRequest),
-    }
-}
 mod extent;
+mod load;
 mod loop_device;
 mod loop_file;
+mod loop_place;
 mod mounted_candidate;
-mod timing;
-mod file_load {
-    //! Creates, writes and flushes files one after the other, as fs_mark does, to measure the cost
-    //! of journalling new names.
 
-    use std::fs;
-    use std::path::Path;
-    use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
-    use rustix::fs::{Mode, OFlags};
-    use rustix::io::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use rustix::fs::{Mode, OFlags, StatVfs};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
-    use super::timing::{LoadContext, run_clients};
-    use crate::trial::Sample;
-
-    const FILE_BYTES: usize = 16 << 10;
-
-    const DIRECTORIES_PER_CLIENT: u64 = 16;
-
-    pub fn run_file_load(
-        clients: u32,
-        log: &Path,
-        means: &LoadContext<'_>,
-    ) -> Result<Sample, String> {
-        let top = log.join("files");
-        let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
-        for client in 0..clients {
-            for directory in 0..DIRECTORIES_PER_CLIENT {
-                fs::create_dir_all(place(client, directory))
-                    .map_err(|e| format!("creating a directory failed: {e}"))?;
-            }
-        }
-        let failed = Mutex::new(None);
-        let bytes = means.pages.bytes(FILE_BYTES);
-        let sample = run_clients(clients, means, &|| None, &|client, nth| {
-            let path = place(client, nth % DIRECTORIES_PER_CLIENT).join(nth.to_string());
-            let made = create_flushed_file(&path, bytes);
-            if let Err(errno) = made {
-                failed
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get_or_insert(errno);
-            }
-            made.is_ok()
-        });
-        fs::remove_dir_all(&top).map_err(|e| format!("removing the new files failed: {e}"))?;
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(errno) => Err(format!("creating a file failed: {errno}")),
-            None => sample,
-        }
-    }
-
-    fn create_flushed_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
-        let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)?;
-        if rustix::io::pwrite(&file, bytes, 0)? != bytes.len() {
-            return Err(Errno::NOSPC);
-        }
-        rustix::fs::fsync(&file)
-    }
-}
-mod load;
-mod quiesce {
-    //! Waits until a new file system causes no more I/O, because writes that follow mkfs and mount
-    //! do not belong to the load.
-
-    use std::time::{Duration, Instant};
-
-    use crate::probes::DiskCounterReader;
-
-    const QUIET_TIME: Duration = Duration::from_millis(150);
-
-    const MAX_WAIT: Duration = Duration::from_secs(3);
-
-    /// Returns once the counters of `device` have not changed for [`QUIET_TIME`], after
-    /// [`MAX_WAIT`] at the latest.
-    pub fn wait_until_quiet(device: &DiskCounterReader) {
-        let begun = Instant::now();
-        let (mut since, mut before) = (begun, device.read());
-        while since.elapsed() < QUIET_TIME && begun.elapsed() < MAX_WAIT {
-            std::thread::sleep(Duration::from_millis(25));
-            let now = device.read();
-            if now != before {
-                (since, before) = (Instant::now(), now);
-            }
-        }
-    }
-}
-mod shutdown {
-    //! Ends the child when its parents are gone or the time is up. A disk is cleared first, within
-    //! a time limit.
-
-    use std::process::exit;
-    use std::sync::{Arc, Mutex, PoisonError};
-    use std::time::Duration;
-
-    /// Longest time that the current step may take, such as an mkfs or an unmount.
-    const MAX_STEP_TIME: Duration = Duration::from_secs(90);
-
-    /// Rate in bytes per second below which clearing gives up, as on a failing disk.
-    const MIN_CLEAR_RATE: u64 = 16 << 20;
-
-    #[derive(Clone, Copy, Debug, Default)]
-    struct ShutdownState {
-        is_over: bool,
-        /// Longest time that clearing a disk may take; `None` if no disk has to be cleared.
-        clearing: Option<Duration>,
-    }
-
-    #[derive(Clone, Default)]
-    pub struct Shutdown(Arc<Mutex<ShutdownState>>);
-
-    impl Shutdown {
-        /// Requires that `bytes` bytes of a disk are cleared at the end. Running loads may delay
-        /// the clearing by `load_seconds`. Returns false if the trial is over: then nothing may be
-        /// written.
-        pub fn require_clear_at_end(&self, bytes: u64, load_seconds: f64) -> bool {
-            let mut duties = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let loads = Duration::from_secs_f64(load_seconds.clamp(0.0, 86_400.0));
-            // The factor is 2 because zeros are written and read back.
-            duties.clearing =
-                Some(MAX_STEP_TIME + loads + Duration::from_secs(2 * bytes / MIN_CLEAR_RATE));
-            !duties.is_over
-        }
-
-        pub fn is_over(&self) -> bool {
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .is_over
-        }
-
-        pub fn exit_process(&self) {
-            let longest = {
-                let mut duties = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                duties.is_over = true;
-                match duties.clearing {
-                    // Exiting is safe: a disk is written only after `require_clear_at_end`, under
-                    // the same lock.
-                    None => exit(0),
-                    Some(longest) => longest,
-                }
-            };
-            std::thread::sleep(longest);
-            exit(1);
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_finished_trial_starts_nothing_and_clearing_gets_time() {
-            let end = Shutdown::default();
-            assert!(!end.is_over() && end.require_clear_at_end(2 << 30, 1.0));
-            let longest = end.0.lock().unwrap().clearing.unwrap();
-            assert!(
-                longest > Duration::from_secs(2 * 128) && longest < Duration::from_secs(600),
-                "{longest:?}"
-            );
-            end.0.lock().unwrap().is_over = true;
-            assert!(end.is_over() && !end.require_clear_at_end(1, 1.0));
-        }
-    }
-}
-mod child;
-mod parent {
-    use std::io;
-    use std::time::Duration;
-
-    use nix::mount::{MsFlags, mount};
-    use nix::sched::{CloneFlags, unshare};
-
-    use super::disk::EraseTarget;
-    use super::messages::{MeasureRequest, TrialEvent, TrialJob, TrialRequest};
-    use crate::subprocess::{Channel, RecvError, Role, Subprocess};
-
-    const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-
-    /// Longest time without a message from the children while they clear a disk at the end. They
-    /// may first have to wait a minute for an mkfs.
-    const DISK_EXIT_TIMEOUT: Duration = Duration::from_secs(120);
-
-    pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<()> {
-        enter_namespaces()
-            .and_then(|()| inside.run_nested())
-            .map(drop)
-            .or_else(|error| {
-                let why = crate::text::error_message(&error);
-                let why = format!(
-                    "cannot create namespaces: {why}; in a container, run walwise on its host"
-                );
-                channel.send(&TrialEvent::Failed(why))
-            })
-    }
-
-    fn enter_namespaces() -> io::Result<()> {
-        unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
-        // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect
-        // here, so that no unmounted file system stays in use until the trial ends
-        // (mount_namespaces(7)).
-        let none: Option<&str> = None;
-        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)?;
-        std::env::set_current_dir("/")
-    }
-
-    /// Dropping the handle ends the children; a disk is cleared first.
-    pub struct TrialHandle {
-        child: Option<Subprocess>,
-        clears: bool,
-        cleared: bool,
-    }
-
-    impl TrialHandle {
-        pub fn start_preparation(job: &TrialJob) -> io::Result<Self> {
-            Self::spawn(&TrialRequest::Prepare(job.clone()), job.place.is_disk())
-        }
-
-        pub fn start_disk_clear(disk: &EraseTarget) -> io::Result<Self> {
-            Self::spawn(&TrialRequest::Clear(disk.clone()), true)
-        }
-
-        fn spawn(order: &TrialRequest, clears: bool) -> io::Result<Self> {
-            let role = if clears {
-                Role::DiskTrialNamespaces
-            } else {
-                Role::TrialNamespaces
-            };
-            Ok(Self {
-                child: Some(Subprocess::spawn(role, order)?),
-                clears,
-                cleared: false,
-            })
-        }
-
-        pub fn request_measurement(&mut self, order: MeasureRequest) -> io::Result<()> {
-            let child = self.child.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-            child.channel.send(&TrialRequest::Measure(order))
-        }
-
-        /// Next event; `Ok(None)` on timeout, an error if the children are gone.
-        pub fn recv(&mut self, timeout: Duration) -> Result<Option<TrialEvent>, &'static str> {
-            const GONE_ERROR: &str = "the measuring process ended unexpectedly";
-            let child = self.child.as_mut().ok_or(GONE_ERROR)?;
-            match child.channel.recv(Some(timeout)) {
-                Ok(news) => {
-                    self.cleared |= news == TrialEvent::Cleared;
-                    Ok(Some(news))
-                }
-                // If the first child is killed early, the second may live on and keep the channel
-                // open.
-                Err(RecvError::Timeout) if child.has_exited() => Err(GONE_ERROR),
-                Err(RecvError::Timeout) => Ok(None),
-                Err(RecvError::Closed) => Err(GONE_ERROR),
-            }
-        }
-
-        /// Ends the trial. `tell` gets the progress of clearing a disk. Returns true if the disk
-        /// was cleared, and always for a loop file.
-        pub fn close(mut self, tell: &mut dyn FnMut(TrialEvent)) -> bool {
-            self.end_children(tell);
-            self.cleared || !self.clears
-        }
-
-        fn end_children(&mut self, tell: &mut dyn FnMut(TrialEvent)) {
-            let Some(child) = self.child.take() else {
-                return;
-            };
-            if !self.clears {
-                return child.kill_and_drain(EXIT_TIMEOUT);
-            }
-            child.drain(DISK_EXIT_TIMEOUT, |news| {
-                self.cleared |= news == TrialEvent::Cleared;
-                tell(news);
-            });
-        }
-    }
-
-    impl Drop for TrialHandle {
-        fn drop(&mut self) {
-            self.end_children(&mut |_| ());
-        }
-    }
-}
+use crate::measure::latency_quantiles;
+use crate::probes::{DiskCounterReader, WriteBuffer};
+use crate::subprocess::{Bytes, Channel, RecvError, Role, Subprocess};
+use crate::trial::{CandidateRecord, Sample, TrialBlock, TrialLoad};
+use walwise_model::parallel::lock;
 
 pub use child::run_child as inside;
 pub use disk::{EraseTarget, InspectedDisk, clear_refusal_by_facts, erase_refusal_by_facts};
 pub use loop_device::{AttachedLoop, leftover_loop_devices};
 pub use loop_place::LoopPlace;
-pub use messages::{MeasureRequest, TrialEvent, TrialJob, TrialPlace};
 pub use mounted_candidate::{mkfs_program, program_version};
-pub use parent::{TrialHandle, run_intermediate_child};
 
 /// Size of the tail of the loop file, after the extent. Commits to the tail measure the host's file
 /// system.
 pub const TAIL_BYTES: u64 = crate::trial::SEGMENT_BYTES;
+
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longest time without a message from the children while they clear a disk at the end. They
+/// may first have to wait a minute for an mkfs.
+const DISK_EXIT_TIMEOUT: Duration = Duration::from_secs(120);
+
+pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<()> {
+    enter_namespaces()
+        .and_then(|()| inside.run_nested())
+        .map(drop)
+        .or_else(|error| {
+            let why = crate::text::error_message(&error);
+            let why =
+                format!("cannot create namespaces: {why}; in a container, run walwise on its host");
+            channel.send(&TrialEvent::Failed(why))
+        })
+}
+
+fn enter_namespaces() -> io::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
+    // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect
+    // here, so that no unmounted file system stays in use until the trial ends
+    // (mount_namespaces(7)).
+    let none: Option<&str> = None;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)?;
+    std::env::set_current_dir("/")
+}
+
+/// Dropping the handle ends the children; a disk is cleared first.
+pub struct TrialHandle {
+    child: Option<Subprocess>,
+    clears: bool,
+    cleared: bool,
+}
+
+impl TrialHandle {
+    pub fn start_preparation(job: &TrialJob) -> io::Result<Self> {
+        Self::spawn(&TrialRequest::Prepare(job.clone()), job.place.is_disk())
+    }
+
+    pub fn start_disk_clear(disk: &EraseTarget) -> io::Result<Self> {
+        Self::spawn(&TrialRequest::Clear(disk.clone()), true)
+    }
+
+    fn spawn(order: &TrialRequest, clears: bool) -> io::Result<Self> {
+        let role = if clears {
+            Role::DiskTrialNamespaces
+        } else {
+            Role::TrialNamespaces
+        };
+        Ok(Self {
+            child: Some(Subprocess::spawn(role, order)?),
+            clears,
+            cleared: false,
+        })
+    }
+
+    pub fn request_measurement(&mut self, order: MeasureRequest) -> io::Result<()> {
+        let child = self.child.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        child.channel.send(&TrialRequest::Measure(order))
+    }
+
+    /// Next event; `Ok(None)` on timeout, an error if the children are gone.
+    pub fn recv(&mut self, timeout: Duration) -> Result<Option<TrialEvent>, &'static str> {
+        const GONE_ERROR: &str = "the measuring process ended unexpectedly";
+        let child = self.child.as_mut().ok_or(GONE_ERROR)?;
+        match child.channel.recv(Some(timeout)) {
+            Ok(news) => {
+                self.cleared |= news == TrialEvent::Cleared;
+                Ok(Some(news))
+            }
+            // If the first child is killed early, the second may live on and keep the channel
+            // open.
+            Err(RecvError::Timeout) if child.has_exited() => Err(GONE_ERROR),
+            Err(RecvError::Timeout) => Ok(None),
+            Err(RecvError::Closed) => Err(GONE_ERROR),
+        }
+    }
+
+    /// Ends the trial. `tell` gets the progress of clearing a disk. Returns true if the disk
+    /// was cleared, and always for a loop file.
+    pub fn close(mut self, tell: &mut dyn FnMut(TrialEvent)) -> bool {
+        self.end_children(tell);
+        self.cleared || !self.clears
+    }
+
+    fn end_children(&mut self, tell: &mut dyn FnMut(TrialEvent)) {
+        let Some(child) = self.child.take() else {
+            return;
+        };
+        if !self.clears {
+            return child.kill_and_drain(EXIT_TIMEOUT);
+        }
+        child.drain(DISK_EXIT_TIMEOUT, |news| {
+            self.cleared |= news == TrialEvent::Cleared;
+            tell(news);
+        });
+    }
+}
+
+impl Drop for TrialHandle {
+    fn drop(&mut self) {
+        self.end_children(&mut |_| ());
+    }
+}
+
+// Ends the child when its parents are gone or the time is up. A disk is cleared first, within
+// a time limit.
+
+/// Longest time that the current step may take, such as an mkfs or an unmount.
+const MAX_STEP_TIME: Duration = Duration::from_secs(90);
+
+/// Rate in bytes per second below which clearing gives up, as on a failing disk.
+const MIN_CLEAR_RATE: u64 = 16 << 20;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ShutdownState {
+    is_over: bool,
+    /// Longest time that clearing a disk may take; `None` if no disk has to be cleared.
+    clearing: Option<Duration>,
+}
+
+#[derive(Clone, Default)]
+struct Shutdown(Arc<Mutex<ShutdownState>>);
+
+impl Shutdown {
+    /// Requires that `bytes` bytes of a disk are cleared at the end. Running loads may delay
+    /// the clearing by `load_seconds`. Returns false if the trial is over: then nothing may be
+    /// written.
+    pub fn require_clear_at_end(&self, bytes: u64, load_seconds: f64) -> bool {
+        let mut duties = lock(&self.0);
+        let loads = Duration::from_secs_f64(load_seconds.clamp(0.0, 86_400.0));
+        // The factor is 2 because zeros are written and read back.
+        duties.clearing =
+            Some(MAX_STEP_TIME + loads + Duration::from_secs(2 * bytes / MIN_CLEAR_RATE));
+        !duties.is_over
+    }
+
+    pub fn is_over(&self) -> bool {
+        lock(&self.0).is_over
+    }
+
+    pub fn exit_process(&self) {
+        let longest = {
+            let mut duties = lock(&self.0);
+            duties.is_over = true;
+            match duties.clearing {
+                // Exiting is safe: a disk is written only after `require_clear_at_end`, under
+                // the same lock.
+                None => exit(0),
+                Some(longest) => longest,
+            }
+        };
+        std::thread::sleep(longest);
+        exit(1);
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialJob {
+    pub place: TrialPlace,
+    pub bytes: u64,
+    pub seed: u64,
+    /// Kernel names of the disks below the extent.
+    pub leaves: Vec<String>,
+    /// Time limit in seconds. The child ends a little later by itself, even if its parents do
+    /// not end it.
+    pub budget: f64,
+    /// Write limit in bytes, including the loop file.
+    pub writes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasureRequest {
+    /// Candidates of the trial; the reference is first.
+    pub candidates: Vec<CandidateRecord>,
+    pub loads: Vec<TrialLoad>,
+    /// Duration of each load for one candidate in one block, in seconds.
+    pub load_seconds: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrialPlace {
+    Directory(Bytes),
+    Disk(EraseTarget),
+}
+
+impl TrialPlace {
+    pub fn is_disk(&self) -> bool {
+        matches!(self, Self::Disk(_))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum TrialEvent {
+    /// Bytes of the loop file written so far, or bytes of the disk read so far.
+    Prepared(u64),
+    /// The extent exists, on the device with this path; the parent may send candidates.
+    Ready(String),
+    Cell {
+        /// Position of the cell in its block, from 1.
+        nth: usize,
+        /// Bytes written by earlier cells of the block.
+        written: u64,
+    },
+    Block(TrialBlock),
+    /// The trial cannot continue; the text is the reason.
+    Failed(String),
+    /// Bytes of the disk cleared so far.
+    Clearing(u64),
+    /// The disk is cleared of all data of the trial.
+    Cleared,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum TrialRequest {
+    Prepare(TrialJob),
+    Clear(EraseTarget),
+    /// Measure block after block until the channel closes.
+    Measure(MeasureRequest),
+}
+
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Writes zeros to a part of a file or device. The caller must flush them.
+fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
+    let piece = vec![0u8; WRITE_BYTES];
+    let mut at = part.start;
+    while at < part.end {
+        let length = usize::try_from(part.end - at)
+            .unwrap_or(WRITE_BYTES)
+            .min(WRITE_BYTES);
+        match rustix::io::pwrite(file, piece.get(..length).unwrap_or_default(), at) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(count) => at += count as u64,
+            Err(Errno::INTR) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+// The space that a loop file leaves on the host's file system: a fifth of it, and at least 5
+// GiB, stay free, whatever size the user requests.
+
+const MIN_FREE_BYTES: u64 = 5 << 30;
+
+/// Space on the file system of a loop file, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Bytes available to unprivileged users.
+    pub free: u64,
+    pub total: u64,
+}
+
+impl FreeSpace {
+    pub fn from_statvfs(found: &StatVfs) -> Self {
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Self {
+            free: bytes(found.f_bavail),
+            total: bytes(found.f_blocks),
+        }
+    }
+
+    /// True if a loop file leaves enough space free. `bytes` is the size of the extent, without
+    /// the tail of the loop file.
+    pub fn leaves_enough_space(self, bytes: u64) -> bool {
+        let left = self.free.checked_sub(bytes + TAIL_BYTES);
+        left.is_some_and(|left| {
+            !Self {
+                free: left,
+                total: self.total,
+            }
+            .is_below_reserve()
+        })
+    }
+
+    pub fn is_below_reserve(self) -> bool {
+        self.free < MIN_FREE_BYTES || self.free < self.total / 5
+    }
+}
+
+// Waits until a new file system causes no more I/O, because writes that follow mkfs and mount
+// do not belong to the load.
+
+const QUIET_TIME: Duration = Duration::from_millis(150);
+
+const MAX_WAIT: Duration = Duration::from_secs(3);
+
+/// Returns once the counters of `device` have not changed for [`QUIET_TIME`], after
+/// [`MAX_WAIT`] at the latest.
+fn wait_until_quiet(device: &DiskCounterReader) {
+    let begun = Instant::now();
+    let (mut since, mut before) = (begun, device.read());
+    while since.elapsed() < QUIET_TIME && begun.elapsed() < MAX_WAIT {
+        std::thread::sleep(Duration::from_millis(25));
+        let now = device.read();
+        if now != before {
+            (since, before) = (Instant::now(), now);
+        }
+    }
+}
+
+/// Duration of the warm-up, as a share of the load's duration.
+const WARM_UP_SHARE: f64 = 0.2;
+
+struct TrialCounters {
+    pub own: DiskCounterReader,
+    /// The disk that counts the flushes of the trial's own device.
+    pub flush_disks: DiskCounterReader,
+    pub leaves: DiskCounterReader,
+}
+
+struct LoadContext<'a> {
+    /// Duration of the load, without warm-up.
+    pub seconds: f64,
+    pub pages: &'a WriteBuffer,
+    pub counters: &'a TrialCounters,
+}
+
+/// Repeats commits one after the other until the time of the load is up; each commit makes one
+/// flush call.
+fn run_serial_commits(
+    means: &LoadContext<'_>,
+    mut commit: impl FnMut() -> Result<f64, Errno>,
+) -> Result<Sample, String> {
+    let told = |e: Errno| format!("a commit failed: {e}");
+    let warm = Instant::now();
+    while warm.elapsed().as_secs_f64() < WARM_UP_SHARE * means.seconds {
+        commit().map_err(told)?;
+    }
+    let before = read_flush_counts(means.counters);
+    let begun = Instant::now();
+    let mut micros = Vec::new();
+    while begun.elapsed().as_secs_f64() < means.seconds {
+        micros.push(commit().map_err(told)?);
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let calls = micros.len() as u64;
+    Ok(build_sample(
+        &micros,
+        seconds,
+        calls,
+        (before, read_flush_counts(means.counters)),
+    ))
+}
+
+/// Runs the operation in one thread per client until the time of the load is up. `operation` gets
+/// the number of the client and of the turn, and returns true on success. `calls` returns the flush
+/// requests so far; with `None`, each commit counts as one. The error is a complete sentence.
+fn run_clients(
+    clients: u32,
+    means: &LoadContext<'_>,
+    calls: &(dyn Fn() -> Option<u64> + Sync),
+    operation: &(dyn Fn(u32, u64) -> bool + Sync),
+) -> Result<Sample, String> {
+    let (counts, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    let session = |client: u32| {
+        let (mut micros, mut nth) = (Vec::new(), 0);
+        while !over.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            if !operation(client, nth) {
+                break;
+            }
+            nth += 1;
+            if counts.load(Ordering::Relaxed) {
+                micros.push(begun.elapsed().as_nanos() as f64 / 1e3);
+            }
+        }
+        micros
+    };
+    let (micros, seconds, made, flushes) = std::thread::scope(|scope| {
+        let session = &session;
+        let start =
+            |client| std::thread::Builder::new().spawn_scoped(scope, move || session(client));
+        let sessions: Vec<_> = (0..clients)
+            .map(start)
+            .collect::<Result<_, _>>()
+            .map_err(|e| {
+                over.store(true, Ordering::Relaxed);
+                format!("starting a client failed: {e}")
+            })?;
+        std::thread::sleep(Duration::from_secs_f64(WARM_UP_SHARE * means.seconds));
+        let (before, calls_before, begun) =
+            (read_flush_counts(means.counters), calls(), Instant::now());
+        counts.store(true, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_secs_f64(means.seconds));
+        counts.store(false, Ordering::Relaxed);
+        let (seconds, calls_after) = (begun.elapsed().as_secs_f64(), calls());
+        let after = read_flush_counts(means.counters);
+        over.store(true, Ordering::Relaxed);
+        let all = sessions
+            .into_iter()
+            .flat_map(|session| session.join().unwrap_or_default());
+        let made = calls_after
+            .zip(calls_before)
+            .map(|(after, before)| after.saturating_sub(before));
+        Ok::<_, String>((all.collect::<Vec<f64>>(), seconds, made, (before, after)))
+    })?;
+    Ok(build_sample(
+        &micros,
+        seconds,
+        made.unwrap_or(micros.len() as u64),
+        flushes,
+    ))
+}
+
+/// Flushes of the trial's own device, and of the disks under the extent.
+type FlushCounts = (Option<u64>, Option<u64>);
+
+fn read_flush_counts(meters: &TrialCounters) -> FlushCounts {
+    let flushes = |disks: &DiskCounterReader| disks.read().and_then(|counters| counters.flushes);
+    (flushes(&meters.flush_disks), flushes(&meters.leaves))
+}
+
+/// Makes a sample from the latencies of its commits. `seconds` is the duration of all commits, and
+/// `calls` the number of flush requests.
+fn build_sample(
+    micros: &[f64],
+    seconds: f64,
+    calls: u64,
+    (before, after): (FlushCounts, FlushCounts),
+) -> Sample {
+    let (p50_us, p99_us) = latency_quantiles(micros);
+    let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    let (flushes, leaf_flushes) = (since(before.0, after.0), since(before.1, after.1));
+    Sample {
+        commits: micros.len() as u64,
+        seconds,
+        p50_us,
+        p99_us,
+        flushes,
+        leaf_flushes,
+        calls,
+    }
+}
+
+// Creates, writes and flushes files one after the other, as fs_mark does, to measure the cost
+// of journalling new names.
+
+const FILE_BYTES: usize = 16 << 10;
+
+const DIRECTORIES_PER_CLIENT: u64 = 16;
+
+fn run_file_load(clients: u32, log: &Path, means: &LoadContext<'_>) -> Result<Sample, String> {
+    let top = log.join("files");
+    let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
+    for client in 0..clients {
+        for directory in 0..DIRECTORIES_PER_CLIENT {
+            fs::create_dir_all(place(client, directory))
+                .map_err(|e| format!("creating a directory failed: {e}"))?;
+        }
+    }
+    let failed = Mutex::new(None);
+    let bytes = means.pages.bytes(FILE_BYTES);
+    let sample = run_clients(clients, means, &|| None, &|client, nth| {
+        let path = place(client, nth % DIRECTORIES_PER_CLIENT).join(nth.to_string());
+        let made = create_flushed_file(&path, bytes);
+        if let Err(errno) = made {
+            lock(&failed).get_or_insert(errno);
+        }
+        made.is_ok()
+    });
+    fs::remove_dir_all(&top).map_err(|e| format!("removing the new files failed: {e}"))?;
+    match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(errno) => Err(format!("creating a file failed: {errno}")),
+        None => sample,
+    }
+}
+
+fn create_flushed_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
+    let create = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, create, Mode::RUSR | Mode::WUSR)?;
+    if rustix::io::pwrite(&file, bytes, 0)? != bytes.len() {
+        return Err(Errno::NOSPC);
+    }
+    rustix::fs::fsync(&file)
+}
+
+#[cfg(test)]
+mod free_space_tests {
+    use super::*;
+
+    #[test]
+    fn a_fifth_and_five_gibibytes_stay_free() {
+        let gib = 1u64 << 30;
+        let has = |free, all, bytes| {
+            FreeSpace {
+                free: free * gib,
+                total: all * gib,
+            }
+            .leaves_enough_space(bytes * gib)
+        };
+        assert!(
+            has(40, 100, 19) && !has(40, 100, 20),
+            "a fifth, and the tail counts"
+        );
+        assert!(has(8, 10, 2) && !has(8, 10, 3), "5 GiB");
+        assert!(!has(1, 1000, 2));
+        let low = |free, all| {
+            FreeSpace {
+                free: free * gib,
+                total: all * gib,
+            }
+            .is_below_reserve()
+        };
+        assert!(!low(20, 100) && low(19, 100) && !low(5, 10) && low(4, 10));
+    }
+}
+
+#[cfg(test)]
+mod shutdown_tests {
+    use super::*;
+
+    #[test]
+    fn a_finished_trial_starts_nothing_and_clearing_gets_time() {
+        let end = Shutdown::default();
+        assert!(!end.is_over() && end.require_clear_at_end(2 << 30, 1.0));
+        let longest = end.0.lock().unwrap().clearing.unwrap();
+        assert!(
+            longest > Duration::from_secs(2 * 128) && longest < Duration::from_secs(600),
+            "{longest:?}"
+        );
+        end.0.lock().unwrap().is_over = true;
+        assert!(end.is_over() && !end.require_clear_at_end(1, 1.0));
+    }
+}

@@ -4,93 +4,6 @@
 //! fill a [`FactSet`]; every other layer queries that set. A lookup always returns a reading: a
 //! fact without an entry is *not collected*.
 
-mod value {
-    //! The data types of fact values. A unit belongs to the key of a fact ([`super::ValueKind`]),
-    //! not to the value.
-
-    use std::fmt;
-
-    use serde::{Deserialize, Serialize, Serializer};
-
-    use crate::text::escape_in_place;
-    use crate::version::Version;
-
-    /// The value of a fact. Text is display-safe: control characters were escaped where the text
-    /// was read.
-    #[derive(Clone, Debug, PartialEq, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    #[serde(untagged)]
-    pub enum Value {
-        /// Serialised as `true` or `false`, displayed as `yes` or `no`.
-        Bool(bool),
-        /// A whole number: a count, or bytes.
-        Whole(u64),
-        /// A measured number: microseconds, or a ratio.
-        Number(f64),
-        /// Text of one line, such as a word or a path.
-        Text(String),
-        /// A version, including the part that a vendor appends.
-        // A version that is read back from JSON stays text.
-        #[serde(skip_deserializing)]
-        #[cfg_attr(any(test, feature = "testing"), schemars(!skip_deserializing))]
-        Version(#[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))] Version),
-        /// Several words, in the order of the source.
-        List(Vec<String>),
-    }
-
-    impl Value {
-        pub fn type_description(&self) -> &'static str {
-            match self {
-                Self::Bool(_) => "true or false",
-                Self::Whole(_) => "a whole number",
-                Self::Number(_) => "a number",
-                Self::Text(_) => "text",
-                Self::Version(_) => "a version",
-                Self::List(_) => "a list",
-            }
-        }
-    }
-
-    impl Value {
-        pub(super) fn into_escaped(mut self) -> Self {
-            match &mut self {
-                Self::Text(text) => escape_in_place(text),
-                Self::List(words) => words.iter_mut().for_each(escape_in_place),
-                // Nothing to escape; even a parsed version holds only printable ASCII.
-                Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
-            }
-            self
-        }
-    }
-
-    impl fmt::Display for Value {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            match self {
-                Self::Bool(true) => f.write_str("yes"),
-                Self::Bool(false) => f.write_str("no"),
-                Self::Whole(n) => write!(f, "{n}"),
-                Self::Number(n) => write!(f, "{n:.2}"),
-                Self::Text(text) => f.write_str(text),
-                Self::Version(version) => write!(f, "{version}"),
-                Self::List(words) if words.is_empty() => f.write_str("none"),
-                Self::List(words) => f.write_str(&words.join(",")),
-            }
-        }
-    }
-
-    impl Serialize for Value {
-        fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-            match self {
-                Self::Bool(value) => value.serialize(out),
-                Self::Whole(value) => value.serialize(out),
-                Self::Number(value) => value.serialize(out),
-                Self::Text(value) => value.serialize(out),
-                Self::Version(value) => out.collect_str(value),
-                Self::List(value) => value.serialize(out),
-            }
-        }
-    }
-}
 pub mod note;
 mod reading;
 mod subject;
@@ -150,14 +63,19 @@ mod value_kind {
     }
 
     pub trait FactValue: Sized {
+        /// Kind of facts with this type, unless the catalogue gives another one.
+        const KIND: ValueKind;
+
         fn into_value(self) -> Value;
         /// Converts a value to the Rust type; `None` if the value has another data type.
         fn from_value(value: &Value) -> Option<Self>;
     }
 
     macro_rules! fact_value {
-        ($type:ty, $variant:ident) => {
+        ($type:ty, $variant:ident, $kind:ident) => {
             impl FactValue for $type {
+                const KIND: ValueKind = ValueKind::$kind;
+
                 fn into_value(self) -> Value {
                     Value::$variant(self)
                 }
@@ -171,12 +89,12 @@ mod value_kind {
         };
     }
 
-    fact_value!(bool, Bool);
-    fact_value!(u64, Whole);
-    fact_value!(f64, Number);
-    fact_value!(String, Text);
-    fact_value!(Version, Version);
-    fact_value!(Vec<String>, List);
+    fact_value!(bool, Bool, Bool);
+    fact_value!(u64, Whole, Count);
+    fact_value!(f64, Number, Number);
+    fact_value!(String, Text, Text);
+    fact_value!(Version, Version, Version);
+    fact_value!(Vec<String>, List, List);
 }
 mod choice {
     //! Facts whose value is one word of a fixed list, as enums. Code matches every variant, so the
@@ -232,6 +150,8 @@ mod choice {
     }
 
     impl<T: Choice> FactValue for T {
+        const KIND: ValueKind = ValueKind::Choice(T::WORDS);
+
         fn into_value(self) -> Value {
             Value::Text(self.as_str().to_owned())
         }
@@ -249,6 +169,8 @@ mod choice {
     }
 
     impl<T: Choice> FactValue for Vec<T> {
+        const KIND: ValueKind = ValueKind::Choices(T::WORDS);
+
         fn into_value(self) -> Value {
             Value::List(
                 self.into_iter()
@@ -364,185 +286,253 @@ mod area {
     }
 }
 pub mod catalog;
-mod key;
-mod missing_fact {
-    use serde::Serialize;
-
-    use super::{Reading, Remedy, Subject, UnknownReason, Value};
-
-    /// A missing fact that would decide a rule or a verdict.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct MissingFact {
-        /// The host, device, mount or server that the fact is about.
-        pub subject: Subject,
-        /// The fact's name, such as `mount.fstype`.
-        pub fact: String,
-        /// The kind of reason why the fact is unknown.
-        pub why: UnknownReason,
-        /// The failed attempt to read the fact, such as `reading /dev/sda`; can be empty.
-        pub detail: String,
-        /// A step that would make the fact known.
-        #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
-        pub remedy: Option<Remedy>,
-    }
-
-    impl MissingFact {
-        /// The missing fact for an unknown reading; `None` for a known one.
-        pub fn from_reading(
-            subject: &Subject,
-            fact: &str,
-            reading: &Reading<Value>,
-        ) -> Option<Self> {
-            match reading {
-                Reading::Known { .. } => None,
-                Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                } => Some(Self {
-                    subject: subject.clone(),
-                    fact: fact.to_owned(),
-                    why: *why,
-                    detail: detail.clone(),
-                    remedy: remedy.clone(),
-                }),
-            }
-        }
-    }
-}
-mod fact_list {
-    //! The facts of one subject, ordered by name.
-    //!
-    //! Judgement looks up millions of facts on a large host, so facts are compared by [`FactId`],
-    //! never by name.
-
-    use std::sync::{Arc, LazyLock};
-
-    use super::{FactId, KeyInfo, Reading, Value};
-
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Fact {
-        id: FactId,
-        pub name: &'static str,
-        pub reading: Arc<Reading<Value>>,
-    }
-
-    #[derive(Clone, Debug, Default, PartialEq)]
-    pub struct FactList(Vec<Fact>);
-
-    impl FactList {
-        pub fn get(&self, id: FactId) -> Option<&Arc<Reading<Value>>> {
-            let at = self.0.binary_search_by_key(&id, |fact| fact.id).ok()?;
-            self.0.get(at).map(|fact| &fact.reading)
-        }
-
-        pub fn insert(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
-            self.insert_fact(Fact {
-                id: key.id,
-                name: key.name,
-                reading,
-            });
-        }
-
-        /// Adds facts, which replace earlier readings of those facts.
-        pub fn insert_all(&mut self, others: &Self) {
-            others
-                .iter()
-                .for_each(|fact| self.insert_fact(fact.clone()));
-        }
-
-        fn insert_fact(&mut self, new: Fact) {
-            match self.0.binary_search_by_key(&new.id, |fact| fact.id) {
-                Ok(at) => {
-                    if let Some(old) = self.0.get_mut(at) {
-                        *old = new;
-                    }
-                }
-                Err(at) => {
-                    // A list grows in small steps: a large host has ten thousand lists, and
-                    // doubling each would waste memory.
-                    if self.0.len() == self.0.capacity() {
-                        self.0.reserve_exact(8);
-                    }
-                    self.0.insert(at, new);
-                }
-            }
-        }
-
-        pub fn iter(&self) -> impl Iterator<Item = &Fact> {
-            self.0.iter()
-        }
-    }
-
-    /// The facts of one subject, looked up once for several reads. With `None`, for a subject that
-    /// is not in the set, every fact is *not collected*.
-    #[derive(Clone, Copy, Debug)]
-    pub struct SubjectFacts<'f>(pub(super) Option<&'f FactList>);
-
-    impl<'f> SubjectFacts<'f> {
-        pub fn shared_reading(self, id: FactId) -> &'f Arc<Reading<Value>> {
-            self.0
-                .and_then(|row| row.get(id))
-                .unwrap_or_else(not_collected_reading)
-        }
-    }
-
-    pub(super) fn not_collected_reading<'f>() -> &'f Arc<Reading<Value>> {
-        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
-            LazyLock::new(|| Arc::new(Reading::not_collected()));
-        &NOT_COLLECTED
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::facts::Source;
-        use crate::facts::catalog;
-
-        /// The names are inserted in the order of the catalogue, which differs from the
-        /// alphabetical order of the list.
-        #[test]
-        fn each_is_found_and_stands_in_the_order_of_the_names() {
-            let reading = |value: usize| {
-                Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed))
-            };
-            let keys: Vec<&KeyInfo> = catalog::all_keys().collect();
-            let mut row = FactList::default();
-            for turn in 0..2 {
-                for (at, key) in keys.iter().enumerate().skip(1) {
-                    row.insert(key, reading(at + turn));
-                }
-            }
-            assert!(row.iter().map(|fact| fact.name).is_sorted());
-            assert_eq!(row.iter().count(), keys.len() - 1);
-            for (at, key) in keys.iter().enumerate().skip(1) {
-                assert_eq!(row.get(key.id), Some(&reading(at + 1)), "{}", key.name);
-            }
-            assert_eq!(row.get(keys[0].id), None);
-            assert_eq!(
-                SubjectFacts(Some(&row)).shared_reading(keys[0].id),
-                &Arc::new(Reading::not_collected())
-            );
-        }
-    }
-}
 mod database_profile;
 mod fact_set;
+mod key;
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::text::escape_in_place;
+use crate::version::Version;
 
 pub use crate::choice;
 pub use area::{ServerArea, ServerKind, area_of_name};
 pub use choice::Choice;
 pub use database_profile::{DatabaseProfile, DirectorySpec, SettingSyntax};
-pub use fact_list::SubjectFacts;
 pub use fact_set::{FactRow, FactSet};
 pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
-pub use missing_fact::MissingFact;
 pub use note::Note;
 pub use reading::{Reading, Remedy, Source, UnknownReason};
 pub use subject::{Scope, Subject};
-pub use value::Value;
 pub use value_kind::{FactValue, ValueKind};
+
+// The data types of fact values. A unit belongs to the key of a fact ([`super::ValueKind`]),
+// not to the value.
+
+/// The value of a fact. Text is display-safe: control characters were escaped where the text
+/// was read.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Value {
+    /// Serialised as `true` or `false`, displayed as `yes` or `no`.
+    Bool(bool),
+    /// A whole number: a count, or bytes.
+    Whole(u64),
+    /// A measured number: microseconds, or a ratio.
+    Number(f64),
+    /// Text of one line, such as a word or a path.
+    Text(String),
+    /// A version, including the part that a vendor appends.
+    // A version that is read back from JSON stays text.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
+    Version(#[schemars(with = "String")] Version),
+    /// Several words, in the order of the source.
+    List(Vec<String>),
+}
+
+impl Value {
+    pub fn type_description(&self) -> &'static str {
+        match self {
+            Self::Bool(_) => "true or false",
+            Self::Whole(_) => "a whole number",
+            Self::Number(_) => "a number",
+            Self::Text(_) => "text",
+            Self::Version(_) => "a version",
+            Self::List(_) => "a list",
+        }
+    }
+}
+
+impl Value {
+    fn into_escaped(mut self) -> Self {
+        match &mut self {
+            Self::Text(text) => escape_in_place(text),
+            Self::List(words) => words.iter_mut().for_each(escape_in_place),
+            // Nothing to escape; even a parsed version holds only printable ASCII.
+            Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
+        }
+        self
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(true) => f.write_str("yes"),
+            Self::Bool(false) => f.write_str("no"),
+            Self::Whole(n) => write!(f, "{n}"),
+            Self::Number(n) => write!(f, "{n:.2}"),
+            Self::Text(text) => f.write_str(text),
+            Self::Version(version) => write!(f, "{version}"),
+            Self::List(words) if words.is_empty() => f.write_str("none"),
+            Self::List(words) => f.write_str(&words.join(",")),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bool(value) => value.serialize(out),
+            Self::Whole(value) => value.serialize(out),
+            Self::Number(value) => value.serialize(out),
+            Self::Text(value) => value.serialize(out),
+            Self::Version(value) => out.collect_str(value),
+            Self::List(value) => value.serialize(out),
+        }
+    }
+}
+
+// The facts of one subject, ordered by name.
+//
+// Judgement looks up millions of facts on a large host, so facts are compared by [`FactId`],
+// never by name.
+
+#[derive(Clone, Debug, PartialEq)]
+struct Fact {
+    id: FactId,
+    pub name: &'static str,
+    pub reading: Arc<Reading<Value>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct FactList(Vec<Fact>);
+
+impl FactList {
+    pub fn get(&self, id: FactId) -> Option<&Arc<Reading<Value>>> {
+        let at = self.0.binary_search_by_key(&id, |fact| fact.id).ok()?;
+        self.0.get(at).map(|fact| &fact.reading)
+    }
+
+    pub fn insert(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
+        self.insert_fact(Fact {
+            id: key.id,
+            name: key.name,
+            reading,
+        });
+    }
+
+    /// Adds facts, which replace earlier readings of those facts.
+    pub fn insert_all(&mut self, others: &Self) {
+        others
+            .iter()
+            .for_each(|fact| self.insert_fact(fact.clone()));
+    }
+
+    fn insert_fact(&mut self, new: Fact) {
+        match self.0.binary_search_by_key(&new.id, |fact| fact.id) {
+            Ok(at) => {
+                if let Some(old) = self.0.get_mut(at) {
+                    *old = new;
+                }
+            }
+            Err(at) => {
+                // A list grows in small steps: a large host has ten thousand lists, and
+                // doubling each would waste memory.
+                if self.0.len() == self.0.capacity() {
+                    self.0.reserve_exact(8);
+                }
+                self.0.insert(at, new);
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Fact> {
+        self.0.iter()
+    }
+}
+
+/// The facts of one subject, looked up once for several reads. With `None`, for a subject that
+/// is not in the set, every fact is *not collected*.
+#[derive(Clone, Copy, Debug)]
+pub struct SubjectFacts<'f>(Option<&'f FactList>);
+
+impl<'f> SubjectFacts<'f> {
+    pub fn shared_reading(self, id: FactId) -> &'f Arc<Reading<Value>> {
+        self.0
+            .and_then(|row| row.get(id))
+            .unwrap_or_else(not_collected_reading)
+    }
+}
+
+fn not_collected_reading<'f>() -> &'f Arc<Reading<Value>> {
+    static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
+        LazyLock::new(|| Arc::new(Reading::not_collected()));
+    &NOT_COLLECTED
+}
+
+/// A missing fact that would decide a rule or a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct MissingFact {
+    /// The host, device, mount or server that the fact is about.
+    pub subject: Subject,
+    /// The fact's name, such as `mount.fstype`.
+    pub fact: String,
+    /// The kind of reason why the fact is unknown.
+    pub why: UnknownReason,
+    /// The failed attempt to read the fact, such as `reading /dev/sda`; can be empty.
+    pub detail: String,
+    /// A step that would make the fact known.
+    #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedy>,
+}
+
+impl MissingFact {
+    /// The missing fact for an unknown reading; `None` for a known one.
+    pub fn from_reading(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
+        match reading {
+            Reading::Known { .. } => None,
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => Some(Self {
+                subject: subject.clone(),
+                fact: fact.to_owned(),
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod fact_list_tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::catalog;
+
+    /// The names are inserted in the order of the catalogue, which differs from the
+    /// alphabetical order of the list.
+    #[test]
+    fn each_is_found_and_stands_in_the_order_of_the_names() {
+        let reading =
+            |value: usize| Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed));
+        let keys: Vec<&KeyInfo> = catalog::all_keys().collect();
+        let mut row = FactList::default();
+        for turn in 0..2 {
+            for (at, key) in keys.iter().enumerate().skip(1) {
+                row.insert(key, reading(at + turn));
+            }
+        }
+        assert!(row.iter().map(|fact| fact.name).is_sorted());
+        assert_eq!(row.iter().count(), keys.len() - 1);
+        for (at, key) in keys.iter().enumerate().skip(1) {
+            assert_eq!(row.get(key.id), Some(&reading(at + 1)), "{}", key.name);
+        }
+        assert_eq!(row.get(keys[0].id), None);
+        assert_eq!(
+            SubjectFacts(Some(&row)).shared_reading(keys[0].id),
+            &Arc::new(Reading::not_collected())
+        );
+    }
+}
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing {

@@ -5,8 +5,8 @@
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Builder, ScopedJoinHandle};
 
 /// Minimum number of items per thread: starting a thread takes as long as reading some dozens of
@@ -16,6 +16,11 @@ const MIN_ITEMS_PER_THREAD: usize = 64;
 /// Average number of chunks per thread. There are several, so that one slow chunk does not leave
 /// the other threads idle.
 const CHUNKS_PER_THREAD: usize = 8;
+
+/// Locks a mutex, also after a panic of another thread that held it.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 pub fn map_chunks<'t, T: Sync, R: Send>(
     things: &'t [T],

@@ -9,75 +9,20 @@
 mod redaction_policy;
 mod release;
 mod table;
-mod units {
-    //! Sizes and times as PostgreSQL writes them (guc.c): a whole number with the largest unit that
-    //! divides the value.
-
-    pub fn format_postgres_size(bytes: u64) -> String {
-        const UNITS: [(u64, &str); 4] = [
-            (1 << 40, "TB"),
-            (1 << 30, "GB"),
-            (1 << 20, "MB"),
-            (1 << 10, "kB"),
-        ];
-        let fits = |unit: &u64| bytes > 0 && bytes.is_multiple_of(*unit);
-        match UNITS.iter().find(|(unit, _)| fits(unit)) {
-            Some((unit, name)) => format!("{}{name}", bytes / unit),
-            None => bytes.to_string(),
-        }
-    }
-
-    /// Formats a size as in option files of MySQL, which have no `B`: `4G`, `100M`, `80K`.
-    pub fn format_mysql_size(bytes: u64) -> String {
-        let size = format_postgres_size(bytes);
-        size.strip_suffix('B')
-            .map_or(size.clone(), str::to_uppercase)
-    }
-
-    pub fn format_postgres_time(micros: f64) -> String {
-        const UNITS: [(f64, &str); 5] = [
-            (86_400e6, "d"),
-            (3600e6, "h"),
-            (60e6, "min"),
-            (1e6, "s"),
-            (1e3, "ms"),
-        ];
-        let fits = |unit: f64| micros >= unit && (micros / unit).fract() == 0.0;
-        match UNITS.iter().find(|(unit, _)| fits(*unit)) {
-            Some((unit, name)) => format!("{}{name}", micros / unit),
-            None => format!("{micros}us"),
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn whole_numbers_have_the_largest_unit() {
-            let sizes = [1 << 40, 16 << 30, 1536 << 20, 80 << 10, 512, 0].map(format_postgres_size);
-            assert_eq!(sizes, ["1TB", "16GB", "1536MB", "80kB", "512", "0"]);
-            let times = [86_400e6, 5400e6, 300e6, 90e6, 250e3, 7.0].map(format_postgres_time);
-            assert_eq!(times, ["1d", "90min", "5min", "90s", "250ms", "7us"]);
-        }
-    }
-}
 
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Once};
 
 use crate::facts::Choice;
+use crate::{parallel, toml_table};
+
 pub use crate::facts::ServerArea;
-use crate::parallel;
-use crate::toml_table;
 pub use redaction_policy::{Exposure, POLICY_TOML as LEAVING};
 pub use release::{MysqlDefault, SettingChangeStatement, client_program, has_set_persist};
 pub use table::{
     ChangedBy, LinuxAcceptance, MysqlSetting, PostgresSetting, SERVERS_TOML, UnsafeValues,
     ValueSyntax, value_in_release,
 };
-pub(crate) use units::format_mysql_size;
-pub use units::{format_postgres_size, format_postgres_time};
 
 /// The table of settings, `servers.toml`. If the compiled-in text does not parse, the table is
 /// empty; a test checks that the text parses.
@@ -132,4 +77,56 @@ pub fn unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
         .loses
         .iter()
         .find(|row| row.names.iter().any(|own| own == name))
+}
+
+// Sizes and times as PostgreSQL writes them (guc.c): a whole number with the largest unit that
+// divides the value.
+
+pub fn format_postgres_size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (1 << 40, "TB"),
+        (1 << 30, "GB"),
+        (1 << 20, "MB"),
+        (1 << 10, "kB"),
+    ];
+    let fits = |unit: &u64| bytes > 0 && bytes.is_multiple_of(*unit);
+    match UNITS.iter().find(|(unit, _)| fits(unit)) {
+        Some((unit, name)) => format!("{}{name}", bytes / unit),
+        None => bytes.to_string(),
+    }
+}
+
+/// Formats a size as in option files of MySQL, which have no `B`: `4G`, `100M`, `80K`.
+pub(crate) fn format_mysql_size(bytes: u64) -> String {
+    let size = format_postgres_size(bytes);
+    size.strip_suffix('B')
+        .map_or(size.clone(), str::to_uppercase)
+}
+
+pub fn format_postgres_time(micros: f64) -> String {
+    const UNITS: [(f64, &str); 5] = [
+        (86_400e6, "d"),
+        (3600e6, "h"),
+        (60e6, "min"),
+        (1e6, "s"),
+        (1e3, "ms"),
+    ];
+    let fits = |unit: f64| micros >= unit && (micros / unit).fract() == 0.0;
+    match UNITS.iter().find(|(unit, _)| fits(*unit)) {
+        Some((unit, name)) => format!("{}{name}", micros / unit),
+        None => format!("{micros}us"),
+    }
+}
+
+#[cfg(test)]
+mod units_tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_have_the_largest_unit() {
+        let sizes = [1 << 40, 16 << 30, 1536 << 20, 80 << 10, 512, 0].map(format_postgres_size);
+        assert_eq!(sizes, ["1TB", "16GB", "1536MB", "80kB", "512", "0"]);
+        let times = [86_400e6, 5400e6, 300e6, 90e6, 250e3, 7.0].map(format_postgres_time);
+        assert_eq!(times, ["1d", "90min", "5min", "90s", "250ms", "7us"]);
+    }
 }

@@ -6,11 +6,11 @@
 
 use std::ops::Not;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// False, unknown or true, in that order, so that *and* is the minimum and *or* the maximum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ternary {
     /// The condition certainly does not hold.

@@ -212,6 +212,20 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 
+/// Joins the texts of an iterator.
+pub trait JoinText: Iterator<Item: AsRef<str>> + Sized {
+    fn join_with(self, separator: &str) -> String {
+        let mut joined = String::new();
+        for (at, text) in self.enumerate() {
+            joined.push_str(if at == 0 { "" } else { separator });
+            joined.push_str(text.as_ref());
+        }
+        joined
+    }
+}
+
+impl<I: Iterator<Item: AsRef<str>>> JoinText for I {}
+
 /// Names at most `most` items and counts the others: `sda, sdb and 3 more`.
 pub fn names_and_count<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let first: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();

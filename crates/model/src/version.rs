@@ -17,6 +17,7 @@ use serde::Deserialize;
 pub use affected_releases::AffectedReleases;
 
 use crate::ternary::Ternary;
+use crate::text::JoinText;
 
 /// A parsed version. Equality and order use only the numbers and the pre-release part. The box
 /// keeps the value of a fact small, because few facts are versions.
@@ -186,12 +187,7 @@ impl Version {
     }
 
     pub fn numeric_part(&self) -> String {
-        self.0
-            .numbers
-            .iter()
-            .map(u64::to_string)
-            .collect::<Vec<_>>()
-            .join(".")
+        self.0.numbers.iter().map(u64::to_string).join_with(".")
     }
 
     /// The number at `index`; 0 if the version has fewer numbers.

@@ -10,6 +10,7 @@ use walwise_model::facts::catalog::{mount, mysql, postgres};
 use walwise_model::facts::{KeyInfo, Scope, ServerArea, Subject};
 use walwise_model::settings::{self, Setting, SettingKind};
 use walwise_model::text;
+use walwise_model::text::JoinText;
 
 pub fn target_answers(
     report: &Report,
@@ -213,7 +214,7 @@ impl<'r> TargetContext<'r> {
             .iter()
             .filter(|step| !step.keeps_setting())
             .filter_map(|step| step.result.as_deref());
-        let value = results.collect::<Vec<_>>().join(" ");
+        let value = results.join_with(" ");
         if !value.is_empty() {
             answer.value = to_text_value(Some(value));
         }

@@ -1,6 +1,7 @@
 //! The contents of a device. A device is *blank* only if all of it was read. An unreadable device
 //! is neither *free* nor in use.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use walwise_model::facts::catalog::device::{self, ContentState};
@@ -8,8 +9,7 @@ use walwise_model::facts::{FactSet, Reading, Remedy, Scope, Subject};
 use walwise_model::text;
 
 /// The contents of a device, which decide whether a database can get the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum DeviceContent {
     /// The device is in use or holds data.
@@ -161,7 +161,7 @@ const MAX_NAMED: usize = 3;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use walwise_model::facts::{Source, UnknownReason};
+    use walwise_model::facts::Source;
 
     fn content_of(content: Reading<ContentState>) -> DeviceContent {
         let (mut facts, disk) = (FactSet::default(), Subject::device("sdb"));
@@ -180,10 +180,7 @@ mod tests {
     #[test]
     fn each_is_told_as_what_it_is_and_only_two_may_be_given() {
         let known = |content| content_of(Reading::known(content, Source::Assumed));
-        let unread = content_of(Reading::unknown(
-            UnknownReason::Malformed,
-            "reading /dev/sdb: Input/output error",
-        ));
+        let unread = content_of(Reading::malformed("reading /dev/sdb: Input/output error"));
         let cases = [
             (
                 known(ContentState::Holds),

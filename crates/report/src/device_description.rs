@@ -3,7 +3,7 @@ use walwise_model::facts::catalog::device::{
     SyncAction,
 };
 use walwise_model::facts::{FactSet, Key, Subject};
-use walwise_model::text;
+use walwise_model::text::{self, JoinText};
 
 pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     let text = |key| facts.value(subject, key);
@@ -65,8 +65,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     [Some(first), size, attached, lasts, zones]
         .into_iter()
         .flatten()
-        .collect::<Vec<_>>()
-        .join(", ")
+        .join_with(", ")
 }
 
 fn transport_text(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
@@ -92,8 +91,7 @@ fn kind_with_name(kind: &str, name: Option<String>) -> String {
 fn join_parts<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
     std::iter::once(first.to_owned())
         .chain(more.into_iter().flatten())
-        .collect::<Vec<_>>()
-        .join(", ")
+        .join_with(", ")
 }
 
 /// `prefix` stands before a target without a name of its own here.

@@ -3,164 +3,32 @@
 
 mod parse;
 mod renames;
-mod snapshot;
-mod latency_shifts {
-    //! Compares the commit latencies of two reports and lists changed facts as possible causes. A
-    //! cause is at best *likely*: that a fact and the latency both changed proves nothing.
-
-    use std::collections::BTreeSet;
-
-    use super::snapshot::{ProbeSnapshot, ReportSnapshot, RowSnapshot};
-    use crate::model::difference::{FactChange, LikelyCause, ProbeShift, RowShift};
-    use walwise_measure::measure::{Method, shift_between};
-    use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
-    use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};
-
-    /// Returns the change of latency of each target that both reports measured with the same kind
-    /// of log and page size.
-    pub fn probe_shifts(
-        before: &ReportSnapshot,
-        now: &ReportSnapshot,
-        changes: &[FactChange],
-    ) -> Vec<ProbeShift> {
-        let both = now
-            .probes
-            .iter()
-            .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
-        let alike = both.filter(|(_, old, new)| old.log.is_comparable(new.log));
-        alike
-            .map(|(target, old, new)| target_shift(now, target, old, new, changes))
-            .collect()
-    }
-
-    fn target_shift(
-        now: &ReportSnapshot,
-        target: &Subject,
-        old: &ProbeSnapshot,
-        new: &ProbeSnapshot,
-        changes: &[FactChange],
-    ) -> ProbeShift {
-        let pairs = new
-            .rows
-            .iter()
-            .filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
-        let rows: Vec<RowShift> = pairs
-            .map(|((method, pages), old, new)| row_shift(*method, *pages, old, new))
-            .collect();
-        let mut probe = ProbeShift {
-            target: target.clone(),
-            before: old.when.clone(),
-            directory_before: old.directory.clone(),
-            directory_now: new.directory.clone(),
-            method: new.log.in_force.or_else(|| main_method(now, target, &rows)),
-            rows,
-            doubts: comparison_doubts(old, new),
-            likely_causes: Vec::new(),
-        };
-        if probe.is_significant() {
-            probe.likely_causes = likely_causes(now, target, changes);
-        }
-        probe
-    }
-
-    fn row_shift(method: Method, pages: u32, old: &RowSnapshot, new: &RowSnapshot) -> RowShift {
-        RowShift {
-            method,
-            pages,
-            as_server: new.as_server,
-            before_us: old.median_us,
-            now_us: new.median_us,
-            shift: shift_between(&old.rounds_us, &new.rounds_us),
-        }
-    }
-
-    fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
-        let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
-        let before = old.doubts.iter().map(|says| said("before", says));
-        before
-            .chain(new.doubts.iter().map(|says| said("now", says)))
-            .collect()
-    }
-
-    fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Option<Method> {
-        let of_server = || {
-            rows.iter()
-                .filter(|row| row.as_server && row.pages == 1 && row.method.is_durable())
-        };
-        let in_force = target_and_host_subjects(now, target)
-            .into_iter()
-            .filter(|subject| subject.scope() == Scope::Cluster)
-            .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
-            .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
-        let named =
-            of_server().find(|row| in_force.is_some() && row.method.wal_sync_method() == in_force);
-        let is_default = |row: &&RowShift| {
-            row.method
-                .wal_sync_method()
-                .is_some_and(WalSyncMethod::is_fdatasync)
-        };
-        let default = || of_server().find(is_default);
-        named
-            .or_else(default)
-            .or_else(|| of_server().next())
-            .map(|row| row.method)
-    }
-
-    fn target_and_host_subjects<'k>(
-        kept: &'k ReportSnapshot,
-        target: &Subject,
-    ) -> BTreeSet<&'k Subject> {
-        let own = kept
-            .targets
-            .get(target)
-            .into_iter()
-            .flat_map(|target| &target.subjects);
-        own.chain(
-            kept.subjects_with_facts()
-                .filter(|subject| subject.scope() == Scope::Host),
-        )
-        .collect()
-    }
-
-    /// Lists the changed facts of the target's stack and of the host that can affect latency.
-    /// Derived facts are left out, because the facts from which they follow are compared as well.
-    fn likely_causes(
-        now: &ReportSnapshot,
-        target: &Subject,
-        changes: &[FactChange],
-    ) -> Vec<LikelyCause> {
-        let concerned = target_and_host_subjects(now, target);
-        let can = |change: &&FactChange| {
-            let prices =
-                catalog::find_by_name(change.fact).is_some_and(|info| info.affects_latency);
-            prices
-                && change.nature != FactStability::Concluded
-                && change.known_values().is_some()
-                && concerned.contains(&change.subject)
-        };
-        let cause = |change: &FactChange| LikelyCause {
-            subject: change.subject.clone(),
-            fact: change.fact,
-        };
-        changes.iter().filter(can).map(cause).collect()
-    }
-}
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use super::model::difference::FindingChangeKind;
-pub use parse::{MAX_BYTES, ParseError};
-pub use snapshot::{ProbeSnapshot, ReportSnapshot, TargetSnapshot};
+use renames::Renames;
 
 use super::model::difference::{
     Difference, FactChange, FactState, FindingChange, FindingState, Renamed, ReportOrigin,
     VerdictChange,
 };
-use renames::Renames;
+use crate::model::difference::{DisplayedValue, LikelyCause, ProbeShift, RowShift};
+use crate::model::{LayerRow, Report, Stack};
 use walwise_judge::durability::VerdictKind;
+use walwise_judge::rules::{Finding, Outcome};
+use walwise_measure::measure::{
+    Estimate, LogKind, MeasuredLog, Measurement, Method, MethodResult, shift_between,
+};
 use walwise_model::escape::ShellCommand;
-use walwise_model::facts::{FactStability, Scope, Subject, catalog};
+use walwise_model::facts::catalog;
+use walwise_model::facts::catalog::postgres::{self, WalSyncMethod};
+use walwise_model::facts::{
+    Choice, FactRow, FactStability, KeyInfo, Reading, Scope, Subject, Value,
+};
 use walwise_model::text::names_and_count;
+
+pub use super::model::difference::FindingChangeKind;
+pub use parse::{MAX_BYTES, ParseError};
 
 pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     let names = Renames::detect(before, now);
@@ -192,7 +60,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
             .facts
             .retain(|change| common.contains(&change.subject));
     }
-    difference.probes = latency_shifts::probe_shifts(&old, now, &difference.facts);
+    difference.probes = probe_shifts(&old, now, &difference.facts);
     difference
 }
 
@@ -450,3 +318,389 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
 
 #[cfg(test)]
 mod tests;
+
+// Compares the commit latencies of two reports and lists changed facts as possible causes. A
+// cause is at best *likely*: that a fact and the latency both changed proves nothing.
+
+/// Returns the change of latency of each target that both reports measured with the same kind
+/// of log and page size.
+fn probe_shifts(
+    before: &ReportSnapshot,
+    now: &ReportSnapshot,
+    changes: &[FactChange],
+) -> Vec<ProbeShift> {
+    let both = now
+        .probes
+        .iter()
+        .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
+    let alike = both.filter(|(_, old, new)| old.log.is_comparable(new.log));
+    alike
+        .map(|(target, old, new)| target_shift(now, target, old, new, changes))
+        .collect()
+}
+
+fn target_shift(
+    now: &ReportSnapshot,
+    target: &Subject,
+    old: &ProbeSnapshot,
+    new: &ProbeSnapshot,
+    changes: &[FactChange],
+) -> ProbeShift {
+    let pairs = new
+        .rows
+        .iter()
+        .filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
+    let rows: Vec<RowShift> = pairs
+        .map(|((method, pages), old, new)| row_shift(*method, *pages, old, new))
+        .collect();
+    let mut probe = ProbeShift {
+        target: target.clone(),
+        before: old.when.clone(),
+        directory_before: old.directory.clone(),
+        directory_now: new.directory.clone(),
+        method: new.log.in_force.or_else(|| main_method(now, target, &rows)),
+        rows,
+        doubts: comparison_doubts(old, new),
+        likely_causes: Vec::new(),
+    };
+    if probe.is_significant() {
+        probe.likely_causes = likely_causes(now, target, changes);
+    }
+    probe
+}
+
+fn row_shift(method: Method, pages: u32, old: &RowSnapshot, new: &RowSnapshot) -> RowShift {
+    RowShift {
+        method,
+        pages,
+        as_server: new.as_server,
+        before_us: old.median_us,
+        now_us: new.median_us,
+        shift: shift_between(&old.rounds_us, &new.rounds_us),
+    }
+}
+
+fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
+    let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
+    let before = old.doubts.iter().map(|says| said("before", says));
+    before
+        .chain(new.doubts.iter().map(|says| said("now", says)))
+        .collect()
+}
+
+fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Option<Method> {
+    let of_server = || {
+        rows.iter()
+            .filter(|row| row.as_server && row.pages == 1 && row.method.is_durable())
+    };
+    let in_force = target_and_host_subjects(now, target)
+        .into_iter()
+        .filter(|subject| subject.scope() == Scope::Cluster)
+        .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
+        .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
+    let named =
+        of_server().find(|row| in_force.is_some() && row.method.wal_sync_method() == in_force);
+    let is_default = |row: &&RowShift| {
+        row.method
+            .wal_sync_method()
+            .is_some_and(WalSyncMethod::is_fdatasync)
+    };
+    let default = || of_server().find(is_default);
+    named
+        .or_else(default)
+        .or_else(|| of_server().next())
+        .map(|row| row.method)
+}
+
+fn target_and_host_subjects<'k>(
+    kept: &'k ReportSnapshot,
+    target: &Subject,
+) -> BTreeSet<&'k Subject> {
+    let own = kept
+        .targets
+        .get(target)
+        .into_iter()
+        .flat_map(|target| &target.subjects);
+    own.chain(
+        kept.subjects_with_facts()
+            .filter(|subject| subject.scope() == Scope::Host),
+    )
+    .collect()
+}
+
+/// Lists the changed facts of the target's stack and of the host that can affect latency.
+/// Derived facts are left out, because the facts from which they follow are compared as well.
+fn likely_causes(
+    now: &ReportSnapshot,
+    target: &Subject,
+    changes: &[FactChange],
+) -> Vec<LikelyCause> {
+    let concerned = target_and_host_subjects(now, target);
+    let can = |change: &&FactChange| {
+        let prices = catalog::find_by_name(change.fact).is_some_and(|info| info.affects_latency);
+        prices
+            && change.nature != FactStability::Concluded
+            && change.known_values().is_some()
+            && concerned.contains(&change.subject)
+    };
+    let cause = |change: &FactChange| LikelyCause {
+        subject: change.subject.clone(),
+        fact: change.fact,
+    };
+    changes.iter().filter(can).map(cause).collect()
+}
+
+// The parts of a report that are compared. A report in memory and its JSON document give equal
+// snapshots: times are rounded to the nanosecond, because JSON may change the last bit of a
+// number.
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportSnapshot {
+    pub origin: ReportOrigin,
+    /// Ids of the evaluated rules.
+    pub rules: BTreeSet<String>,
+    pub targets: BTreeMap<Subject, TargetSnapshot>,
+    pub facts: BTreeMap<Subject, BTreeMap<&'static str, FactState>>,
+    /// Findings that apply or are undecided, by rule id and subject.
+    pub findings: BTreeMap<(String, Subject), FindingState>,
+    pub verdicts: BTreeMap<Subject, VerdictKind>,
+    pub probes: BTreeMap<Subject, ProbeSnapshot>,
+    /// The number of facts whose names this version of walwise does not know.
+    pub unknown_facts: usize,
+    /// The number of parts of the document that could not be read.
+    pub unreadable: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TargetSnapshot {
+    pub title: String,
+    pub subjects: Vec<Subject>,
+    pub mount: Option<Subject>,
+    /// The first block device below the target.
+    pub device: Option<Subject>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeSnapshot {
+    /// Start time, RFC 3339.
+    pub when: String,
+    pub directory: String,
+    pub log: LogSnapshot,
+    /// Rows by method and pages per commit.
+    pub rows: BTreeMap<(Method, u32), RowSnapshot>,
+    /// Reasons not to compare this measurement with another one.
+    pub doubts: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSnapshot {
+    pub kind: LogKind,
+    pub page_bytes: u32,
+    /// The method that the redo log uses; `None` if unknown, and for other logs.
+    pub in_force: Option<Method>,
+}
+
+impl LogSnapshot {
+    fn new(log: &MeasuredLog) -> Self {
+        Self {
+            kind: log.kind,
+            page_bytes: log.page_bytes,
+            in_force: log.in_force,
+        }
+    }
+
+    fn is_comparable(self, other: Self) -> bool {
+        (self.kind, self.page_bytes) == (other.kind, other.page_bytes)
+    }
+}
+
+impl Default for LogSnapshot {
+    fn default() -> Self {
+        Self::new(&MeasuredLog::default())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowSnapshot {
+    /// True if a server commits with this method.
+    pub as_server: bool,
+    /// Median of paced commits with its interval, in microseconds.
+    pub median_us: Estimate,
+    /// Medians of the rounds of paced commits, in microseconds, in the order measured. For a report
+    /// of schema 3, the times of single commits instead.
+    pub rounds_us: Vec<f64>,
+}
+
+impl ReportSnapshot {
+    pub fn from_report(report: &Report) -> Self {
+        let mut kept = Self {
+            origin: report_origin(report),
+            rules: report
+                .rules
+                .iter()
+                .map(|tally| tally.rule.clone())
+                .collect(),
+            verdicts: report
+                .verdicts
+                .iter()
+                .map(|v| (v.target.clone(), v.standing))
+                .collect(),
+            findings: report
+                .findings
+                .iter()
+                .filter_map(finding_snapshot)
+                .collect(),
+            probes: report
+                .probes
+                .iter()
+                .map(|p| (p.target.clone(), probe_snapshot(&p.measurement)))
+                .collect(),
+            ..Self::default()
+        };
+        for target in &report.targets {
+            let (title, subjects) = (target.title.clone(), target.subjects.clone());
+            kept.targets.entry(target.target.clone()).or_default().title = title;
+            kept.targets
+                .entry(target.target.clone())
+                .or_default()
+                .subjects = subjects;
+        }
+        for Stack { target, layers, .. } in &report.stacks {
+            kept.set_mount_and_device(
+                target,
+                layers.iter().map(|LayerRow { subject, .. }| subject),
+            );
+        }
+        for FactRow {
+            subject,
+            fact,
+            reading,
+        } in report.facts.rows()
+        {
+            if let Some(info) = catalog::find_by_name(fact) {
+                kept.facts
+                    .entry(subject.clone())
+                    .or_default()
+                    .insert(info.name, fact_snapshot(info, reading));
+            }
+        }
+        kept
+    }
+
+    fn set_mount_and_device<'s>(
+        &mut self,
+        target: &Subject,
+        layers: impl Iterator<Item = &'s Subject>,
+    ) {
+        let place = self.targets.entry(target.clone()).or_default();
+        for layer in layers {
+            let slot = match layer.scope() {
+                Scope::Mount => &mut place.mount,
+                Scope::Device => &mut place.device,
+                _ => continue,
+            };
+            slot.get_or_insert_with(|| layer.clone());
+        }
+    }
+
+    pub fn subjects_with_facts(&self) -> impl Iterator<Item = &Subject> {
+        self.facts.keys()
+    }
+
+    fn all_subjects(&self) -> BTreeSet<&Subject> {
+        let found = self.findings.keys().map(|(_, subject)| subject);
+        let judged = self.verdicts.keys().chain(self.probes.keys());
+        self.subjects_with_facts()
+            .chain(self.targets.keys())
+            .chain(found)
+            .chain(judged)
+            .collect()
+    }
+
+    /// Returns the value of a fact; `None` if the fact is unknown or absent.
+    pub fn value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
+        self.facts.get(subject)?.get(fact)?.value()
+    }
+}
+
+fn report_origin(report: &Report) -> ReportOrigin {
+    let host = &report.host;
+    ReportOrigin {
+        when: report.when.clone(),
+        walwise: report.tool.version.clone(),
+        pack: report.pack.sha256.clone(),
+        host: host.name.clone(),
+        os: host.os.clone(),
+        kernel: host.kernel.clone(),
+        privileged: host.privileged,
+        live: host.live,
+        asked: report.asked.clone(),
+    }
+}
+
+fn fact_snapshot(info: &KeyInfo, reading: &Reading<Value>) -> FactState {
+    match reading {
+        Reading::Known { value, .. } => FactState::Known {
+            value: DisplayedValue::from_value(info, value),
+        },
+        Reading::Unknown { why, .. } => FactState::Unknown { why: *why },
+    }
+}
+
+fn finding_snapshot(finding: &Finding) -> Option<((String, Subject), FindingState)> {
+    let applies = match finding.outcome {
+        Outcome::Applies => true,
+        Outcome::Undecided { .. } => false,
+        Outcome::DoesNotApply => return None,
+    };
+    let kept = FindingState {
+        applies,
+        level: finding.level,
+        title: finding.title.clone(),
+    };
+    Some(((finding.rule.clone(), finding.subject.clone()), kept))
+}
+
+fn probe_snapshot(found: &Measurement) -> ProbeSnapshot {
+    let row = |row: &MethodResult| Some(((row.method, row.pages), row_snapshot(row)?));
+    let against = found
+        .caveats
+        .iter()
+        .filter(|caveat| caveat.prevents_comparison());
+    ProbeSnapshot {
+        when: found.when.clone(),
+        directory: found.directory.clone(),
+        log: LogSnapshot::new(&found.log),
+        rows: found.methods.iter().filter_map(row).collect(),
+        doubts: against.map(|caveat| caveat.text.clone()).collect(),
+    }
+}
+
+fn row_snapshot(row: &MethodResult) -> Option<RowSnapshot> {
+    let paced = row.paced.as_ref()?;
+    RowSnapshot::new(row.as_server, paced.median_us, &paced.rounds_us)
+}
+
+impl RowSnapshot {
+    /// Makes a row from the times of paced commits; `None` if a time is negative or not finite.
+    fn new(as_server: bool, median: Estimate, rounds: &[f64]) -> Option<Self> {
+        let Estimate { value, low, high } = median;
+        let times = rounds.iter().chain([&value, &low, &high]);
+        times
+            .into_iter()
+            .all(|us| us.is_finite() && *us >= 0.0)
+            .then(|| Self {
+                as_server,
+                median_us: Estimate {
+                    value: round_to_nanoseconds(value),
+                    low: round_to_nanoseconds(low),
+                    high: round_to_nanoseconds(high),
+                },
+                rounds_us: rounds.iter().copied().map(round_to_nanoseconds).collect(),
+            })
+    }
+}
+
+fn round_to_nanoseconds(us: f64) -> f64 {
+    (us * 1_000.0).round() / 1_000.0
+}

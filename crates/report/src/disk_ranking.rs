@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use super::{DeviceContent, TargetSummary};
 use walwise_model::facts::catalog::device::{self, CacheVolatility, Transport};
 use walwise_model::facts::{FactSet, Scope};
-use walwise_model::text;
+use walwise_model::text::{self, JoinText};
 
 /// Sets rank and reason on the targets that are free disks. A single free disk gets no rank.
 pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
@@ -101,8 +101,7 @@ fn rank_reason(facts: &FactSet, target: &TargetSummary) -> String {
     ]
     .into_iter()
     .flatten()
-    .collect::<Vec<_>>()
-    .join(", ")
+    .join_with(", ")
 }
 
 #[cfg(test)]

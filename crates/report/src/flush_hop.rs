@@ -5,8 +5,8 @@ use walwise_model::facts::catalog::controller::{self, MemberDiskCache};
 use walwise_model::facts::catalog::device::{self, CacheVolatility};
 use walwise_model::facts::catalog::{cluster, mysql, postgres};
 use walwise_model::facts::{FactSet, FactValue, Key, ServerKind, Subject};
-use walwise_model::settings;
-use walwise_model::text;
+use walwise_model::text::JoinText;
+use walwise_model::{settings, text};
 
 pub fn describe_hops(facts: &FactSet, verdict: &mut Verdict) {
     for hop in &mut verdict.flush_path {
@@ -66,8 +66,7 @@ fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
         .into_iter()
         .flatten()
         .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" · ")
+        .join_with(" · ")
 }
 
 fn setting_text<T: FactValue>(
@@ -129,11 +128,7 @@ fn disk_text(facts: &FactSet, of: &Subject) -> String {
         CacheVolatility::Protected => "protected cache",
         CacheVolatility::None => "no volatile cache",
     });
-    let named = [named, size]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let named = [named, size].into_iter().flatten().join_with(", ");
     join_parts([Some(named), cache.map(str::to_owned), battery])
 }
 

@@ -4,14 +4,14 @@
 pub mod answer;
 pub mod difference;
 pub mod latency {
+    use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 
     use walwise_measure::measure::Method;
     use walwise_model::facts::Subject;
 
     /// The latest measured commit latency of a target.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     pub struct CommitLatency {
         pub target: Subject,
         /// Start of the measurement, RFC 3339.
@@ -24,8 +24,7 @@ pub mod latency {
     }
 
     /// The latency of paced commits with one method, in microseconds.
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     pub struct MethodLatency {
         pub method: Method,
         /// True for one method at most: the method in force, or else the best one.
@@ -42,14 +41,14 @@ pub mod latency {
 }
 pub mod upgrade;
 pub mod what_if {
+    use schemars::JsonSchema;
     use serde::Serialize;
 
     use super::difference::Difference;
     use walwise_model::facts::{Reading, Subject, Value};
 
     /// The assumptions and the resulting differences.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
     pub struct WhatIf {
         /// One entry per assumed fact, with the real reading.
         pub assumed: Vec<Assumed>,
@@ -93,8 +92,7 @@ pub mod what_if {
     }
 
     /// A fact with its assumed value and the reading on the real host.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
     pub struct Assumed {
         /// The subject that has the fact, such as a device, a mount or a server.
         pub subject: Subject,
@@ -119,8 +117,7 @@ pub mod what_if {
     }
 
     /// A step that either the real or the assumed plan lacks.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
     pub struct StepChange {
         /// The target whose plan gains or loses the step.
         pub target: Subject,
@@ -133,8 +130,7 @@ pub mod what_if {
     }
 
     /// Advice that can lose data and is therefore withheld for assumed facts.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
     pub struct WouldBeOffered {
         /// The id of the rule that would give the advice.
         pub rule: String,
@@ -151,6 +147,7 @@ pub mod what_if {
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::device_content::DeviceContent;
@@ -176,8 +173,7 @@ pub const SCHEMA_VERSION: u32 = 4;
 pub const OLDEST_SCHEMA: u32 = 3;
 
 /// A report. Targets, stacks, verdicts, plans and facts are sorted by subject.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// The schema version of this document.
     pub schema: u32,
@@ -192,7 +188,7 @@ pub struct Report {
     pub asked: Option<String>,
     /// The server assumed for targets without one.
     #[serde(skip)]
-    #[cfg_attr(any(test, feature = "testing"), schemars(skip))]
+    #[schemars(skip)]
     pub engine: ServerArea,
     /// Name, distribution and kernel of the host, and how the facts were collected.
     pub host: HostSummary,
@@ -214,7 +210,7 @@ pub struct Report {
     /// Findings for each rule and subject where the rule applies or is undecided, the worst first.
     /// The JSON has two lists.
     #[serde(flatten, serialize_with = "serialize_in_two_lists")]
-    #[cfg_attr(any(test, feature = "testing"), schemars(flatten, with = "Findings"))]
+    #[schemars(flatten, with = "Findings")]
     pub findings: Vec<Finding>,
     /// The number of results of each rule, including rules that do not apply here.
     pub rules: Vec<Tally>,
@@ -229,7 +225,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Difference>,
     /// Notes about the whole run.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     pub warnings: Vec<Note>,
     /// The differences under assumed facts. All other parts of the report describe the real host.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -242,8 +238,7 @@ pub struct Report {
 }
 
 /// The two lists of findings in the JSON.
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct Findings<'a> {
     /// Findings whose rule applies, the worst first.
     findings: Vec<&'a Finding>,
@@ -304,8 +299,7 @@ fn find_in_sorted<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
 }
 
 /// The walwise version that made the report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ToolSummary {
     /// Always `walwise`.
     pub name: String,
@@ -315,8 +309,7 @@ pub struct ToolSummary {
 }
 
 /// Name, distribution and kernel of the host, and how the facts were collected.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HostSummary {
     /// The host name, or `unknown`.
     pub name: String,
@@ -362,8 +355,7 @@ fn serialize_choice<T: Choice, S: Serializer>(
 }
 
 /// A directory or a device that gets advice.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TargetSummary {
     /// The identity of the target: the word `target` and a path.
     pub target: Subject,
@@ -371,7 +363,7 @@ pub struct TargetSummary {
     pub title: String,
     /// `directory`, `created` (a directory that does not exist yet) or `device`.
     #[serde(serialize_with = "serialize_choice")]
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub kind: TargetKind,
     /// The contents of the device; absent for directories.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -399,8 +391,7 @@ pub struct TargetSummary {
 }
 
 /// A directory of a database server on a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DirectoryRow {
     /// The use of the directory, one of the target's roles.
     pub role: String,
@@ -412,8 +403,7 @@ pub struct DirectoryRow {
 
 /// The stack below a target, as a graph: rows in display order, each with the layers directly
 /// below.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stack {
     /// The directory or device on top of the stack.
     pub target: Subject,
@@ -425,8 +415,7 @@ pub struct Stack {
 }
 
 /// A mount or device in a stack, as one row of the display.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LayerRow {
     /// The mount or device of this layer.
     pub subject: Subject,
@@ -444,8 +433,7 @@ pub struct LayerRow {
 }
 
 /// A measurement of commit latency on one target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProbeResult {
     /// The measured directory.
     pub target: Subject,
@@ -454,8 +442,7 @@ pub struct ProbeResult {
 
 /// The steps for one target, each setting at most once. On a free disk the first step creates the
 /// file system. On an existing file system, steps that need a new one come last.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     /// The directory or device that the steps are for.
     pub target: Subject,
@@ -469,11 +456,10 @@ pub struct Plan {
 }
 
 /// A file system for a free disk, with advantages and trade-offs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FilesystemChoice {
     /// `ext4`, `xfs`, `btrfs` or `zfs`.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub filesystem: NewFilesystem,
     /// True for the recommended file system.
     pub first: bool,
@@ -494,8 +480,7 @@ pub struct FilesystemChoice {
 }
 
 /// One step of a plan: a setting to change or to keep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     /// The target, mount, device, boot line or server that the step changes.
     pub subject: Subject,
@@ -519,8 +504,7 @@ pub struct Step {
 }
 
 /// A choice that ranks behind the recommended one, or equal to it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Alternative {
     /// The rank of the choice. An equal rank means no meaningful difference to the recommended
     /// choice.
@@ -537,12 +521,11 @@ pub struct Alternative {
 }
 
 /// Two findings that require different values of one setting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Conflict {
     /// The subject that has the setting.
     pub subject: Subject,
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub setting: &'static Setting,
     /// The followed advice: rule id and value.
     pub followed: String,
@@ -553,8 +536,7 @@ pub struct Conflict {
 }
 
 /// Advice that would be refused or lacks a fact, and is therefore only listed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Withheld {
     /// The id of the rule that gave the advice.
     pub rule: String,

@@ -9,6 +9,7 @@ pub mod nagios {
     use crate::exit;
     use crate::model::Report;
     use walwise_judge::rules::Level;
+    use walwise_model::text::JoinText;
     use walwise_model::text::escape_lines;
 
     const MAX_NAMED: usize = 3;
@@ -67,8 +68,7 @@ pub mod nagios {
     fn nagios_safe_text(says: &str) -> String {
         let plain = |c: char| if c == '|' { '/' } else { c };
         says.lines()
-            .collect::<Vec<_>>()
-            .join(" ")
+            .join_with(" ")
             .chars()
             .map(plain)
             .take(MAX_TEXT_CHARS)
@@ -292,6 +292,7 @@ use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::Note;
 use walwise_model::facts::note::RulesNote;
+use walwise_model::text::JoinText;
 
 /// Critical findings and warnings beyond this number get no series of their own.
 const MAX_FINDINGS: usize = 200;
@@ -420,10 +421,7 @@ fn unknown_reason(report: &Report) -> String {
         more => Some(format!("{more} critical rules are undecided")),
     };
     let missing = lacks_configured_rules(report).then(|| "configured rules are missing".to_owned());
-    open.into_iter()
-        .chain(missing)
-        .collect::<Vec<_>>()
-        .join(", ")
+    open.into_iter().chain(missing).join_with(", ")
 }
 
 /// Summarises the report in one line: bad verdicts, then critical findings and warnings. Names at

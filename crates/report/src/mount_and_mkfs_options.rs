@@ -4,6 +4,7 @@
 //! repeated (`-O a -O b`), mke2fs ignores the first list, so walwise joins the lists (`-O a,b`).
 
 use walwise_model::settings::SettingKind;
+use walwise_model::text::JoinText;
 
 /// Returns the family of a mount option. Two different options of one family exclude each other.
 pub fn mount_option_family(word: &str) -> &str {
@@ -149,7 +150,7 @@ pub fn join_mkfs_options(words: &[String]) -> String {
     }
     let join =
         |(flag, items): (&str, Vec<&str>)| format!("{flag} {}", items.join(",")).trim().to_owned();
-    flags.into_iter().map(join).collect::<Vec<_>>().join(" ")
+    flags.into_iter().map(join).join_with(" ")
 }
 
 /// True if the two options cannot be in force together. Equal options never exclude each other.

@@ -5,258 +5,17 @@
 //! system, the advice becomes a step.
 
 mod advice_merging;
-mod free_disk_filesystem {
-    //! Chooses the file system of a free disk. If the file system that the user requests cannot be
-    //! created, the plan creates the recommended one.
-
-    use std::cmp::Reverse;
-
-    use super::PlanBasis;
-    use super::advice_merging::AdviceItem;
-    use crate::{DeviceContent, FilesystemChoice, Plan, TargetSummary};
-    use walwise_judge::rules::{Advice, Change};
-    use walwise_model::facts::Subject;
-    use walwise_model::settings::NewFilesystem;
-
-    /// Returns why a file system cannot be created on a free disk; `None` if it can.
-    pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
-
-    /// Lists the file systems that can be requested for a free disk; empty for any other target.
-    pub fn filesystem_choices(
-        basis: &PlanBasis<'_>,
-        target: &TargetSummary,
-        pieces: &[AdviceItem<'_>],
-    ) -> Vec<FilesystemChoice> {
-        if !target
-            .content
-            .as_ref()
-            .is_some_and(DeviceContent::is_available)
-        {
-            return Vec::new();
-        }
-        let known = |made: Option<&str>| made.and_then(NewFilesystem::from_word);
-        let first = known(recommended_filesystem(pieces));
-        let wanted = basis.wanted.get(&target.target).copied();
-        let choice = |filesystem| {
-            let makes = pieces
-                .iter()
-                .find(|piece| known(created_filesystem(piece.advice)) == Some(filesystem));
-            let refused = (basis.refusal_reason)(&target.target, filesystem);
-            FilesystemChoice {
-                filesystem,
-                first: first == Some(filesystem),
-                rank: makes.map(|piece| piece.advice.rank.unwrap_or(1)),
-                wanted: wanted == Some(filesystem),
-                title: makes.map(|piece| piece.finding.title.clone()),
-                tradeoff: makes.and_then(|piece| piece.advice.tradeoff.clone()),
-                refused: refused.or_else(|| {
-                    makes
-                        .is_none()
-                        .then(|| "No rule recommends this file system here.".to_owned())
-                }),
-            }
-        };
-        NewFilesystem::ALL.into_iter().map(choice).collect()
-    }
-
-    /// Returns the choice that the user requested; `None` without a request, or if it is refused.
-    pub fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
-        choices
-            .iter()
-            .find(|choice| choice.wanted && choice.refused.is_none())
-    }
-
-    impl Plan {
-        pub fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
-            find_accepted_request(&self.filesystems)
-        }
-
-        /// A sentence on the file system that the user requested, the first choice, and the reason
-        /// for a refusal. `None` without a request.
-        pub fn requested_filesystem_sentence(&self) -> Option<String> {
-            let FilesystemChoice {
-                filesystem,
-                refused,
-                ..
-            } = self.filesystems.iter().find(|one| one.wanted)?;
-            let first = match self.filesystems.iter().find(|one| one.first) {
-                Some(first) if first.wanted => "also the first choice here".to_owned(),
-                Some(first) => format!("the first choice here is {}", first.filesystem),
-                None => "no file system is the first choice here".to_owned(),
-            };
-            Some(match refused {
-                None => format!("{filesystem}, as requested; {first}"),
-                Some(why) => format!(
-                    "{filesystem}, as requested, cannot be created: {why} The plan omits \
-                     {filesystem}; {first}"
-                ),
-            })
-        }
-    }
-
-    /// Returns the recommended file system: the one with the lowest rank number, then with the
-    /// highest level and confidence.
-    pub fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
-        let choices = pieces
-            .iter()
-            .filter(|piece| created_filesystem(piece.advice).is_some());
-        let place = |p: &&AdviceItem<'_>| {
-            (
-                p.advice.rank.unwrap_or(1),
-                Reverse(p.finding.level),
-                Reverse(p.finding.confidence),
-            )
-        };
-        created_filesystem(choices.min_by_key(place)?.advice)
-    }
-
-    fn created_filesystem(advice: &Advice) -> Option<&str> {
-        match &advice.change {
-            Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
-            Change::Set(_)
-            | Change::Add(_)
-            | Change::Remove(_)
-            | Change::Edit { .. }
-            | Change::Keep => None,
-        }
-    }
-
-    pub fn creates_filesystem(advice: &Advice, filesystem: &str) -> bool {
-        created_filesystem(advice) == Some(filesystem)
-    }
-
-    pub fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
-        piece
-            .finding
-            .advice
-            .iter()
-            .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
-    }
-
-    /// Returns the file system that the finding, or a command of the advice, creates.
-    pub fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
-        let sibling = piece.finding.advice.iter().find_map(created_filesystem);
-        let mut words = piece
-            .advice
-            .apply
-            .iter()
-            .flat_map(|command| command.as_str().split_whitespace());
-        sibling.or_else(|| words.find_map(|word| word.strip_prefix("mkfs.")))
-    }
-}
-mod interruptions {
-    //! Subjects that a plan interrupts by restarts, remounts, unmounts or new file systems.
-    //!
-    //! A change for the next boot interrupts nothing now, nor does a remount if the target is a
-    //! disk without a mount.
-
-    use std::collections::BTreeMap;
-
-    use crate::{Plan, Step};
-    use walwise_judge::rules::{EffectScope, Risk};
-    use walwise_model::facts::{Scope, Subject};
-
-    impl Plan {
-        /// Groups the subjects that the plan interrupts by kind of interruption, the most severe
-        /// first.
-        pub fn interruptions(&self) -> Vec<(Risk, Vec<&Subject>)> {
-            let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
-            for step in self.steps.iter().filter(|step| step_interrupts(step)) {
-                let on = takes.entry(step.advice.risk).or_default();
-                if !on.contains(&&step.subject) {
-                    on.push(&step.subject);
-                }
-            }
-            takes.into_iter().rev().collect()
-        }
-    }
-
-    fn step_interrupts(step: &Step) -> bool {
-        match step.advice.risk {
-            _ if step.keeps_setting() => false,
-            Risk::None => false,
-            Risk::NeedsNewFilesystem | Risk::DataLossIfWrong => true,
-            _ if step.advice.reach == EffectScope::NextBoot => false,
-            Risk::NeedsRemount | Risk::NeedsUnmount => step.subject.scope() != Scope::Target,
-            Risk::NeedsReload | Risk::NeedsRestart => true,
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::sample_reports;
-
-        #[test]
-        fn each_interruption_is_listed_once_and_the_greatest_first() {
-            let mut report = sample_reports::at_risk();
-            let plan = &mut report.plans[0];
-            let step = |report: &mut Plan, setting: &str, subject: Subject, risk, reach| {
-                let mut step = report.steps[0].clone();
-                step.subject = subject;
-                step.advice = walwise_judge::rules::Advice {
-                    reach,
-                    risk,
-                    ..sample_reports::advice(
-                        setting,
-                        walwise_judge::rules::Change::Set("x".to_owned()),
-                    )
-                };
-                report.steps.push(step);
-            };
-            plan.steps.truncate(1);
-            plan.steps[0].advice.reach = EffectScope::NextBoot;
-            let server = || Subject::cluster("/srv/pg");
-            for setting in ["pg.fsync", "pg.full_page_writes"] {
-                step(
-                    plan,
-                    setting,
-                    server(),
-                    Risk::NeedsRestart,
-                    EffectScope::Server,
-                );
-            }
-            step(
-                plan,
-                "mount.options",
-                Subject::mount("/srv"),
-                Risk::NeedsRemount,
-                EffectScope::ThisMount,
-            );
-            step(
-                plan,
-                "mount.options",
-                Subject::target("/dev/sdc"),
-                Risk::NeedsRemount,
-                EffectScope::ThisMount,
-            );
-            step(
-                plan,
-                "block.scheduler",
-                Subject::device("sda"),
-                Risk::None,
-                EffectScope::Device,
-            );
-            assert_eq!(
-                plan.interruptions(),
-                [
-                    (Risk::NeedsRemount, vec![&Subject::mount("/srv")]),
-                    (Risk::NeedsRestart, vec![&server()])
-                ]
-            );
-        }
-    }
-}
 
 pub use advice_merging::Overrides;
-pub use free_disk_filesystem::FilesystemRefusal;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Conflict, Plan, Step, TargetSummary};
 use advice_merging::AdviceItem;
-use walwise_judge::rules::{Change, Finding, Level, Outcome, Risk};
+
+use super::{Conflict, Plan, Step, TargetSummary};
+use crate::{DeviceContent, FilesystemChoice};
+use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level, Outcome, Risk};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
@@ -289,15 +48,12 @@ pub fn build_plan(
             })
         })
         .collect();
-    let filesystems = free_disk_filesystem::filesystem_choices(basis, target, &all);
-    let wanted = free_disk_filesystem::find_accepted_request(&filesystems)
-        .map(|wanted| wanted.filesystem.as_str());
-    let chosen = wanted.or_else(|| free_disk_filesystem::recommended_filesystem(&all));
+    let filesystems = filesystem_choices(basis, target, &all);
+    let wanted = find_accepted_request(&filesystems).map(|wanted| wanted.filesystem.as_str());
+    let chosen = wanted.or_else(|| recommended_filesystem(&all));
     let other = |piece: &AdviceItem<'_>| {
         !piece.advice.setting.kind.is_filesystem()
-            && chosen.is_some_and(|chosen| {
-                free_disk_filesystem::related_filesystem(piece).is_some_and(|of| of != chosen)
-            })
+            && chosen.is_some_and(|chosen| related_filesystem(piece).is_some_and(|of| of != chosen))
     };
     let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
@@ -309,12 +65,10 @@ pub fn build_plan(
             piece.advice.setting,
         );
         let piece = AdviceItem {
-            wanted: wanted
-                .is_some_and(|of| free_disk_filesystem::creates_filesystem(piece.advice, of)),
+            wanted: wanted.is_some_and(|of| creates_filesystem(piece.advice, of)),
             ..piece
         };
-        let belongs =
-            chosen.is_some_and(|of| free_disk_filesystem::finding_creates_filesystem(&piece, of));
+        let belongs = chosen.is_some_and(|of| finding_creates_filesystem(&piece, of));
         let is_option = piece.finding.level == Level::Optional && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps_setting() {
             // Each option is merged alone, so the list of conflicts stays empty.
@@ -425,3 +179,225 @@ fn application_stage(setting: &Setting) -> u8 {
 
 #[cfg(test)]
 mod tests;
+
+// Chooses the file system of a free disk. If the file system that the user requests cannot be
+// created, the plan creates the recommended one.
+
+/// Returns why a file system cannot be created on a free disk; `None` if it can.
+pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
+
+/// Lists the file systems that can be requested for a free disk; empty for any other target.
+fn filesystem_choices(
+    basis: &PlanBasis<'_>,
+    target: &TargetSummary,
+    pieces: &[AdviceItem<'_>],
+) -> Vec<FilesystemChoice> {
+    if !target
+        .content
+        .as_ref()
+        .is_some_and(DeviceContent::is_available)
+    {
+        return Vec::new();
+    }
+    let known = |made: Option<&str>| made.and_then(NewFilesystem::from_word);
+    let first = known(recommended_filesystem(pieces));
+    let wanted = basis.wanted.get(&target.target).copied();
+    let choice = |filesystem| {
+        let makes = pieces
+            .iter()
+            .find(|piece| known(created_filesystem(piece.advice)) == Some(filesystem));
+        let refused = (basis.refusal_reason)(&target.target, filesystem);
+        FilesystemChoice {
+            filesystem,
+            first: first == Some(filesystem),
+            rank: makes.map(|piece| piece.advice.rank.unwrap_or(1)),
+            wanted: wanted == Some(filesystem),
+            title: makes.map(|piece| piece.finding.title.clone()),
+            tradeoff: makes.and_then(|piece| piece.advice.tradeoff.clone()),
+            refused: refused.or_else(|| {
+                makes
+                    .is_none()
+                    .then(|| "No rule recommends this file system here.".to_owned())
+            }),
+        }
+    };
+    NewFilesystem::ALL.into_iter().map(choice).collect()
+}
+
+/// Returns the choice that the user requested; `None` without a request, or if it is refused.
+fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
+    choices
+        .iter()
+        .find(|choice| choice.wanted && choice.refused.is_none())
+}
+
+impl Plan {
+    pub fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
+        find_accepted_request(&self.filesystems)
+    }
+
+    /// A sentence on the file system that the user requested, the first choice, and the reason
+    /// for a refusal. `None` without a request.
+    pub fn requested_filesystem_sentence(&self) -> Option<String> {
+        let FilesystemChoice {
+            filesystem,
+            refused,
+            ..
+        } = self.filesystems.iter().find(|one| one.wanted)?;
+        let first = match self.filesystems.iter().find(|one| one.first) {
+            Some(first) if first.wanted => "also the first choice here".to_owned(),
+            Some(first) => format!("the first choice here is {}", first.filesystem),
+            None => "no file system is the first choice here".to_owned(),
+        };
+        Some(match refused {
+            None => format!("{filesystem}, as requested; {first}"),
+            Some(why) => format!(
+                "{filesystem}, as requested, cannot be created: {why} The plan omits \
+                     {filesystem}; {first}"
+            ),
+        })
+    }
+}
+
+/// Returns the recommended file system: the one with the lowest rank number, then with the
+/// highest level and confidence.
+fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
+    let choices = pieces
+        .iter()
+        .filter(|piece| created_filesystem(piece.advice).is_some());
+    let place = |p: &&AdviceItem<'_>| {
+        (
+            p.advice.rank.unwrap_or(1),
+            Reverse(p.finding.level),
+            Reverse(p.finding.confidence),
+        )
+    };
+    created_filesystem(choices.min_by_key(place)?.advice)
+}
+
+fn created_filesystem(advice: &Advice) -> Option<&str> {
+    match &advice.change {
+        Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
+        Change::Set(_)
+        | Change::Add(_)
+        | Change::Remove(_)
+        | Change::Edit { .. }
+        | Change::Keep => None,
+    }
+}
+
+fn creates_filesystem(advice: &Advice, filesystem: &str) -> bool {
+    created_filesystem(advice) == Some(filesystem)
+}
+
+fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
+    piece
+        .finding
+        .advice
+        .iter()
+        .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
+}
+
+/// Returns the file system that the finding, or a command of the advice, creates.
+fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
+    let sibling = piece.finding.advice.iter().find_map(created_filesystem);
+    let mut words = piece
+        .advice
+        .apply
+        .iter()
+        .flat_map(|command| command.as_str().split_whitespace());
+    sibling.or_else(|| words.find_map(|word| word.strip_prefix("mkfs.")))
+}
+
+// Subjects that a plan interrupts by restarts, remounts, unmounts or new file systems.
+//
+// A change for the next boot interrupts nothing now, nor does a remount if the target is a
+// disk without a mount.
+
+impl Plan {
+    /// Groups the subjects that the plan interrupts by kind of interruption, the most severe
+    /// first.
+    pub fn interruptions(&self) -> Vec<(Risk, Vec<&Subject>)> {
+        let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
+        for step in self.steps.iter().filter(|step| step_interrupts(step)) {
+            let on = takes.entry(step.advice.risk).or_default();
+            if !on.contains(&&step.subject) {
+                on.push(&step.subject);
+            }
+        }
+        takes.into_iter().rev().collect()
+    }
+}
+
+fn step_interrupts(step: &Step) -> bool {
+    match step.advice.risk {
+        _ if step.keeps_setting() => false,
+        Risk::None => false,
+        Risk::NeedsNewFilesystem | Risk::DataLossIfWrong => true,
+        _ if step.advice.reach == EffectScope::NextBoot => false,
+        Risk::NeedsRemount | Risk::NeedsUnmount => step.subject.scope() != Scope::Target,
+        Risk::NeedsReload | Risk::NeedsRestart => true,
+    }
+}
+
+#[cfg(test)]
+mod interruptions_tests {
+    use super::*;
+    use crate::sample_reports;
+
+    #[test]
+    fn each_interruption_is_listed_once_and_the_greatest_first() {
+        let mut report = sample_reports::at_risk();
+        let plan = &mut report.plans[0];
+        let step = |report: &mut Plan, setting: &str, subject: Subject, risk, reach| {
+            let mut step = report.steps[0].clone();
+            step.subject = subject;
+            step.advice = walwise_judge::rules::Advice {
+                reach,
+                risk,
+                ..sample_reports::advice(setting, walwise_judge::rules::Change::Set("x".to_owned()))
+            };
+            report.steps.push(step);
+        };
+        plan.steps.truncate(1);
+        plan.steps[0].advice.reach = EffectScope::NextBoot;
+        let server = || Subject::cluster("/srv/pg");
+        for setting in ["pg.fsync", "pg.full_page_writes"] {
+            step(
+                plan,
+                setting,
+                server(),
+                Risk::NeedsRestart,
+                EffectScope::Server,
+            );
+        }
+        step(
+            plan,
+            "mount.options",
+            Subject::mount("/srv"),
+            Risk::NeedsRemount,
+            EffectScope::ThisMount,
+        );
+        step(
+            plan,
+            "mount.options",
+            Subject::target("/dev/sdc"),
+            Risk::NeedsRemount,
+            EffectScope::ThisMount,
+        );
+        step(
+            plan,
+            "block.scheduler",
+            Subject::device("sda"),
+            Risk::None,
+            EffectScope::Device,
+        );
+        assert_eq!(
+            plan.interruptions(),
+            [
+                (Risk::NeedsRemount, vec![&Subject::mount("/srv")]),
+                (Risk::NeedsRestart, vec![&server()])
+            ]
+        );
+    }
+}

@@ -83,7 +83,7 @@ const DEFAULT_OWNER: &str = "postgres";
 impl PostgresServer {
     fn from_facts(facts: &FactSet, of: &Subject) -> Self {
         let owner = facts.value(of, &postgres::USER);
-        let is_root = facts.value(&Subject::host(), &host::PRIVILEGED) == Some(true);
+        let is_root = facts.host_value(&host::PRIVILEGED) == Some(true);
         Self {
             runs_as: owner.clone().filter(|_| is_root),
             owner,

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fixes::{self, Fix};
@@ -15,8 +16,7 @@ use walwise_judge::rules::{Finding, Level, Outcome, Risk};
 use walwise_model::facts::{Note, Subject};
 
 /// The document of `walwise check --format json`.
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 pub struct RecommendationDocument<'r> {
     schema: u32,
     /// Always `recommendation`; the full report has no such key.
@@ -31,7 +31,7 @@ pub struct RecommendationDocument<'r> {
     targets: Vec<TargetAdvice<'r>>,
     /// Fixes for the host and for subjects outside all targets.
     fixes: Vec<FixEntry<'r>>,
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     warnings: &'r [Note],
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<&'r Difference>,
@@ -39,8 +39,7 @@ pub struct RecommendationDocument<'r> {
     what_if: Option<&'r WhatIf>,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct TargetAdvice<'r> {
     target: &'r Subject,
     title: &'r str,
@@ -58,8 +57,7 @@ struct TargetAdvice<'r> {
     withheld: Vec<String>,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct VerdictSummary<'r> {
     standing: VerdictKind,
     sentence: &'r str,
@@ -67,14 +65,13 @@ struct VerdictSummary<'r> {
     limits: &'r str,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct FixEntry<'r> {
     level: Level,
     title: String,
     subject: &'r Subject,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
+    #[schemars(with = "Option<String>")]
     setting: Option<&'static walwise_model::settings::Setting>,
     commands: Vec<String>,
     /// Instruction for a manual change, if no command makes the change.
@@ -88,8 +85,7 @@ struct FixEntry<'r> {
     rules: Vec<String>,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct UndecidedRule<'r> {
     level: Level,
     rule: &'r str,

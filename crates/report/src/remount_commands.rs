@@ -212,7 +212,7 @@ impl MountPoint {
             fstype: facts.value(mounted, &mount::FSTYPE)?,
             source: facts.value(mounted, &mount::SOURCE).filter(|_| is_block),
             is_contained: facts
-                .value(&Subject::host(), &machine::CONTAINER)
+                .host_value(&machine::CONTAINER)
                 .is_some_and(|kind| kind != "none"),
         })
     }

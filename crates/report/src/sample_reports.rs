@@ -338,7 +338,7 @@ fn at_risk_facts() -> FactSet {
     facts.insert(
         &fs,
         &mount::EXT4_FEATURES,
-        Reading::unknown(UnknownReason::Denied, "reading /dev/md0").with_remedy(Remedy::RunAsRoot),
+        Reading::denied("reading /dev/md0").with_remedy(Remedy::RunAsRoot),
     );
     let next = Subject::boot("/srv");
     let fstab = || Source::file_line("/etc/fstab", 9);

@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::{report_reader, sample_reports};
     use walwise_model::facts::Subject;
+    use walwise_model::text::JoinText;
     use walwise_model::text::is_display_unsafe;
 
     fn parse_saved(document: &str) -> SavedReport {
@@ -87,10 +88,7 @@ mod tests {
     fn everything_found_is_told_and_no_command_is() {
         for report in sample_reports::all_samples() {
             let kept = parse_saved(&json::render(&report));
-            for document in [
-                kept.text().split_whitespace().collect::<Vec<_>>().join(" "),
-                kept.html(),
-            ] {
+            for document in [kept.text().split_whitespace().join_with(" "), kept.html()] {
                 for finding in &report.findings {
                     assert!(
                         document.contains(&*finding.rule),

@@ -4,211 +4,16 @@
 //! that the disk is unchanged and still free. For a mounted file system, every step is a comment.
 //! Text that is unsafe in a shell occurs only in comments.
 
-mod comments {
-
-    use crate::TargetSummary;
-    use walwise_model::escape::comment;
-
-    pub fn comment_out(text: &str) -> String {
-        comment::comment_lines(text.lines())
-    }
-
-    pub fn no_changes_comment(target: &TargetSummary) -> String {
-        format!(
-            "# No changes recommended for {}.\n",
-            comment::escape_comment_line(&target.title)
-        )
-    }
-}
-mod mounted_filesystem {
-    use super::comments::{comment_out, no_changes_comment};
-    use crate::setting_source;
-    use crate::{Report, Step, TargetSummary};
-    use walwise_judge::rules::{Risk, UserCommand};
-    use walwise_model::facts::SettingSyntax;
-
-    pub fn target_part(report: &Report, target: &TargetSummary) -> String {
-        let steps = report
-            .plan(&target.target)
-            .map(|plan| plan.steps.as_slice())
-            .unwrap_or_default();
-        let mut out = String::new();
-        for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps_setting())) {
-            out.push_str(&step_comment(number, step));
-        }
-        if out.is_empty() {
-            return no_changes_comment(target);
-        }
-        format!("# Uncomment the commands that you want to run.\n{out}")
-    }
-
-    fn danger_warning(step: &Step) -> Option<&'static str> {
-        match step.advice.risk {
-            Risk::NeedsNewFilesystem => Some("DESTROYS the file system: copy its data away first"),
-            Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
-            Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
-            Risk::NeedsRemount if step_unmounts(step) => {
-                Some("UNMOUNTS the file system: stop the server first")
-            }
-            _ => None,
-        }
-    }
-
-    fn step_unmounts(step: &Step) -> bool {
-        step.advice
-            .apply
-            .iter()
-            .any(|command| command.as_str().starts_with("umount "))
-    }
-
-    pub fn step_comment(number: usize, step: &Step) -> String {
-        let advice = &step.advice;
-        let mut lines = vec![
-            format!(
-                "{number}. {}: {} of {}: {}",
-                step.level.as_str(),
-                advice.setting,
-                step.subject,
-                advice.summary()
-            ),
-            step.title.clone(),
-        ];
-        lines.extend(
-            step.result
-                .as_ref()
-                .map(|result| format!("result: {result}")),
-        );
-        lines.extend(danger_warning(step).map(|danger| format!("!!!! {danger} !!!!")));
-        lines.extend(setting_source_lines(step));
-        for (title, commands) in advice.commands() {
-            lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
-            lines.extend(commands.iter().map(|command| format!("  {command}")));
-        }
-        lines.extend(advice.own.iter().map(omitted_command_note));
-        format!("\n{}", comment_out(&lines.join("\n")))
-    }
-
-    /// Returns the note that replaces a command from the user's own rule, because walwise does not
-    /// check such commands.
-    fn omitted_command_note(own: &UserCommand) -> String {
-        let UserCommand {
-            purpose,
-            file,
-            line,
-            ..
-        } = own;
-        format!(
-            "{}: your own command at {file}:{line} is omitted, because walwise does not check it",
-            purpose.as_str()
-        )
-    }
-
-    fn setting_source_lines(step: &Step) -> Vec<String> {
-        let advice = &step.advice;
-        let file = match advice
-            .setting
-            .kind
-            .area()
-            .map(|area| area.database_profile().syntax)
-        {
-            None => return Vec::new(),
-            Some(SettingSyntax::PostgresConf) => "files",
-            Some(SettingSyntax::OptionFile) => "option files",
-        };
-        let stronger =
-            setting_source::overridden_by(advice).map(|stronger| stronger.instruction(file));
-        [format!(
-            "now: {}",
-            setting_source::current_value_with_source(advice)
-        )]
-        .into_iter()
-        .chain(stronger)
-        .collect()
-    }
-}
-mod untargeted {
-    //! The parts of a script for the host, and for other subjects that belong to no target.
-    //!
-    //! Every command is a comment. If the user named a target, advice about these other subjects is
-    //! omitted.
-
-    use std::collections::BTreeSet;
-
-    use super::mounted_filesystem;
-    use crate::{Report, Step};
-    use walwise_judge::rules::{Advice, Finding, Level, Outcome};
-    use walwise_model::escape::comment;
-    use walwise_model::facts::{Scope, Subject};
-
-    pub fn untargeted_parts(report: &Report) -> Vec<String> {
-        let known: BTreeSet<&Subject> = report
-            .targets
-            .iter()
-            .flat_map(|target| &target.subjects)
-            .collect();
-        let advised = |finding: &&Finding| match finding.outcome {
-            Outcome::Applies => {
-                finding.level > Level::Optional && !known.contains(&finding.subject)
-            }
-            Outcome::DoesNotApply | Outcome::Undecided { .. } => false,
-        };
-        let (host, beside): (Vec<&Finding>, Vec<&Finding>) = report
-            .findings
-            .iter()
-            .filter(advised)
-            .partition(|finding| finding.subject.scope() == Scope::Host);
-        let beside = if report.asked.is_none() {
-            beside
-        } else {
-            Vec::new()
-        };
-        let parts = [
-            advice_part("this host", &host),
-            advice_part("elsewhere on this host", &beside),
-        ];
-        parts.into_iter().flatten().collect()
-    }
-
-    fn advice_part(title: &str, findings: &[&Finding]) -> Option<String> {
-        let steps = findings.iter().flat_map(|finding| {
-            finding
-                .advice
-                .iter()
-                .map(|advice| standalone_step(finding, advice))
-        });
-        let steps: Vec<Step> = steps.filter(|step| !step.keeps_setting()).collect();
-        let told: String = (1..)
-            .zip(&steps)
-            .map(|(number, step)| mounted_filesystem::step_comment(number, step))
-            .collect();
-        (!steps.is_empty()).then(|| {
-            format!(
-                "\n# ==== {} ====\n# Uncomment the commands that you want to run.\n{told}",
-                comment::escape_comment_line(title)
-            )
-        })
-    }
-
-    fn standalone_step(finding: &Finding, advice: &Advice) -> Step {
-        Step {
-            basis: finding.basis,
-            subject: finding.subject.clone(),
-            level: finding.level,
-            confidence: finding.confidence,
-            rules: vec![finding.rule.clone()],
-            title: finding.title.clone(),
-            advice: advice.clone(),
-            result: None,
-            alternatives: Vec::new(),
-        }
-    }
-}
 mod new_filesystem;
 
+use std::collections::BTreeSet;
+
 use super::{Report, TargetSummary, mkfs};
-use comments::comment_out;
+use crate::{Step, setting_source};
+use walwise_judge::rules::{Advice, Finding, Level, Outcome, Risk, UserCommand};
 use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::target::TargetKind;
+use walwise_model::facts::{Scope, SettingSyntax, Subject};
 
 /// Renders the script. A free disk gets commands only as the single target, because a script for
 /// several disks invites mistakes. The error is the reason why no script is made, for example that
@@ -234,12 +39,10 @@ pub fn render(report: &Report) -> Result<String, String> {
                     " --format script"
                 ))
             )),
-            TargetKind::Directory | TargetKind::Created => {
-                mounted_filesystem::target_part(report, target)
-            }
+            TargetKind::Directory | TargetKind::Created => target_part(report, target),
         });
     }
-    let apart = untargeted::untargeted_parts(report);
+    let apart = untargeted_parts(report);
     let edited = !apart.is_empty() || report.targets.iter().any(|target| !target.kind.is_device());
     parts.extend(apart);
     if edited {
@@ -290,6 +93,181 @@ fn script_header(report: &Report) -> String {
         comment::escape_comment_line(&report.host.name),
         comment::escape_comment_line(&report.when),
     )
+}
+
+// The parts of a script for the host, and for other subjects that belong to no target.
+//
+// Every command is a comment. If the user named a target, advice about these other subjects is
+// omitted.
+
+fn untargeted_parts(report: &Report) -> Vec<String> {
+    let known: BTreeSet<&Subject> = report
+        .targets
+        .iter()
+        .flat_map(|target| &target.subjects)
+        .collect();
+    let advised = |finding: &&Finding| match finding.outcome {
+        Outcome::Applies => finding.level > Level::Optional && !known.contains(&finding.subject),
+        Outcome::DoesNotApply | Outcome::Undecided { .. } => false,
+    };
+    let (host, beside): (Vec<&Finding>, Vec<&Finding>) = report
+        .findings
+        .iter()
+        .filter(advised)
+        .partition(|finding| finding.subject.scope() == Scope::Host);
+    let beside = if report.asked.is_none() {
+        beside
+    } else {
+        Vec::new()
+    };
+    let parts = [
+        advice_part("this host", &host),
+        advice_part("elsewhere on this host", &beside),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn advice_part(title: &str, findings: &[&Finding]) -> Option<String> {
+    let steps = findings.iter().flat_map(|finding| {
+        finding
+            .advice
+            .iter()
+            .map(|advice| standalone_step(finding, advice))
+    });
+    let steps: Vec<Step> = steps.filter(|step| !step.keeps_setting()).collect();
+    let told: String = (1..)
+        .zip(&steps)
+        .map(|(number, step)| step_comment(number, step))
+        .collect();
+    (!steps.is_empty()).then(|| {
+        format!(
+            "\n# ==== {} ====\n# Uncomment the commands that you want to run.\n{told}",
+            comment::escape_comment_line(title)
+        )
+    })
+}
+
+fn standalone_step(finding: &Finding, advice: &Advice) -> Step {
+    Step {
+        basis: finding.basis,
+        subject: finding.subject.clone(),
+        level: finding.level,
+        confidence: finding.confidence,
+        rules: vec![finding.rule.clone()],
+        title: finding.title.clone(),
+        advice: advice.clone(),
+        result: None,
+        alternatives: Vec::new(),
+    }
+}
+
+fn comment_out(text: &str) -> String {
+    comment::comment_lines(text.lines())
+}
+
+fn no_changes_comment(target: &TargetSummary) -> String {
+    format!(
+        "# No changes recommended for {}.\n",
+        comment::escape_comment_line(&target.title)
+    )
+}
+
+fn target_part(report: &Report, target: &TargetSummary) -> String {
+    let steps = report
+        .plan(&target.target)
+        .map(|plan| plan.steps.as_slice())
+        .unwrap_or_default();
+    let mut out = String::new();
+    for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps_setting())) {
+        out.push_str(&step_comment(number, step));
+    }
+    if out.is_empty() {
+        return no_changes_comment(target);
+    }
+    format!("# Uncomment the commands that you want to run.\n{out}")
+}
+
+fn danger_warning(step: &Step) -> Option<&'static str> {
+    match step.advice.risk {
+        Risk::NeedsNewFilesystem => Some("DESTROYS the file system: copy its data away first"),
+        Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
+        Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
+        Risk::NeedsRemount if step_unmounts(step) => {
+            Some("UNMOUNTS the file system: stop the server first")
+        }
+        _ => None,
+    }
+}
+
+fn step_unmounts(step: &Step) -> bool {
+    step.advice
+        .apply
+        .iter()
+        .any(|command| command.as_str().starts_with("umount "))
+}
+
+fn step_comment(number: usize, step: &Step) -> String {
+    let advice = &step.advice;
+    let mut lines = vec![
+        format!(
+            "{number}. {}: {} of {}: {}",
+            step.level.as_str(),
+            advice.setting,
+            step.subject,
+            advice.summary()
+        ),
+        step.title.clone(),
+    ];
+    lines.extend(
+        step.result
+            .as_ref()
+            .map(|result| format!("result: {result}")),
+    );
+    lines.extend(danger_warning(step).map(|danger| format!("!!!! {danger} !!!!")));
+    lines.extend(setting_source_lines(step));
+    for (title, commands) in advice.commands() {
+        lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
+        lines.extend(commands.iter().map(|command| format!("  {command}")));
+    }
+    lines.extend(advice.own.iter().map(omitted_command_note));
+    format!("\n{}", comment_out(&lines.join("\n")))
+}
+
+/// Returns the note that replaces a command from the user's own rule, because walwise does not
+/// check such commands.
+fn omitted_command_note(own: &UserCommand) -> String {
+    let UserCommand {
+        purpose,
+        file,
+        line,
+        ..
+    } = own;
+    format!(
+        "{}: your own command at {file}:{line} is omitted, because walwise does not check it",
+        purpose.as_str()
+    )
+}
+
+fn setting_source_lines(step: &Step) -> Vec<String> {
+    let advice = &step.advice;
+    let file = match advice
+        .setting
+        .kind
+        .area()
+        .map(|area| area.database_profile().syntax)
+    {
+        None => return Vec::new(),
+        Some(SettingSyntax::PostgresConf) => "files",
+        Some(SettingSyntax::OptionFile) => "option files",
+    };
+    let stronger = setting_source::overridden_by(advice).map(|stronger| stronger.instruction(file));
+    [format!(
+        "now: {}",
+        setting_source::current_value_with_source(advice)
+    )]
+    .into_iter()
+    .chain(stronger)
+    .collect()
 }
 
 #[cfg(test)]

@@ -82,7 +82,6 @@ mod tests {
     use super::*;
     use crate::sample_reports;
     use walwise_judge::rules::Change;
-    use walwise_model::facts::UnknownReason;
 
     fn advice_with_source(source: Source) -> Advice {
         let current = Reading::known(Value::Text("open_sync".to_owned()), source);
@@ -152,7 +151,7 @@ mod tests {
                 (wins, says)
             );
         }
-        let denied = Reading::unknown(UnknownReason::Denied, "reading /srv/pg/postgresql.conf");
+        let denied = Reading::denied("reading /srv/pg/postgresql.conf");
         let unknown = Advice {
             current: denied,
             ..advice_with_source(Source::Assumed)

@@ -10,6 +10,7 @@ use walwise_model::facts::catalog::device::{self, CacheVolatility, QueueWriteCac
 use walwise_model::facts::catalog::mount::{self, Barrier};
 use walwise_model::facts::catalog::target::{self, TargetKind};
 use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::text::JoinText;
 
 pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack {
     let weakest = verdict.map(weakest_subjects).unwrap_or_default();
@@ -82,8 +83,7 @@ fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
         .into_iter()
         .flatten()
         .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+        .join_with(" ")
 }
 
 /// Returns the directory below the file system's root that a bind mount shows; `None` for the root.
@@ -161,11 +161,7 @@ fn cache_text(facts: &FactSet, subject: &Subject) -> String {
                 }
                 .to_owned()
             });
-            [own, queue]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; ")
+            [own, queue].into_iter().flatten().join_with("; ")
         }
         _ => String::new(),
     }

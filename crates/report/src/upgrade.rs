@@ -4,166 +4,8 @@
 //! The section of a finding follows from the facts in its condition, so changed rules need no
 //! change here.
 
-mod kernel_vendor {
-
-    use walwise_judge::compat;
-    use walwise_model::facts::catalog::kernel;
-    use walwise_model::facts::{FactSet, Subject};
-    use walwise_model::version::Version;
-
-    /// Returns version and vendor of the kernel; `None` if either is unknown.
-    pub fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
-        let host = Subject::host();
-        facts
-            .value(&host, &kernel::VERSION)
-            .zip(facts.value(&host, &kernel::VENDOR))
-    }
-
-    /// True if the same builder made both custom kernels; this builder is assumed to keep every
-    /// feature in use.
-    pub fn is_same_custom_builder(
-        now: Option<&(Version, String)>,
-        then: Option<&(Version, String)>,
-    ) -> bool {
-        now.zip(then).is_some_and(|((now, by), (then, next_by))| {
-            compat::is_same_custom_builder((now, by), (then, next_by))
-        })
-    }
-}
-mod boot_dependencies;
-mod upgrade_item {
-    use std::collections::BTreeMap;
-
-    use crate::model::Report;
-    use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
-    use walwise_judge::compat::Support;
-    use walwise_judge::rules::{Finding, Level, Outcome, Trace};
-    use walwise_model::facts::{Scope, Subject};
-
-    impl UpgradeItem {
-        pub(super) fn new_change(
-            part: UpgradeSection,
-            level: Level,
-            subject: &Subject,
-            what: String,
-            ruling: Support,
-        ) -> Self {
-            Self {
-                part,
-                level,
-                subject: subject.clone(),
-                place: None,
-                what,
-                because: ruling.because,
-                fix: None,
-                sources: if ruling.source.is_empty() {
-                    Vec::new()
-                } else {
-                    vec![ruling.source]
-                },
-                already: false,
-                undecided: false,
-                rule: None,
-                certain_level: None,
-                answer: None,
-                name: None,
-            }
-        }
-
-        pub(super) fn new_undecided(
-            subject: &Subject,
-            level: Level,
-            what: String,
-            ruling: Support,
-        ) -> Self {
-            let answer = Some(BootOutcome::CannotBeTold);
-            Self {
-                undecided: true,
-                answer,
-                ..Self::new_change(UpgradeSection::NotKnown, level, subject, what, ruling)
-            }
-        }
-
-        pub(super) fn into_blocker(self) -> Self {
-            Self {
-                part: UpgradeSection::Blocker,
-                undecided: false,
-                answer: Some(BootOutcome::Fails),
-                ..self
-            }
-        }
-    }
-
-    pub fn item_from_finding(
-        part: UpgradeSection,
-        finding: &Finding,
-        already: bool,
-    ) -> UpgradeItem {
-        UpgradeItem {
-            part,
-            level: finding.level,
-            subject: finding.subject.clone(),
-            place: None,
-            what: finding.title.clone(),
-            because: finding.because.to_string(),
-            fix: finding
-                .remedy
-                .as_ref()
-                .filter(|_| part != UpgradeSection::Better)
-                .map(|fix| fix.text.clone()),
-            sources: finding.refs.to_vec(),
-            already,
-            undecided: is_undecided(finding),
-            rule: Some(finding.rule.clone()),
-            certain_level: None,
-            answer: None,
-            name: None,
-        }
-    }
-
-    pub type FindingIndex<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
-
-    pub fn index_findings(report: &Report) -> FindingIndex<'_> {
-        report
-            .findings
-            .iter()
-            .map(|finding| ((finding.rule.as_str(), &finding.subject), finding))
-            .collect()
-    }
-
-    pub fn find_counterpart<'r>(
-        findings: &FindingIndex<'r>,
-        finding: &'r Finding,
-    ) -> Option<&'r Finding> {
-        findings
-            .get(&(finding.rule.as_str(), &finding.subject))
-            .copied()
-    }
-
-    pub fn finding_applies(finding: &Finding) -> bool {
-        finding.outcome == Outcome::Applies
-    }
-
-    pub fn is_undecided(finding: &Finding) -> bool {
-        matches!(finding.outcome, Outcome::Undecided { .. })
-    }
-
-    pub fn is_about_boot(finding: &Finding) -> bool {
-        finding.subject.scope() == Scope::Boot
-    }
-
-    pub fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
-        fn trace_tests_fact(trace: &Trace, fact: &str) -> bool {
-            trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
-                || trace.kids.iter().any(|kid| trace_tests_fact(kid, fact))
-        }
-        finding
-            .trace
-            .as_ref()
-            .is_some_and(|trace| trace_tests_fact(trace, fact))
-    }
-}
 mod boot;
+mod boot_dependencies;
 mod severity {
 
     use walwise_judge::rules::Level;
@@ -197,10 +39,15 @@ mod page_size;
 mod unknown_line_properties;
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::model::Report;
 use super::model::upgrade::{BootOutcome, Upgrade, UpgradeItem, UpgradeSection};
-use walwise_model::facts::Scope;
+use walwise_judge::compat::{self, Support};
+use walwise_judge::rules::{Finding, Level, Outcome, Trace};
+use walwise_model::facts::catalog::kernel;
+use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::version::Version;
 
 impl Upgrade {
     /// Compares the reports before and after the upgrade; `supposed` is the report that assumes the
@@ -254,4 +101,134 @@ fn item_sort_key(item: &UpgradeItem) -> impl Ord + '_ {
         &item.what,
         &item.rule,
     )
+}
+
+impl UpgradeItem {
+    fn new_change(
+        part: UpgradeSection,
+        level: Level,
+        subject: &Subject,
+        what: String,
+        ruling: Support,
+    ) -> Self {
+        Self {
+            part,
+            level,
+            subject: subject.clone(),
+            place: None,
+            what,
+            because: ruling.because,
+            fix: None,
+            sources: if ruling.source.is_empty() {
+                Vec::new()
+            } else {
+                vec![ruling.source]
+            },
+            already: false,
+            undecided: false,
+            rule: None,
+            certain_level: None,
+            answer: None,
+            name: None,
+        }
+    }
+
+    fn new_undecided(subject: &Subject, level: Level, what: String, ruling: Support) -> Self {
+        let answer = Some(BootOutcome::CannotBeTold);
+        Self {
+            undecided: true,
+            answer,
+            ..Self::new_change(UpgradeSection::NotKnown, level, subject, what, ruling)
+        }
+    }
+
+    fn into_blocker(self) -> Self {
+        Self {
+            part: UpgradeSection::Blocker,
+            undecided: false,
+            answer: Some(BootOutcome::Fails),
+            ..self
+        }
+    }
+}
+
+fn item_from_finding(part: UpgradeSection, finding: &Finding, already: bool) -> UpgradeItem {
+    UpgradeItem {
+        part,
+        level: finding.level,
+        subject: finding.subject.clone(),
+        place: None,
+        what: finding.title.clone(),
+        because: finding.because.to_string(),
+        fix: finding
+            .remedy
+            .as_ref()
+            .filter(|_| part != UpgradeSection::Better)
+            .map(|fix| fix.text.clone()),
+        sources: finding.refs.to_vec(),
+        already,
+        undecided: is_undecided(finding),
+        rule: Some(finding.rule.clone()),
+        certain_level: None,
+        answer: None,
+        name: None,
+    }
+}
+
+type FindingIndex<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
+
+fn index_findings(report: &Report) -> FindingIndex<'_> {
+    report
+        .findings
+        .iter()
+        .map(|finding| ((finding.rule.as_str(), &finding.subject), finding))
+        .collect()
+}
+
+fn find_counterpart<'r>(findings: &FindingIndex<'r>, finding: &'r Finding) -> Option<&'r Finding> {
+    findings
+        .get(&(finding.rule.as_str(), &finding.subject))
+        .copied()
+}
+
+fn finding_applies(finding: &Finding) -> bool {
+    finding.outcome == Outcome::Applies
+}
+
+fn is_undecided(finding: &Finding) -> bool {
+    matches!(finding.outcome, Outcome::Undecided { .. })
+}
+
+fn is_about_boot(finding: &Finding) -> bool {
+    finding.subject.scope() == Scope::Boot
+}
+
+fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
+    fn trace_tests_fact(trace: &Trace, fact: &str) -> bool {
+        trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
+            || trace.kids.iter().any(|kid| trace_tests_fact(kid, fact))
+    }
+    finding
+        .trace
+        .as_ref()
+        .is_some_and(|trace| trace_tests_fact(trace, fact))
+}
+
+/// Returns version and vendor of the kernel; `None` if either is unknown.
+fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
+    let host = Subject::host();
+    facts
+        .value(&host, &kernel::VERSION)
+        .zip(facts.value(&host, &kernel::VENDOR))
+}
+
+/// True if the same builder made both custom kernels; this builder is assumed to keep every
+/// feature in use.
+fn is_same_custom_builder(
+    now: Option<&(Version, String)>,
+    then: Option<&(Version, String)>,
+) -> bool {
+    now.zip(then).is_some_and(|((now, by), (then, next_by))| {
+        compat::is_same_custom_builder((now, by), (then, next_by))
+    })
 }

@@ -5,41 +5,21 @@
 //! separate questions, whose answers contain only allow-listed keys. An expendable child reads
 //! files on network and FUSE file systems, where reads may hang.
 
-mod device_scan;
-mod moment;
-mod stat;
-mod owner {
-
-    use serde::{Deserialize, Serialize};
-
-    use crate::subprocess::Bytes;
-
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    pub struct Owner {
-        /// User id of the child, never that of root.
-        pub uid: u32,
-        /// Id of a process of this user, whose groups the child takes on. With `None`, the child
-        /// has only the user's group in /etc/passwd.
-        pub process: Option<u32>,
-        /// Whether paths are relative to the root directory of `process`.
-        pub inside: bool,
-        /// The socket that the child connects before giving up root.
-        pub socket: Option<Bytes>,
-    }
-}
 pub mod archive;
 mod caching_host;
 pub mod child;
+mod device_scan;
 mod edited_host;
 mod live;
 mod log_files;
 mod mask;
+mod moment;
 pub mod pg_settings_lines;
 mod question_text;
 pub mod reader;
 mod recorded_host;
-mod recording_host;
 pub mod redact;
+mod stat;
 mod tool;
 mod trial_tool;
 
@@ -47,6 +27,15 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use archive::Answers;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::Limits;
+use crate::subprocess::Bytes;
+use crate::text;
+use walwise_model::parallel::lock;
 
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
@@ -55,15 +44,9 @@ pub use live::{LiveHost, untrusted_reason};
 pub use log_files::{LogFileKind, LogFiles};
 pub use moment::Moment;
 pub use recorded_host::RecordedHost;
-pub use recording_host::RecordingHost;
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 pub use trial_tool::{TrialTool, is_loop_device};
-
-use serde::{Deserialize, Serialize};
-
-use crate::limits::Limits;
-use crate::text;
 
 /// User and group id of `nobody`. The kernel also reports this id for users and groups that are not
 /// mapped in this namespace (overflowuid and overflowgid).
@@ -277,6 +260,9 @@ pub struct HostError {
     pub detail: String,
 }
 
+/// The bytes that a question is answered with.
+pub type HostResult = Result<Vec<u8>, HostError>;
+
 impl HostError {
     pub fn is_io_error(&self) -> bool {
         self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
@@ -296,6 +282,14 @@ impl HostError {
         self.kind == HostErrorKind::Failed && (says(Errno::EMFILE) || says(Errno::ENFILE))
     }
 
+    pub fn failed(detail: impl Into<String>) -> Self {
+        Self::new(HostErrorKind::Failed, detail)
+    }
+
+    pub fn denied(detail: impl Into<String>) -> Self {
+        Self::new(HostErrorKind::Denied, detail)
+    }
+
     pub fn new(kind: HostErrorKind, detail: impl Into<String>) -> Self {
         Self {
             kind,
@@ -312,7 +306,7 @@ impl fmt::Display for HostError {
 
 pub trait Host: Sync {
     /// Answers the question, in the format described at its variant of [`Question`].
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError>;
+    fn ask(&self, question: &Question) -> HostResult;
 
     /// Returns notes about the run, such as abandoned reads and unreadable lines of a capture.
     fn fact_notes(&self) -> Vec<String> {
@@ -333,7 +327,7 @@ pub trait Host: Sync {
         false
     }
 
-    fn read(&self, path: &Path) -> Result<Vec<u8>, HostError> {
+    fn read(&self, path: &Path) -> HostResult {
         self.ask(&Question::Read(path.to_owned()))
     }
 
@@ -355,7 +349,7 @@ pub trait Host: Sync {
         match self.ask(&Question::IsEmpty(path.to_owned()))?.trim_ascii() {
             b"yes" => Ok(true),
             b"no" => Ok(false),
-            _ => Err(HostError::new(HostErrorKind::Failed, "neither yes nor no")),
+            _ => Err(HostError::failed("neither yes nor no")),
         }
     }
 
@@ -370,10 +364,7 @@ pub trait Host: Sync {
         if real.is_absolute() {
             Ok(real)
         } else {
-            Err(HostError::new(
-                HostErrorKind::Failed,
-                "the answer is not an absolute path",
-            ))
+            Err(HostError::failed("the answer is not an absolute path"))
         }
     }
 
@@ -395,9 +386,7 @@ pub trait Host: Sync {
         let number = std::str::from_utf8(&answer)
             .ok()
             .and_then(|text| text.trim().parse().ok());
-        number.ok_or_else(|| {
-            HostError::new(HostErrorKind::Failed, "the inode flags are not a number")
-        })
+        number.ok_or_else(|| HostError::failed("the inode flags are not a number"))
     }
 
     fn process_start(&self, pid: u32) -> Result<Moment, HostError> {
@@ -407,7 +396,7 @@ pub trait Host: Sync {
             .and_then(|text| text.trim().parse().ok());
         number
             .map(Moment::from_nanos)
-            .ok_or_else(|| HostError::new(HostErrorKind::Failed, "the start time is not a number"))
+            .ok_or_else(|| HostError::failed("the start time is not a number"))
     }
 
     fn config_directives(
@@ -422,7 +411,7 @@ pub trait Host: Sync {
         DeviceScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
-    fn run_tool(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, HostError> {
+    fn run_tool(&self, tool: Tool, arguments: &[&str]) -> HostResult {
         self.ask(&Question::Run(
             tool,
             arguments.iter().map(|&a| a.to_owned()).collect(),
@@ -435,7 +424,7 @@ pub trait Host: Sync {
 /// (Documentation/filesystems/sysfs.rst; `sysfs_emit`; fs/proc/version.c). Only a virtio disk
 /// prints its serial number without a newline (drivers/block/virtio_blk.c, `serial_show`).
 fn parse_attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], HostError> {
-    let broken = |what: &str| Err(HostError::new(HostErrorKind::Failed, what));
+    let broken = |what: &str| Err(HostError::failed(what));
     let ended = bytes.strip_suffix(b"\n");
     let line = ended.unwrap_or(bytes);
     if line.contains(&b'\n') {
@@ -460,10 +449,7 @@ fn parse_attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], Ho
 
 fn path_from_answer(bytes: Vec<u8>) -> Result<PathBuf, HostError> {
     if bytes.is_empty() || bytes.contains(&0) {
-        return Err(HostError::new(
-            HostErrorKind::Failed,
-            "the answer is not a path",
-        ));
+        return Err(HostError::failed("the answer is not a path"));
     }
     Ok(path_from_bytes(bytes))
 }
@@ -544,9 +530,7 @@ impl ConfigDirective {
             })
         };
         let rows: Option<Vec<Self>> = answer.split_inclusive(|b| *b == b'\n').map(parse).collect();
-        rows.ok_or_else(|| {
-            HostError::new(HostErrorKind::Failed, "a line of the answer is incomplete")
-        })
+        rows.ok_or_else(|| HostError::failed("a line of the answer is incomplete"))
     }
 }
 
@@ -556,6 +540,66 @@ pub fn path_bytes(path: &Path) -> &[u8] {
 
 pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Owner {
+    /// User id of the child, never that of root.
+    pub uid: u32,
+    /// Id of a process of this user, whose groups the child takes on. With `None`, the child
+    /// has only the user's group in /etc/passwd.
+    pub process: Option<u32>,
+    /// Whether paths are relative to the root directory of `process`.
+    pub inside: bool,
+    /// The socket that the child connects before giving up root.
+    pub socket: Option<Bytes>,
+}
+
+// Passes questions to another host and records the answers, for a capture.
+
+pub struct RecordingHost<'a> {
+    host: &'a dyn Host,
+    answers: Mutex<Answers>,
+}
+
+impl<'a> RecordingHost<'a> {
+    pub fn new(host: &'a dyn Host) -> Self {
+        Self {
+            host,
+            answers: Mutex::default(),
+        }
+    }
+
+    /// Renders all answers so far as a capture that begins with `comment`. `masked` replaces
+    /// serials, world-wide names, UUIDs, addresses, and names of hosts and users one-to-one.
+    pub fn render_capture(&self, comment: &str, masked: bool) -> String {
+        let answers = lock(&self.answers);
+        if masked {
+            archive::render(&mask::mask_answers(&answers), comment)
+        } else {
+            archive::render(&answers, comment)
+        }
+    }
+}
+
+impl Host for RecordingHost<'_> {
+    fn ask(&self, question: &Question) -> HostResult {
+        let answer = self.host.ask(question);
+        lock(&self.answers).insert(question.clone(), answer.clone());
+        answer
+    }
+
+    fn fact_notes(&self) -> Vec<String> {
+        self.host.fact_notes()
+    }
+
+    fn collection_limits(&self) -> Limits {
+        self.host.collection_limits()
+    }
+
+    fn is_live(&self) -> bool {
+        self.host.is_live()
+    }
 }
 
 #[cfg(test)]

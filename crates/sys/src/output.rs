@@ -6,95 +6,19 @@
 //! decides which paths are safe. An existing file is replaced, never written to: its mode, owner
 //! and hard links do not carry over.
 
-mod existing_file_policy {
-
-    use serde::{Deserialize, Serialize};
-
-    /// The policy for a file that already exists at the path of the document; [`super::draft`]
-    /// checks that file.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum ExistingFilePolicy {
-        Kept,
-        Replaced,
-        /// The document replaces the existing file and continues its content, so this user must own
-        /// that file.
-        Continued,
-    }
-}
 mod draft;
 pub mod series;
-mod writer_child {
-    //! The subprocess that writes a document.
-    //!
-    //! It receives the path and options, then the document in parts, of which the last is empty,
-    //! then the order to rename. It sends a notice about the directory, a confirmation that the
-    //! draft is written, and the final name; an error may replace any of the three. If the parent
-    //! exits or gives up, the channel closes, and the subprocess removes the draft.
 
-    use std::io;
-    use std::path::PathBuf;
-
-    use super::draft::{OutputLocation, PublishedDocument, WriteError, WriteOptions};
-    use crate::safe_path::Walker;
-    use crate::subprocess::{Bytes, Channel};
-
-    pub fn serve(mut channel: Channel) -> io::Result<()> {
-        match receive_and_publish(&mut channel) {
-            Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
-            Err(WriteFailure::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
-            Err(WriteFailure::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    enum WriteFailure {
-        Refused(WriteError),
-        /// The parent has exited or given up, and would not read an error.
-        ParentGone,
-    }
-
-    impl<T: Into<WriteError>> From<T> for WriteFailure {
-        fn from(refused: T) -> Self {
-            Self::Refused(refused.into())
-        }
-    }
-
-    fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, WriteFailure> {
-        let (path, options): (Bytes, WriteOptions) =
-            channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
-        let location = OutputLocation::find(Walker::current_user(), &PathBuf::from(path), options)?;
-        channel
-            .send(&Ok::<_, WriteError>(&location.notice))
-            .map_err(|_| WriteFailure::ParentGone)?;
-        let mut document = Vec::new();
-        loop {
-            let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
-            if part.is_empty() {
-                break;
-            }
-            document.extend(part);
-        }
-        let draft = location.write_draft(&document)?;
-        channel
-            .send(&Ok::<_, WriteError>(()))
-            .map_err(|_| WriteFailure::ParentGone)?;
-        channel
-            .recv::<()>(None)
-            .map_err(|_| WriteFailure::ParentGone)?;
-        Ok(draft.publish()?)
-    }
-}
-
-pub use existing_file_policy::ExistingFilePolicy;
-pub use writer_child::serve;
-
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use draft::{PublishedDocument, WriteError, WriteOptions};
+use draft::{OutputLocation, PublishedDocument, WriteError, WriteOptions};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::safe_path::MissingDirectoryPolicy;
-use crate::subprocess::{Bytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
+use crate::safe_path::{MissingDirectoryPolicy, Walker};
+use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
 
 /// Bytes of a document that one message carries.
@@ -283,6 +207,69 @@ impl Destination {
             why,
         })
     }
+}
+
+// The subprocess that writes a document.
+//
+// It receives the path and options, then the document in parts, of which the last is empty,
+// then the order to rename. It sends a notice about the directory, a confirmation that the
+// draft is written, and the final name; an error may replace any of the three. If the parent
+// exits or gives up, the channel closes, and the subprocess removes the draft.
+
+pub fn serve(mut channel: Channel) -> io::Result<()> {
+    match receive_and_publish(&mut channel) {
+        Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
+        Err(WriteFailure::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
+        Err(WriteFailure::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
+    }
+}
+
+enum WriteFailure {
+    Refused(WriteError),
+    /// The parent has exited or given up, and would not read an error.
+    ParentGone,
+}
+
+impl<T: Into<WriteError>> From<T> for WriteFailure {
+    fn from(refused: T) -> Self {
+        Self::Refused(refused.into())
+    }
+}
+
+fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, WriteFailure> {
+    let (path, options): (Bytes, WriteOptions) =
+        channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
+    let location = OutputLocation::find(Walker::current_user(), &PathBuf::from(path), options)?;
+    channel
+        .send(&Ok::<_, WriteError>(&location.notice))
+        .map_err(|_| WriteFailure::ParentGone)?;
+    let mut document = Vec::new();
+    loop {
+        let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
+        if part.is_empty() {
+            break;
+        }
+        document.extend(part);
+    }
+    let draft = location.write_draft(&document)?;
+    channel
+        .send(&Ok::<_, WriteError>(()))
+        .map_err(|_| WriteFailure::ParentGone)?;
+    channel
+        .recv::<()>(None)
+        .map_err(|_| WriteFailure::ParentGone)?;
+    Ok(draft.publish()?)
+}
+
+/// The policy for a file that already exists at the path of the document; [`super::draft`]
+/// checks that file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExistingFilePolicy {
+    Kept,
+    Replaced,
+    /// The document replaces the existing file and continues its content, so this user must own
+    /// that file.
+    Continued,
 }
 
 #[cfg(test)]

@@ -7,241 +7,6 @@
 //! subprocess's standard output. When the socket closes, a subprocess that writes files cleans up,
 //! so the parent does not kill it.
 
-mod bytes {
-    //! Bytes in a message, such as a path that is not UTF-8. Each byte becomes one character, so
-    //! most bytes take one byte of JSON.
-
-    use std::char::TryFromCharError;
-    use std::ffi::OsString;
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    use std::path::{Path, PathBuf};
-
-    use serde::{Deserialize, Serialize};
-
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[serde(into = "String", try_from = "String")]
-    pub struct Bytes(pub Vec<u8>);
-
-    impl From<Bytes> for String {
-        fn from(bytes: Bytes) -> Self {
-            bytes.0.into_iter().map(char::from).collect()
-        }
-    }
-
-    impl TryFrom<String> for Bytes {
-        type Error = TryFromCharError;
-
-        fn try_from(text: String) -> Result<Self, TryFromCharError> {
-            text.chars()
-                .map(u8::try_from)
-                .collect::<Result<_, _>>()
-                .map(Self)
-        }
-    }
-
-    impl From<&Path> for Bytes {
-        fn from(path: &Path) -> Self {
-            Self(path.as_os_str().as_bytes().to_vec())
-        }
-    }
-
-    impl From<Bytes> for PathBuf {
-        fn from(bytes: Bytes) -> Self {
-            OsString::from_vec(bytes.0).into()
-        }
-    }
-}
-mod channel {
-    //! Messages over a socket. Each message is its length in four bytes, followed by that many
-    //! bytes of JSON.
-
-    use std::io::{self, Read, Write};
-    use std::net::Shutdown;
-    use std::os::fd::AsFd;
-    use std::os::unix::net::UnixStream;
-    use std::time::{Duration, Instant};
-
-    use serde::Serialize;
-    use serde::de::DeserializeOwned;
-
-    use crate::limits::MOUNT_TABLE;
-
-    /// The longest message, in bytes. The longest answer is a mount table, each of whose bytes
-    /// takes up to four bytes of JSON.
-    const MAX_MESSAGE_BYTES: usize = 4 * MOUNT_TABLE;
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-    pub enum RecvError {
-        /// The other process has exited, or sent something invalid.
-        #[error("the other process has exited")]
-        Closed,
-        #[error("no message arrived in time")]
-        Timeout,
-    }
-
-    impl From<RecvError> for io::Error {
-        fn from(error: RecvError) -> Self {
-            Self::other(error)
-        }
-    }
-
-    pub struct Channel {
-        socket: UnixStream,
-        /// Bytes received so far that do not form a complete message yet.
-        received: Vec<u8>,
-    }
-
-    impl Channel {
-        pub(super) fn new(socket: UnixStream) -> Self {
-            Self {
-                socket,
-                received: Vec::new(),
-            }
-        }
-
-        #[cfg(test)]
-        pub(crate) fn pair() -> (Self, Self) {
-            let (one, other) = UnixStream::pair().unwrap();
-            (Self::new(one), Self::new(other))
-        }
-
-        /// Creates the subprocess's end of the channel from its standard output, which is a socket.
-        pub fn from_stdout() -> io::Result<Self> {
-            Ok(Self::new(UnixStream::from(
-                io::stdout().as_fd().try_clone_to_owned()?,
-            )))
-        }
-
-        pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-            self.socket.shutdown(how)
-        }
-
-        /// Exits this process when the other end closes. For a subprocess that expects no further
-        /// message.
-        pub fn exit_when_closed(&self) -> io::Result<()> {
-            let mut socket = self.socket.try_clone()?;
-            let wait = move || {
-                let _ = socket.read(&mut [0]);
-                std::process::exit(1);
-            };
-            std::thread::Builder::new().spawn(wait).map(drop)
-        }
-
-        /// Fails if the other process has exited, or does not read before the write timeout.
-        pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
-            let text = serde_json::to_vec(message)?;
-            let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-            self.socket
-                .write_all(&[&length.to_le_bytes()[..], &text].concat())
-        }
-
-        /// Waits for the next message. Without a timeout, the call blocks until a message arrives
-        /// or the channel closes.
-        pub fn recv<T: DeserializeOwned>(
-            &mut self,
-            timeout: Option<Duration>,
-        ) -> Result<T, RecvError> {
-            let deadline = timeout.map(|timeout| Instant::now() + timeout);
-            let mut piece = vec![0; 64 << 10];
-            loop {
-                if let Some(message) = self.take_message()? {
-                    return Ok(message);
-                }
-                let left =
-                    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-                if left.is_some_and(|left| left.is_zero()) {
-                    return Err(RecvError::Timeout);
-                }
-                self.socket
-                    .set_read_timeout(left)
-                    .map_err(|_| RecvError::Closed)?;
-                match self.socket.read(&mut piece) {
-                    Ok(0) => return Err(RecvError::Closed),
-                    Ok(count) => self
-                        .received
-                        .extend_from_slice(piece.get(..count).unwrap_or_default()),
-                    Err(e)
-                        if matches!(
-                            e.kind(),
-                            io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
-                        ) => {}
-                    Err(_) => return Err(RecvError::Closed),
-                }
-            }
-        }
-
-        fn take_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
-            let Some((length, rest)) = self.received.split_first_chunk() else {
-                return Ok(None);
-            };
-            let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-            if length > MAX_MESSAGE_BYTES {
-                return Err(RecvError::Closed);
-            }
-            let Some(text) = rest.get(..length) else {
-                return Ok(None);
-            };
-            let message = serde_json::from_slice(text).map_err(|_| RecvError::Closed)?;
-            self.received.drain(..size_of::<u32>() + length);
-            Ok(Some(message))
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use proptest::prelude::*;
-
-        use super::*;
-        use crate::deadline::ThreadInTime as _;
-        use crate::subprocess::Bytes;
-
-        proptest! {
-            #[test]
-            fn messages_arrive_as_they_were_sent(bytes: Vec<u8>, refusal: String) {
-                let (mut one, mut other) = Channel::pair();
-                let (bytes, refusal) = (Ok::<_, String>(Bytes(bytes)), Err::<Bytes, _>(refusal));
-                one.send(&bytes).unwrap();
-                one.send(&refusal).unwrap();
-                prop_assert_eq!(other.recv(None), Ok(bytes));
-                prop_assert_eq!(other.recv(None), Ok(refusal));
-            }
-
-            #[test]
-            fn garbage_does_no_harm(bytes: Vec<u8>) {
-                let (mut one, mut other) = Channel::pair();
-                one.socket.write_all(&bytes).unwrap();
-                drop(one);
-                while other.recv::<Bytes>(None).is_ok() {}
-            }
-        }
-
-        #[test]
-        fn a_long_message_arrives_in_pieces() {
-            let (mut one, mut other) = Channel::pair();
-            let long = Bytes(vec![0xe9; 3 << 20]);
-            let sent = long.clone();
-            let sender = std::thread::spawn(move || one.send(&sent).unwrap());
-            assert!(other.recv::<Bytes>(None).unwrap() == long);
-            sender.join_in_time();
-            assert_eq!(other.recv::<Bytes>(None), Err(RecvError::Closed));
-        }
-
-        #[test]
-        fn waiting_ends_at_the_deadline_and_nonsense_at_once() {
-            let (mut one, mut other) = Channel::pair();
-            assert_eq!(
-                other.recv::<()>(Some(Duration::from_millis(1))),
-                Err(RecvError::Timeout)
-            );
-            one.send(&"no number").unwrap();
-            assert_eq!(other.recv::<u64>(None), Err(RecvError::Closed));
-            let (mut one, mut other) = Channel::pair();
-            one.socket.write_all(b"\xff\xff\xff\xff").unwrap();
-            assert_eq!(other.recv::<()>(None), Err(RecvError::Closed));
-            assert!(other.received.len() == 4, "nothing is made room for");
-        }
-    }
-}
 pub mod credentials {
     //! The step by which a subprocess of root becomes another user for good.
     //!
@@ -387,23 +152,26 @@ pub mod credentials {
     }
 }
 
-pub use bytes::Bytes;
-pub use channel::{Channel, RecvError};
-
+use std::char::TryFromCharError;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::SigSet;
 use rustix::process::{Signal, set_parent_process_death_signal};
-use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::MOUNT_TABLE;
+use walwise_model::parallel::lock;
 
 /// Limit on the wait for one message of a subprocess that reads.
 pub const RECV_TIMEOUT: Duration = Duration::from_secs(10);
@@ -606,7 +374,7 @@ impl Subprocess {
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {
-    KILLED.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&KILLED)
 }
 
 fn kill_child(mut child: Child, is_idle: bool) {
@@ -624,6 +392,217 @@ pub fn reap_idle_children() {
         .filter(|(_, is_idle)| *is_idle)
     {
         let _ = child.wait();
+    }
+}
+
+// Messages over a socket. Each message is its length in four bytes, followed by that many
+// bytes of JSON.
+
+/// The longest message, in bytes. The longest answer is a mount table, each of whose bytes
+/// takes up to four bytes of JSON.
+const MAX_MESSAGE_BYTES: usize = 4 * MOUNT_TABLE;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecvError {
+    /// The other process has exited, or sent something invalid.
+    #[error("the other process has exited")]
+    Closed,
+    #[error("no message arrived in time")]
+    Timeout,
+}
+
+impl From<RecvError> for io::Error {
+    fn from(error: RecvError) -> Self {
+        Self::other(error)
+    }
+}
+
+pub struct Channel {
+    socket: UnixStream,
+    /// Bytes received so far that do not form a complete message yet.
+    received: Vec<u8>,
+}
+
+impl Channel {
+    fn new(socket: UnixStream) -> Self {
+        Self {
+            socket,
+            received: Vec::new(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pair() -> (Self, Self) {
+        let (one, other) = UnixStream::pair().unwrap();
+        (Self::new(one), Self::new(other))
+    }
+
+    /// Creates the subprocess's end of the channel from its standard output, which is a socket.
+    pub fn from_stdout() -> io::Result<Self> {
+        Ok(Self::new(UnixStream::from(
+            io::stdout().as_fd().try_clone_to_owned()?,
+        )))
+    }
+
+    fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        self.socket.shutdown(how)
+    }
+
+    /// Exits this process when the other end closes. For a subprocess that expects no further
+    /// message.
+    pub fn exit_when_closed(&self) -> io::Result<()> {
+        let mut socket = self.socket.try_clone()?;
+        let wait = move || {
+            let _ = socket.read(&mut [0]);
+            std::process::exit(1);
+        };
+        std::thread::Builder::new().spawn(wait).map(drop)
+    }
+
+    /// Fails if the other process has exited, or does not read before the write timeout.
+    pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+        let text = serde_json::to_vec(message)?;
+        let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        self.socket
+            .write_all(&[&length.to_le_bytes()[..], &text].concat())
+    }
+
+    /// Waits for the next message. Without a timeout, the call blocks until a message arrives
+    /// or the channel closes.
+    pub fn recv<T: DeserializeOwned>(&mut self, timeout: Option<Duration>) -> Result<T, RecvError> {
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            if let Some(message) = self.take_message()? {
+                return Ok(message);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(RecvError::Timeout);
+            }
+            self.socket
+                .set_read_timeout(left)
+                .map_err(|_| RecvError::Closed)?;
+            match self.socket.read(&mut piece) {
+                Ok(0) => return Err(RecvError::Closed),
+                Ok(count) => self
+                    .received
+                    .extend_from_slice(piece.get(..count).unwrap_or_default()),
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+                    ) => {}
+                Err(_) => return Err(RecvError::Closed),
+            }
+        }
+    }
+
+    fn take_message<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
+        let Some((length, rest)) = self.received.split_first_chunk() else {
+            return Ok(None);
+        };
+        let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        if length > MAX_MESSAGE_BYTES {
+            return Err(RecvError::Closed);
+        }
+        let Some(text) = rest.get(..length) else {
+            return Ok(None);
+        };
+        let message = serde_json::from_slice(text).map_err(|_| RecvError::Closed)?;
+        self.received.drain(..size_of::<u32>() + length);
+        Ok(Some(message))
+    }
+}
+
+// Bytes in a message, such as a path that is not UTF-8. Each byte becomes one character, so
+// most bytes take one byte of JSON.
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Bytes(pub Vec<u8>);
+
+impl From<Bytes> for String {
+    fn from(bytes: Bytes) -> Self {
+        bytes.0.into_iter().map(char::from).collect()
+    }
+}
+
+impl TryFrom<String> for Bytes {
+    type Error = TryFromCharError;
+
+    fn try_from(text: String) -> Result<Self, TryFromCharError> {
+        text.chars()
+            .map(u8::try_from)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl From<&Path> for Bytes {
+    fn from(path: &Path) -> Self {
+        Self(path.as_os_str().as_bytes().to_vec())
+    }
+}
+
+impl From<Bytes> for PathBuf {
+    fn from(bytes: Bytes) -> Self {
+        OsString::from_vec(bytes.0).into()
+    }
+}
+
+#[cfg(test)]
+mod channel_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::deadline::ThreadInTime as _;
+    use crate::subprocess::Bytes;
+
+    proptest! {
+        #[test]
+        fn messages_arrive_as_they_were_sent(bytes: Vec<u8>, refusal: String) {
+            let (mut one, mut other) = Channel::pair();
+            let (bytes, refusal) = (Ok::<_, String>(Bytes(bytes)), Err::<Bytes, _>(refusal));
+            one.send(&bytes).unwrap();
+            one.send(&refusal).unwrap();
+            prop_assert_eq!(other.recv(None), Ok(bytes));
+            prop_assert_eq!(other.recv(None), Ok(refusal));
+        }
+
+        #[test]
+        fn garbage_does_no_harm(bytes: Vec<u8>) {
+            let (mut one, mut other) = Channel::pair();
+            one.socket.write_all(&bytes).unwrap();
+            drop(one);
+            while other.recv::<Bytes>(None).is_ok() {}
+        }
+    }
+
+    #[test]
+    fn a_long_message_arrives_in_pieces() {
+        let (mut one, mut other) = Channel::pair();
+        let long = Bytes(vec![0xe9; 3 << 20]);
+        let sent = long.clone();
+        let sender = std::thread::spawn(move || one.send(&sent).unwrap());
+        assert!(other.recv::<Bytes>(None).unwrap() == long);
+        sender.join_in_time();
+        assert_eq!(other.recv::<Bytes>(None), Err(RecvError::Closed));
+    }
+
+    #[test]
+    fn waiting_ends_at_the_deadline_and_nonsense_at_once() {
+        let (mut one, mut other) = Channel::pair();
+        assert_eq!(
+            other.recv::<()>(Some(Duration::from_millis(1))),
+            Err(RecvError::Timeout)
+        );
+        one.send(&"no number").unwrap();
+        assert_eq!(other.recv::<u64>(None), Err(RecvError::Closed));
+        let (mut one, mut other) = Channel::pair();
+        one.socket.write_all(b"\xff\xff\xff\xff").unwrap();
+        assert_eq!(other.recv::<()>(None), Err(RecvError::Closed));
+        assert!(other.received.len() == 4, "nothing is made room for");
     }
 }
 

@@ -6,8 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::answer_edits::{edit_json, replace_lines};
-use super::assumption::Assumption;
+use super::{Assumption, edit_json, replace_lines};
 use crate::facts::catalog::controller::{
     self, BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
 };

@@ -4,14 +4,13 @@
 //! a controller or a server couples them to that fact. The collectors derive all other consequences
 //! from the edited answers. The caller checks that the collectors read the assumed value.
 
-use super::answer_edits::{answer_edit, answer_removal, edit_json, replace_lines};
-use super::assumption::Assumption;
-use super::controller;
+use super::{Assumption, answer_edit, answer_removal, controller, edit_json, replace_lines};
 use crate::facts::catalog::device::{self, CacheType, DriveCache};
-use crate::facts::catalog::{mount, mysql, postgres};
-use crate::facts::{FactSet, FactValue, Source, Value, ValueKind, catalog};
+use crate::facts::catalog::{self, mount, mysql, postgres};
+use crate::facts::{FactSet, FactValue, Source, Value, ValueKind};
 use crate::host::AnswerEdit;
 use crate::text::display_safe;
+use walwise_model::text::JoinText;
 
 const NOT_RUNNING_REASON: &str = "unknown for an assumed kernel";
 
@@ -101,7 +100,7 @@ fn replace_word(line: &str, between: &str, at: usize, word: &str) -> String {
         .split(between)
         .enumerate()
         .map(|(place, own)| if place == at { word } else { own });
-    words.collect::<Vec<_>>().join(between)
+    words.join_with(between)
 }
 
 fn uname_edit(line: usize, word: String) -> AnswerEdit {
@@ -196,10 +195,7 @@ impl EditContext<'_> {
                 let shared = word
                     .split(',')
                     .filter(|option| !option.starts_with("subvol"));
-                let line_now = format!(
-                    "{front} {}",
-                    shared.chain(own).collect::<Vec<_>>().join(",")
-                );
+                let line_now = format!("{front} {}", shared.chain(own).join_with(","));
                 let Some((access, options)) = access
                     .filter(|_| at == line)
                     .zip(line_now.split(' ').nth(MOUNT_OPTIONS_FIELD))

@@ -128,7 +128,7 @@ fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
 fn a_call_that_fails_in_a_workload_ends_it() {
     let trace = tempfile::NamedTempFile::new().unwrap();
     let mut failed = 0;
-    for workload in ["segment", "group", "innodb", "files", "entangle", "floor"] {
+    for workload in ["segment", "group", "innodb", "files", "entangle"] {
         for planted in ["pwrite64", "fdatasync", "fsync"]
             .into_iter()
             .flat_map(|call| {

@@ -41,7 +41,7 @@ fn every_probing_command(directory: &Path) -> Vec<Vec<&str>> {
         ]
         .concat()
     };
-    let workloads = ["segment", "group", "innodb", "files", "entangle", "floor"];
+    let workloads = ["segment", "group", "innodb", "files", "entangle"];
     let workloads = workloads.map(|workload| with(&["--workload", workload]));
     probing_commands(directory)
         .into_iter()

@@ -8,7 +8,7 @@ use walwise_collect::Request;
 use walwise_judge::rules::{Outcome, RuleSet};
 use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, target};
 use walwise_model::facts::{
-    FactSet, Reading, Remedy, Scope, ServerArea, ServerKind, Source, Subject, UnknownReason,
+    FactSet, Reading, Remedy, Scope, ServerArea, ServerKind, Source, Subject,
 };
 use walwise_report::missing_facts::{TargetScope, target_missing_facts};
 use walwise_report::{Report, TargetSummary, markdown, text};
@@ -88,8 +88,7 @@ fn facts_of_two_servers() -> FactSet {
     let read = || Source::file("read");
     let disk = Subject::device("sda");
     facts.insert_known(&disk, &device::KIND, device::DeviceKind::Disk, read());
-    let hidden =
-        Reading::unknown(UnknownReason::Denied, "reading sda").with_remedy(Remedy::RunAsRoot);
+    let hidden = Reading::denied("reading sda").with_remedy(Remedy::RunAsRoot);
     facts.insert(&disk, &device::WRITE_CACHE, hidden);
     for (path, role, area) in [
         ("/srv/pg", target::DirectoryRole::Wal, ServerArea::Pg),
@@ -129,12 +128,10 @@ fn facts_of_two_servers() -> FactSet {
     facts.insert(
         &pg,
         &postgres::FSYNC,
-        Reading::unknown(UnknownReason::Denied, "postgresql.conf").with_remedy(Remedy::RunAsRoot),
+        Reading::denied("postgresql.conf").with_remedy(Remedy::RunAsRoot),
     );
-    let changed = || {
-        Reading::unknown(UnknownReason::Ambiguous, "my.cnf changed")
-            .with_remedy(Remedy::Do(RESTART.to_owned()))
-    };
+    let changed =
+        || Reading::ambiguous("my.cnf changed").with_remedy(Remedy::Do(RESTART.to_owned()));
     facts.insert(&my, &mysql::FLUSH_LOG, changed());
     facts.insert(&my, &mysql::SYNC_BINLOG, changed());
     facts

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use walwise::session::Session;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{self, RuleSet};
-use walwise_model::facts::{
-    FactRow, FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value, catalog,
-};
+use walwise_model::facts::{FactRow, FactSet, KeyInfo, Reading, Source, Subject, Value, catalog};
 use walwise_sys::host::{HostError, HostErrorKind, Question};
 
 use super::garbled::{GarbledHost, HOSTS};
@@ -84,7 +82,7 @@ fn a_word_that_nobody_knows_is_judged_like_none() {
             absent.insert_value(
                 &subject,
                 info,
-                Reading::unknown(UnknownReason::Malformed, "a word that nobody knows"),
+                Reading::malformed("a word that nobody knows"),
             );
             assert_eq!(
                 judge_facts(unknown),

@@ -68,7 +68,6 @@ fn assert_runs_and_cleans_up(directory: &Path) {
             assert_eq!(row.samples_us.concat().len() as u64, row.samples, "{row:?}");
             let calls = row.flush_calls_per_operation;
             let expected = match (workload, row.name.as_str()) {
-                (Workload::Floor, _) => 0.0..=0.0,
                 (Workload::Files, _) => 2.0..=2.0,
                 (Workload::Innodb, name) if name.starts_with("both") => 2.0..=2.0,
                 (Workload::Group, _) if row.threads > 1 => 0.0..=1.0,
@@ -89,7 +88,7 @@ fn workloads_run_in_any_directory() {
 #[test]
 fn workloads_follow_the_comparison() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = request_for_workload(directory.path(), Workload::Floor);
+    let mut request = request_for_workload(directory.path(), Workload::Group);
     request.pages = vec![1, 2];
     request.seconds = 0.1;
     let (mut phases, plan) = (Vec::new(), plan_probe(&request).unwrap());
@@ -101,7 +100,7 @@ fn workloads_follow_the_comparison() {
     let found = found.unwrap();
     assert_eq!((found.methods.len(), found.workloads.len()), (9, 1));
     assert_eq!(phases.last(), Some(&Phase::CleaningUp));
-    assert_eq!(phases[phases.len() - 2], Phase::Workload(Workload::Floor));
+    assert_eq!(phases[phases.len() - 2], Phase::Workload(Workload::Group));
     assert_eq!(sorted_file_names(directory.path()), [""; 0]);
 }
 
@@ -137,7 +136,7 @@ fn every_size_is_paced_when_asked_for() {
 #[test]
 fn the_lowest_priority_is_that_of_the_measuring_thread() {
     let directory = tempfile::tempdir().unwrap();
-    let mut request = request_for_workload(directory.path(), Workload::Floor);
+    let mut request = request_for_workload(directory.path(), Workload::Group);
     request.options.nice = true;
     let plan = plan_probe(&request).unwrap();
     let nice = std::thread::spawn(move || {
@@ -176,7 +175,7 @@ fn the_command_line_chooses() {
         assert_eq!(sorted_file_names(directory.path()), [""; 0]);
         stdout(&output)
     };
-    let found = probe(&["--workload", "floor,group", "--samples", "--format", "json"]);
+    let found = probe(&["--workload", "files,group", "--samples", "--format", "json"]);
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     let workloads: Vec<_> = found["workloads"]
         .as_array()
@@ -184,7 +183,7 @@ fn the_command_line_chooses() {
         .iter()
         .map(|one| &one["workload"])
         .collect();
-    assert_eq!(workloads, ["group", "floor"]);
+    assert_eq!(workloads, ["group", "files"]);
     assert_eq!(found["methods"].as_array().unwrap().len(), 0);
     for row in found["workloads"]
         .as_array()

@@ -5,9 +5,7 @@ use walwise::session::Session;
 use walwise_judge::durability::{Verdict, VerdictCaps, judge_targets};
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
-use walwise_model::facts::{
-    FactRow, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value, ValueKind,
-};
+use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind};
 use walwise_model::version::Version;
 use walwise_report::Report;
 
@@ -169,8 +167,7 @@ impl TestHost {
         }
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
-            self.facts
-                .insert_value(of, info, Reading::unknown(UnknownReason::Denied, "a test"));
+            self.facts.insert_value(of, info, Reading::denied("a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {

@@ -12,8 +12,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::error_readings::error_reading;
-use crate::facts::{Reading, Source, UnknownReason};
-use crate::host::{Host, HostError, HostErrorKind, Question, path_bytes, path_from_bytes};
+use crate::facts::{Reading, Source};
+use crate::host::{
+    Host, HostError, HostErrorKind, HostResult, Question, path_bytes, path_from_bytes,
+};
 use crate::text::display_safe;
 use crate::{mountinfo, visibility};
 
@@ -81,10 +83,7 @@ impl<'a> NamespaceHost<'a> {
                 Ok(to) => {
                     links += 1;
                     if links > MAX_LINKS {
-                        return Err(HostError::new(
-                            HostErrorKind::Failed,
-                            "too many symbolic links",
-                        ));
+                        return Err(HostError::failed("too many symbolic links"));
                     }
                     if to.is_absolute() {
                         done = PathBuf::from("/");
@@ -115,7 +114,7 @@ impl<'a> NamespaceHost<'a> {
     pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
         let shown = display_safe(path_bytes(path));
         let from = format!("/proc/{}/mountinfo", self.pid);
-        let unknown = |detail: String| Reading::unknown(UnknownReason::Ambiguous, detail);
+        let unknown = |detail: String| Reading::ambiguous(detail);
         let real = match self.resolve_links(path) {
             Ok(real) => real,
             Err(miss) => return error_reading(&miss, &format!("{shown} of process {}", self.pid)),
@@ -208,7 +207,7 @@ fn path_components(path: &Path) -> impl Iterator<Item = OsString> {
 /// Answers queries about paths as the process sees them. User names are refused: a container has
 /// its own user database.
 impl Host for NamespaceHost<'_> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         if let Question::UserName(_) = question {
             return Err(HostError::new(
                 HostErrorKind::NotCollected,
@@ -251,6 +250,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::UnknownReason;
     use crate::host::Stat;
     use crate::testing::FakeHost;
 

@@ -9,244 +9,37 @@
 //! SET GLOBAL changes many settings at run time without a trace in any file. Files show the
 //! settings at the server's start; only the server reports those in force.
 
+mod directories;
+mod instance;
 mod options;
 mod process;
 mod product_version;
 mod settings;
-mod redo_log_size {
-    //! Whether MySQL ignores the two old settings of the redo log's size.
-    //!
-    //! From MySQL 8.0.30 on, `innodb_redo_log_capacity` sets the size of the redo log. If it is
-    //! set, the server ignores `innodb_log_file_size` and `innodb_log_files_in_group` and logs a
-    //! note (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). If it is unset, the product of
-    //! these two is still the size. MariaDB has only the two old settings.
 
-    use super::product_version::ProductVersion;
-    use super::settings;
-    use crate::databases::conf::Conf;
-    use crate::facts::{Reading, Source, UnknownReason};
-
-    const CAPACITY: &str = "innodb_redo_log_capacity";
-    const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
-
-    pub fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Vec<String>> {
-        let unknown = |why, detail: String| Reading::unknown(why, detail);
-        let Some((line, version)) = edition.product_and_version() else {
-            return unknown(
-                UnknownReason::NotCollected,
-                format!("the server's version is unknown, so the server may lack {CAPACITY}"),
-            );
-        };
-        if settings::default_in_release(CAPACITY, line, version).is_absent() {
-            return unknown(
-                UnknownReason::Absent,
-                format!(
-                    "{} {} has no {CAPACITY}",
-                    line.name(),
-                    version.numeric_part()
-                ),
-            );
-        }
-        let source = match written.get(CAPACITY) {
-            None => {
-                return Reading::known(
-                    Vec::new(),
-                    Source::Default {
-                        of: settings::release_series(line, version),
-                    },
-                );
-            }
-            Some(Reading::Known { source, .. }) => source,
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
-        };
-        let mut ignored = Vec::new();
-        for name in OLD_SIZE_SETTINGS {
-            match written.get(name) {
-                None => {}
-                Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-                Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
-            }
-        }
-        Reading::known(ignored, source)
-    }
-}
-mod server;
-mod counters {
-    //! Redo-log and binary-log counters that a running MySQL or MariaDB reports. They start at zero
-    //! with the server.
-
-    use super::server::VariablesReply;
-    use super::settings::parse_suffixed_number;
-    use crate::facts::catalog::mysql;
-    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
-    use crate::text::display_safe;
-
-    /// Records the counters of a running server. `answer` is `None` if no process is proven to be
-    /// the server.
-    pub fn record_counters(
-        facts: &mut FactSet,
-        cluster: &Subject,
-        answer: Option<&VariablesReply>,
-    ) {
-        let count = |name: &str| counter(answer, name);
-        facts.insert(
-            cluster,
-            &mysql::UPTIME,
-            count("Uptime").map(|seconds| seconds as f64 * 1e6),
-        );
-        facts.insert(
-            cluster,
-            &mysql::REDO_WRITTEN,
-            count("Innodb_os_log_written"),
-        );
-        let age = [
-            count("Innodb_checkpoint_age"),
-            count("Innodb_redo_log_logical_size"),
-        ];
-        let age = age
-            .into_iter()
-            .reduce(|one, other| if one.is_known() { one } else { other });
-        facts.insert(
-            cluster,
-            &mysql::CHECKPOINT_AGE,
-            age.unwrap_or_else(Reading::not_collected),
-        );
-        facts.insert(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
-        facts.insert(cluster, &mysql::REPLICAS, count("Binlog_dump_threads"));
-        let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
-            (_, Reading::Known { value: 0, .. }) => Reading::unknown(
-                UnknownReason::Absent,
-                "no transaction was written to the binary log",
-            ),
-            (commits, Reading::Known { value: groups, .. }) => {
-                commits.map(|commits| commits as f64 / groups as f64)
-            }
-            (_, unknown) => unknown.map(|groups| groups as f64),
-        };
-        facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);
-    }
-
-    fn counter(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
-        match answer {
-            None => Reading::unknown(
-                UnknownReason::Absent,
-                format!("only a running server reports {name}"),
-            ),
-            Some(VariablesReply::NoReply(why, detail, remedy)) => {
-                Reading::unknown(*why, detail.clone()).with_remedy(remedy.clone())
-            }
-            Some(told @ VariablesReply::Variables(..)) => {
-                match (told.get(name), told.get("Uptime")) {
-                    (Some(value), _) => {
-                        value.and_then(|value| parse_suffixed_number(&display_safe(&value)))
-                    }
-                    (None, Some(_)) => Reading::unknown(
-                        UnknownReason::Absent,
-                        format!("this release does not report {name}"),
-                    ),
-                    (None, None) => Reading::unknown(
-                        UnknownReason::NotCollected,
-                        format!("the capture has no server counters, so {name} is missing"),
-                    ),
-                }
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use std::collections::BTreeMap;
-
-        use super::*;
-        use crate::facts::{Key, Remedy, Source};
-
-        fn counter_value(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, UnknownReason> {
-            let rows: BTreeMap<_, _> = rows
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
-                .collect();
-            let answer = VariablesReply::Variables(rows, Source::system_call("test"));
-            let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-            record_counters(&mut facts, &cluster, Some(&answer));
-            match facts.get(&cluster, key) {
-                Reading::Known { value, .. } => Ok(value),
-                Reading::Unknown { why, .. } => Err(why),
-            }
-        }
-
-        #[test]
-        fn both_names_of_the_age_are_read_and_nothing_is_made_up() {
-            let age = &mysql::CHECKPOINT_AGE;
-            assert_eq!(
-                counter_value(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),
-                Ok(7)
-            );
-            assert_eq!(
-                counter_value(
-                    &[("Uptime", "9"), ("Innodb_redo_log_logical_size", "8")],
-                    age
-                ),
-                Ok(8)
-            );
-            assert_eq!(
-                counter_value(&[("Uptime", "9")], age),
-                Err(UnknownReason::Absent)
-            );
-            assert_eq!(
-                counter_value(&[("port", "9")], age),
-                Err(UnknownReason::NotCollected),
-                "an older capture"
-            );
-            assert_eq!(
-                counter_value(
-                    &[("Uptime", "9"), ("Innodb_os_log_written", "x")],
-                    &mysql::REDO_WRITTEN
-                ),
-                Err(UnknownReason::Malformed)
-            );
-        }
-
-        #[test]
-        fn a_server_that_was_not_asked_says_nothing() {
-            let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
-            let silent =
-                VariablesReply::NoReply(UnknownReason::Denied, "no".to_owned(), Remedy::RunAsRoot);
-            for (answer, expected) in [
-                (Some(&silent), UnknownReason::Denied),
-                (None, UnknownReason::Absent),
-            ] {
-                record_counters(&mut facts, &cluster, answer);
-                for name in [
-                    "mysql.uptime",
-                    "mysql.redo_written",
-                    "mysql.commits_per_group",
-                    "mysql.checkpoint_age",
-                ] {
-                    let Reading::Unknown { why, .. } = facts.reading_by_name(&cluster, name) else {
-                        panic!("{name}")
-                    };
-                    assert_eq!(*why, expected, "{name}");
-                }
-            }
-        }
-    }
-}
-mod directories;
-mod instance;
-
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-pub use self::product_version::{cache_program_version, needs_program_run};
-use super::config_argument::ConfigArgument;
+use instance::{HostViews, ServerLead};
+use options::resolve_path;
+use process::MysqldProcess;
+use product_version::{ProductLine, ProductVersion};
+use settings::parse_suffixed_number;
+
+use super::ConfigArgument;
 use super::mount_namespace::NamespaceHost;
 use super::servers::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
+use crate::databases::Conf;
+use crate::databases::servers::{self, own_uid};
+use crate::error_readings::error_reading;
+use crate::facts::catalog::mysql;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{FactSet, Scope};
-use crate::host::{Host, HostError, HostErrorKind};
-use instance::{HostViews, ServerLead};
+use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::host::{Host, HostError, HostErrorKind, Question, path_bytes, path_from_bytes};
+use crate::text::{decode_display_safe, display_safe};
+
+pub use self::product_version::{cache_program_version, needs_program_run};
 
 const DEFAULT_DATA_DIRECTORY: &str = "/var/lib/mysql";
 
@@ -413,3 +206,354 @@ pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<Pa
 
 #[cfg(test)]
 mod tests;
+
+// A running server's own settings, queried through its socket with the rights of the invoking
+// user, even if that is root.
+//
+// MariaDB logs each refused connection, so only a server that probably accepts the user is
+// queried. Servers accept root without a password (unix_socket, auth_socket) by default from
+// MariaDB 10.4 on, and in Debian's and Ubuntu's MySQL. MariaDB also accepts the server's own user.
+//
+// The answer counts only if it names the server's data directory and the socket belongs to the
+// server's user.
+
+/// Default sockets in packages of Debian and SUSE, of Red Hat, and of the upstream projects.
+const STANDARD_SOCKETS: [&str; 3] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
+
+#[derive(Debug)]
+enum VariablesReply {
+    Variables(BTreeMap<String, Vec<u8>>, Source),
+    NoReply(UnknownReason, String, Remedy),
+}
+
+/// Queries a running server for its variables. `view` is the host in the server's mount namespace,
+/// and `seen` is the data directory's path there.
+fn query_variables(
+    view: &dyn Host,
+    edition: &ProductVersion,
+    server: &MysqldProcess,
+    conf: &Conf,
+    seen: &Path,
+) -> VariablesReply {
+    let silent = |why, detail: String, remedy| VariablesReply::NoReply(why, detail, remedy);
+    let uid = own_uid(view);
+    let (root, own) = (uid == Some(0), uid == Some(server.uid));
+    let lets_in = edition
+        .product_and_version()
+        .is_some_and(|(line, version)| match line {
+            ProductLine::Mariadb => (root || own) && settings::is_series_or_later(version, 10, 4),
+            ProductLine::Mysql => root && settings::is_series_or_later(version, 8, 0),
+        });
+    if !lets_in {
+        let whom = if root {
+            "this release may require a password"
+        } else {
+            "only root can connect without a password"
+        };
+        let remedy = if root {
+            compare_variables_remedy(seen)
+        } else {
+            Remedy::RunAsRoot
+        };
+        return silent(
+            UnknownReason::NotCollected,
+            format!("the server was not queried: {whom}"),
+            remedy,
+        );
+    }
+    let named = conf
+        .last_value("socket")
+        .map(|value| resolve_path(seen, value));
+    let sockets: Vec<PathBuf> = named.map_or_else(
+        || STANDARD_SOCKETS.map(PathBuf::from).to_vec(),
+        |socket| vec![socket],
+    );
+    let own = |path: &PathBuf| {
+        view.stat(path)
+            .is_ok_and(|stat| stat.uid == u64::from(server.uid))
+    };
+    let Some(socket) = sockets.into_iter().find(own) else {
+        return silent(
+            UnknownReason::Absent,
+            "the server was not queried: no socket found".to_owned(),
+            socket_access_remedy(seen),
+        );
+    };
+    let shown = display_safe(path_bytes(&socket));
+    // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
+    // connection.
+    if servers::is_process_stopped(view, server.pid) {
+        return silent(
+            UnknownReason::TimedOut,
+            format!(
+                "the server was not queried: process {} is stopped",
+                server.pid
+            ),
+            socket_access_remedy(seen),
+        );
+    }
+    match view.ask(&Question::MysqlSettings(socket)) {
+        Ok(answer) => {
+            let rows: BTreeMap<String, Vec<u8>> = answer
+                .split(|b| *b == b'\n')
+                .filter_map(parse_variable_row)
+                .collect();
+            let directory = rows
+                .get("datadir")
+                .map(|path| path_from_bytes(path.clone()));
+            if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
+                VariablesReply::Variables(rows, Source::Server { socket: shown })
+            } else {
+                silent(
+                    UnknownReason::Ambiguous,
+                    format!("the server at {shown} has a different data directory"),
+                    socket_access_remedy(seen),
+                )
+            }
+        }
+        Err(miss) => {
+            match error_reading::<()>(&miss, &format!("no answer from the server at {shown}")) {
+                Reading::Unknown { why, detail, .. } => {
+                    silent(why, detail, socket_access_remedy(seen))
+                }
+                Reading::Known { .. } => silent(
+                    UnknownReason::NotCollected,
+                    shown,
+                    socket_access_remedy(seen),
+                ),
+            }
+        }
+    }
+}
+
+fn compare_variables_remedy(seen: &Path) -> Remedy {
+    Remedy::Do(format!(
+        "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
+        display_safe(path_bytes(seen))
+    ))
+}
+
+fn socket_access_remedy(seen: &Path) -> Remedy {
+    Remedy::Do(format!(
+        "let root log in over the socket of the server on {} (unix_socket, auth_socket), or compare the report with SHOW GLOBAL VARIABLES of that server",
+        display_safe(path_bytes(seen))
+    ))
+}
+
+fn parse_variable_row(line: &[u8]) -> Option<(String, Vec<u8>)> {
+    let line = String::from_utf8_lossy(line);
+    let (name, value) = line.split_once('\t')?;
+    Some((name.to_owned(), decode_display_safe(value)))
+}
+
+impl VariablesReply {
+    /// The reported value; `None` if it is empty or was not reported.
+    pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
+        let Self::Variables(rows, source) = self else {
+            return None;
+        };
+        let value = rows.get(name).filter(|value| !value.is_empty())?;
+        // The option log_bin is a path prefix; the variable of that name is a switch.
+        let value = match (name, value.as_slice()) {
+            ("log_bin", b"ON") => b"1".to_vec(),
+            ("log_bin", b"OFF") => Vec::new(),
+            _ => value.clone(),
+        };
+        Some(Reading::known(value, source.clone()))
+    }
+}
+
+// Redo-log and binary-log counters that a running MySQL or MariaDB reports. They start at zero
+// with the server.
+
+/// Records the counters of a running server. `answer` is `None` if no process is proven to be
+/// the server.
+fn record_counters(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
+    let count = |name: &str| counter(answer, name);
+    facts.insert(
+        cluster,
+        &mysql::UPTIME,
+        count("Uptime").map(|seconds| seconds as f64 * 1e6),
+    );
+    facts.insert(
+        cluster,
+        &mysql::REDO_WRITTEN,
+        count("Innodb_os_log_written"),
+    );
+    let age = [
+        count("Innodb_checkpoint_age"),
+        count("Innodb_redo_log_logical_size"),
+    ];
+    let age = age
+        .into_iter()
+        .reduce(|one, other| if one.is_known() { one } else { other });
+    facts.insert(
+        cluster,
+        &mysql::CHECKPOINT_AGE,
+        age.unwrap_or_else(Reading::not_collected),
+    );
+    facts.insert(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
+    facts.insert(cluster, &mysql::REPLICAS, count("Binlog_dump_threads"));
+    let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
+        (_, Reading::Known { value: 0, .. }) => {
+            Reading::absent("no transaction was written to the binary log")
+        }
+        (commits, Reading::Known { value: groups, .. }) => {
+            commits.map(|commits| commits as f64 / groups as f64)
+        }
+        (_, unknown) => unknown.map(|groups| groups as f64),
+    };
+    facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);
+}
+
+fn counter(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
+    match answer {
+        None => Reading::absent(format!("only a running server reports {name}")),
+        Some(VariablesReply::NoReply(why, detail, remedy)) => {
+            Reading::unknown(*why, detail.clone()).with_remedy(remedy.clone())
+        }
+        Some(told @ VariablesReply::Variables(..)) => match (told.get(name), told.get("Uptime")) {
+            (Some(value), _) => {
+                value.and_then(|value| parse_suffixed_number(&display_safe(&value)))
+            }
+            (None, Some(_)) => Reading::absent(format!("this release does not report {name}")),
+            (None, None) => Reading::unknown(
+                UnknownReason::NotCollected,
+                format!("the capture has no server counters, so {name} is missing"),
+            ),
+        },
+    }
+}
+
+// Whether MySQL ignores the two old settings of the redo log's size.
+//
+// From MySQL 8.0.30 on, `innodb_redo_log_capacity` sets the size of the redo log. If it is
+// set, the server ignores `innodb_log_file_size` and `innodb_log_files_in_group` and logs a
+// note (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). If it is unset, the product of
+// these two is still the size. MariaDB has only the two old settings.
+
+const CAPACITY: &str = "innodb_redo_log_capacity";
+const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
+
+fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Vec<String>> {
+    let unknown = |why, detail: String| Reading::unknown(why, detail);
+    let Some((line, version)) = edition.product_and_version() else {
+        return unknown(
+            UnknownReason::NotCollected,
+            format!("the server's version is unknown, so the server may lack {CAPACITY}"),
+        );
+    };
+    if settings::default_in_release(CAPACITY, line, version).is_absent() {
+        return unknown(
+            UnknownReason::Absent,
+            format!(
+                "{} {} has no {CAPACITY}",
+                line.name(),
+                version.numeric_part()
+            ),
+        );
+    }
+    let source = match written.get(CAPACITY) {
+        None => {
+            return Reading::known(
+                Vec::new(),
+                Source::Default {
+                    of: settings::release_series(line, version),
+                },
+            );
+        }
+        Some(Reading::Known { source, .. }) => source,
+        Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+    };
+    let mut ignored = Vec::new();
+    for name in OLD_SIZE_SETTINGS {
+        match written.get(name) {
+            None => {}
+            Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+        }
+    }
+    Reading::known(ignored, source)
+}
+
+#[cfg(test)]
+mod counters_tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::facts::{Key, Remedy, Source};
+
+    fn counter_value(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, UnknownReason> {
+        let rows: BTreeMap<_, _> = rows
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+            .collect();
+        let answer = VariablesReply::Variables(rows, Source::system_call("test"));
+        let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
+        record_counters(&mut facts, &cluster, Some(&answer));
+        match facts.get(&cluster, key) {
+            Reading::Known { value, .. } => Ok(value),
+            Reading::Unknown { why, .. } => Err(why),
+        }
+    }
+
+    #[test]
+    fn both_names_of_the_age_are_read_and_nothing_is_made_up() {
+        let age = &mysql::CHECKPOINT_AGE;
+        assert_eq!(
+            counter_value(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),
+            Ok(7)
+        );
+        assert_eq!(
+            counter_value(
+                &[("Uptime", "9"), ("Innodb_redo_log_logical_size", "8")],
+                age
+            ),
+            Ok(8)
+        );
+        assert_eq!(
+            counter_value(&[("Uptime", "9")], age),
+            Err(UnknownReason::Absent)
+        );
+        assert_eq!(
+            counter_value(&[("port", "9")], age),
+            Err(UnknownReason::NotCollected),
+            "an older capture"
+        );
+        assert_eq!(
+            counter_value(
+                &[("Uptime", "9"), ("Innodb_os_log_written", "x")],
+                &mysql::REDO_WRITTEN
+            ),
+            Err(UnknownReason::Malformed)
+        );
+    }
+
+    #[test]
+    fn a_server_that_was_not_asked_says_nothing() {
+        let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
+        let silent =
+            VariablesReply::NoReply(UnknownReason::Denied, "no".to_owned(), Remedy::RunAsRoot);
+        for (answer, expected) in [
+            (Some(&silent), UnknownReason::Denied),
+            (None, UnknownReason::Absent),
+        ] {
+            record_counters(&mut facts, &cluster, answer);
+            for name in [
+                "mysql.uptime",
+                "mysql.redo_written",
+                "mysql.commits_per_group",
+                "mysql.checkpoint_age",
+            ] {
+                let Reading::Unknown { why, .. } = facts.reading_by_name(&cluster, name) else {
+                    panic!("{name}")
+                };
+                assert_eq!(*why, expected, "{name}");
+            }
+        }
+    }
+}

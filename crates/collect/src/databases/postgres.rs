@@ -8,129 +8,6 @@
 //! its process id. Without root, most leads are recorded as *denied*.
 
 mod conf;
-mod installed_clusters {
-    //! Installed clusters, running or not, in the directories of distributions and in the requested
-    //! directory.
-    //!
-    //! Debian keeps configurations in /etc/postgresql/VERSION/NAME and data elsewhere; other
-    //! distributions keep both together.
-
-    use std::path::{Path, PathBuf};
-
-    use crate::collector::Request;
-    use crate::databases::user_host::UserHost;
-    use crate::error_readings::error_reading;
-    use crate::facts::note::PostgresNote;
-    use crate::facts::{FactSet, Reading};
-    use crate::host::{Host, HostErrorKind, path_bytes};
-    use crate::text::display_safe;
-
-    pub const DEBIAN_CONFIG_DIRECTORY: &str = "/etc/postgresql";
-
-    pub fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-        let versions = list_as_owner(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
-        let clusters = versions
-            .iter()
-            .flat_map(|version| list_as_owner(host, version, facts));
-        let has_conf = |path: &PathBuf| {
-            !host
-                .stat(&path.join("postgresql.conf"))
-                .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
-        };
-        clusters
-            .collect::<Vec<_>>()
-            .into_iter()
-            .filter(has_conf)
-            .collect()
-    }
-
-    pub fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
-        let mut parts = config_file
-            .strip_prefix(DEBIAN_CONFIG_DIRECTORY)
-            .ok()?
-            .iter();
-        let mut part = || {
-            parts
-                .next()
-                .map(|part| display_safe(path_bytes(Path::new(part))))
-        };
-        let (version, name) = (part()?, part()?);
-        part().is_some().then_some((version, name))
-    }
-
-    pub fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = [
-            "/var/lib/pgsql/data",
-            "/var/lib/postgres/data",
-            "/var/lib/postgresql/data",
-        ]
-        .map(PathBuf::from)
-        .to_vec();
-        found.extend(
-            list_as_owner(host, Path::new("/var/lib/pgsql"), facts)
-                .into_iter()
-                .map(|version| version.join("data")),
-        );
-        for version in list_as_owner(host, Path::new("/var/lib/postgresql"), facts) {
-            if version.file_name().is_some_and(|name| {
-                path_bytes(Path::new(name))
-                    .first()
-                    .is_some_and(u8::is_ascii_digit)
-            }) {
-                found.extend(list_as_owner(host, &version, facts));
-            }
-        }
-        found.retain(|path| is_cluster_directory(host, path));
-        found
-    }
-
-    /// Whether the directory has a PG_VERSION. A directory to which access is denied counts as a
-    /// cluster directory.
-    pub fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
-        match host.stat(&path.join("PG_VERSION")) {
-            Ok(_) => true,
-            Err(miss) => {
-                miss.kind == HostErrorKind::Denied
-                    && host.stat(path).is_ok_and(|stat| stat.is_dir())
-            }
-        }
-    }
-
-    /// The nearest data directory at the requested target or above it.
-    pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
-        let real = host.real_path(request.target.as_deref()?).ok()?;
-        let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
-        // The directories of single databases have a PG_VERSION too, but only a cluster's directory
-        // has `global`.
-        real.ancestors()
-            .find(|path| has(path, "PG_VERSION") && has(path, "global"))
-            .map(Path::to_owned)
-    }
-
-    /// The entries of a directory, read with its owner's rights, because another user may have
-    /// placed a symbolic link in the path.
-    fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
-        if host
-            .stat(directory)
-            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
-        {
-            return Vec::new();
-        }
-        match UserHost::for_owner(host, directory).list_directory(directory) {
-            Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
-            Err(miss) => {
-                let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
-                if let Reading::Unknown { why, detail, .. } =
-                    error_reading::<()>(&miss, &display_safe(path_bytes(directory)))
-                    && unseen
-                {
-                    facts.add_note(PostgresNote::HiddenClusters { detail, why });
-                }
-                Vec::new()
-            }
-        }
-    }
-}
 mod io_uring;
 mod log_files {
     //! WAL segments and those that wait for the archiver. Both are files, so they are known without
@@ -140,7 +17,7 @@ mod log_files {
 
     use crate::error_readings::error_reading;
     use crate::facts::catalog::postgres;
-    use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+    use crate::facts::{FactSet, Reading, Source, Subject};
     use crate::host::{Host, LogFileKind, LogFiles, path_bytes};
     use crate::text::display_safe;
 
@@ -154,7 +31,7 @@ mod log_files {
         facts.insert(cluster, &postgres::ARCHIVE_READY, count);
         let wait = ready.and_then_reading(|files, source| match files.oldest_age {
             Some(seconds) => Reading::known(seconds as f64 * 1e6, source),
-            None => Reading::unknown(UnknownReason::Absent, "no segment waits for the archiver"),
+            None => Reading::absent("no segment waits for the archiver"),
         });
         facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
     }
@@ -167,209 +44,35 @@ mod log_files {
         }
     }
 }
+mod cluster;
+mod counters;
 mod process;
 mod server;
 mod settings;
-mod checksums {
-    //! Whether a cluster has data checksums. No configuration file shows this, so it is taken from
-    //! the server's answer or else from the control file.
-    //!
-    //! The control file is right even for a running server, because pg_checksums changes only
-    //! stopped clusters. The file's layout differs between versions, so it is read by the
-    //! `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*). The
-    //! host passes on only one line of the output.
-
-    use std::path::Path;
-
-    use super::server::SettingsReply;
-    use crate::collector::Request;
-    use crate::error_readings::{error_reading, programs_disabled_reading};
-    use crate::escape::shell;
-    use crate::facts::{Reading, Remedy, Source, UnknownReason};
-    use crate::host::{Host, Tool, path_bytes};
-    use crate::text::display_safe;
-    use crate::version::Version;
-
-    const CHECKSUMS_SETTING: &str = "data_checksums";
-
-    /// Whether data checksums are on. `data` is the data directory in the mount namespace of
-    /// `host`.
-    pub fn data_checksums(
-        host: &dyn Host,
-        request: &Request,
-        answer: Option<&SettingsReply>,
-        major: Option<&Version>,
-        data: &Path,
-    ) -> Reading<bool> {
-        match answer.and_then(|answer| answer.get(CHECKSUMS_SETTING)) {
-            Some(told) => told.and_then(|value| match value.as_slice() {
-                b"on" => Ok(true),
-                b"off" => Ok(false),
-                other => Err(format!("`{}` is neither on nor off", display_safe(other))),
-            }),
-            None => {
-                control_file_checksums(host, request, major, data).with_remedy(Remedy::Do(format!(
-                    "run in psql, connected to the server on {}: SHOW data_checksums;",
-                    display_safe(path_bytes(data))
-                )))
-            }
-        }
-    }
-
-    fn control_file_checksums(
-        host: &dyn Host,
-        request: &Request,
-        major: Option<&Version>,
-        data: &Path,
-    ) -> Reading<bool> {
-        let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
-        let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
-        let Some(number) = number.filter(|number| *number >= 10) else {
-            return unknown("walwise reads the control file only of PostgreSQL 10 and later");
-        };
-        let Some(directory) = data.to_str() else {
-            return unknown("the name of the data directory cannot be passed to pg_controldata");
-        };
-        if request.without_programs {
-            return programs_disabled_reading();
-        }
-        let tool = Tool::PgControldata(number);
-        let argv = shell::command_line(&tool.name(), &["-D", directory]);
-        match host.run_tool(tool, &["-D", directory]) {
-            Ok(printed) => {
-                Reading::known(display_safe(printed.trim_ascii()), Source::Command { argv })
-                    .and_then(|line| {
-                        match line
-                            .strip_prefix("Data page checksum version:")
-                            .map(str::trim)
-                        {
-                            Some("0") => Ok(false),
-                            Some("1") => Ok(true),
-                            _ => Err("the control file has no checksum version, or is damaged"
-                                .to_owned()),
-                        }
-                    })
-            }
-            Err(miss) => error_reading(&miss, &argv),
-        }
-    }
-}
-mod counters;
-mod config_load {
-    //! The settings that are certainly in force in a running server which does not report them.
-    //!
-    //! A server reads its configuration at start and on reload, and no file records a reload. The
-    //! lines of a file that changed since the start are therefore uncertain, and so are all lines
-    //! before them.
-
-    use std::path::Path;
-
-    use super::conf::Conf;
-    use crate::databases::{servers, start_time};
-    use crate::facts::Remedy;
-    use crate::host::{Host, Moment, Question};
-    use crate::text::display_safe;
-
-    /// The longest assumed delay, on a busy server, between reading a file and recording the load
-    /// time.
-    const MAX_LOAD_TIME_NS: u64 = 100_000_000;
-
-    pub struct ConfigLoad<'a> {
-        host: &'a dyn Host,
-        time: Option<Moment>,
-        is_reported: bool,
-        data: String,
-    }
-
-    impl<'a> ConfigLoad<'a> {
-        /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
-        /// start time of the process if that is known.
-        pub fn new(
-            host: &'a dyn Host,
-            second: Option<u64>,
-            process: Option<u32>,
-            data: String,
-        ) -> Self {
-            let process = process.and_then(|pid| start_time::process_start(host, pid));
-            Self {
-                host,
-                time: second.map(|second| start_time::server_start(second, process)),
-                is_reported: false,
-                data,
-            }
-        }
-
-        /// Uses the load time that the server reports; `at_us` is `pg_conf_load_time` in
-        /// microseconds since 1970.
-        pub fn from_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
-            let at = at_us
-                .checked_mul(1000)
-                .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
-                .map(Moment::from_nanos);
-            Self {
-                host,
-                time: at,
-                is_reported: true,
-                data,
-            }
-        }
-
-        /// Returns the settings with a gap at each file that may have changed since the server
-        /// loaded it. The gaps have a remedy if the name of the user `owner` is known.
-        pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
-            conf.with_changed_file_gaps(
-                |path| self.change_since_load(path),
-                owner.map(|owner| self.remedy(owner)).as_ref(),
-            )
-        }
-
-        pub fn remedy(&self, owner: &str) -> Remedy {
-            if self.is_reported {
-                return Remedy::Do(format!(
-                    "reload the server on {} (SELECT pg_reload_conf()), then check again",
-                    self.data
-                ));
-            }
-            let uid = servers::own_uid(self.host);
-            let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
-            // Root has already queried with the owner's rights, so running walwise as the owner is
-            // not a remedy.
-            if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
-                Remedy::Do(format!(
-                    "let {owner} log in over the socket of the server on {}, or restart the server, then check again",
-                    self.data
-                ))
-            } else {
-                Remedy::RunAs(owner.to_owned())
-            }
-        }
-
-        fn change_since_load(&self, path: &Path) -> Option<String> {
-            let complaint = start_time::change_since_start(self.host, self.time, path)?;
-            Some(format!(
-                "{complaint}, and the server did not report the value"
-            ))
-        }
-    }
-}
-mod cluster;
 mod units;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::config_argument::ConfigArgument;
+use cluster::ClusterLead;
+use server::SettingsReply;
+
 use super::mount_namespace::NamespaceHost;
 use super::servers::{self, ServingProof, own_uid};
 use super::user_host::UserHost;
+use super::{Conf, ConfigArgument};
 use crate::collector::Request;
+use crate::databases::start_time;
+use crate::error_readings::{error_reading, programs_disabled_reading};
+use crate::escape::shell;
 use crate::facts::catalog::{cluster as kind, postgres};
 use crate::facts::note::{PostgresNote, ServerNote};
-use crate::facts::{FactSet, Reading, ServerArea, ServerKind, Source, Subject, UnknownReason};
-use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::facts::{
+    FactSet, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
+};
+use crate::host::{Host, HostErrorKind, Moment, Question, Tool, path_bytes, path_from_bytes};
 use crate::text::display_safe;
-use cluster::ClusterLead;
-pub use installed_clusters::requested_data_directory;
+use crate::version::Version;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
@@ -386,7 +89,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     if let Some(lead) = config_argument_lead(host, request) {
         seen.record_lead(lead, host, request, &mut facts);
     }
-    for directory in installed_clusters::debian_config_directories(host, &mut facts) {
+    for directory in debian_config_directories(host, &mut facts) {
         let reader = UserHost::for_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
         let lead = ClusterLead {
@@ -399,15 +102,14 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         };
         seen.record_lead(lead, host, request, &mut facts);
     }
-    let usual = installed_clusters::packaged_data_directories(host, &mut facts)
+    let usual = packaged_data_directories(host, &mut facts)
         .into_iter()
         .map(|home| (home, None));
     let named = units::service_data_directories(host)
         .into_iter()
         .map(|(home, source)| (home, Some(source)));
-    let named = named.filter(|(home, _)| installed_clusters::is_cluster_directory(host, home));
-    let asked =
-        installed_clusters::requested_data_directory(host, request).map(|home| (home, None));
+    let named = named.filter(|(home, _)| is_cluster_directory(host, home));
+    let asked = requested_data_directory(host, request).map(|home| (home, None));
     let unproven = std::mem::take(&mut seen.unproven_directories)
         .into_iter()
         .map(|home| (home, None));
@@ -674,3 +376,271 @@ fn running_leads(
 
 #[cfg(test)]
 mod tests;
+
+// The settings that are certainly in force in a running server which does not report them.
+//
+// A server reads its configuration at start and on reload, and no file records a reload. The
+// lines of a file that changed since the start are therefore uncertain, and so are all lines
+// before them.
+
+/// The longest assumed delay, on a busy server, between reading a file and recording the load
+/// time.
+const MAX_LOAD_TIME_NS: u64 = 100_000_000;
+
+struct ConfigLoad<'a> {
+    host: &'a dyn Host,
+    time: Option<Moment>,
+    is_reported: bool,
+    data: String,
+}
+
+impl<'a> ConfigLoad<'a> {
+    /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
+    /// start time of the process if that is known.
+    pub fn new(
+        host: &'a dyn Host,
+        second: Option<u64>,
+        process: Option<u32>,
+        data: String,
+    ) -> Self {
+        let process = process.and_then(|pid| start_time::process_start(host, pid));
+        Self {
+            host,
+            time: second.map(|second| start_time::server_start(second, process)),
+            is_reported: false,
+            data,
+        }
+    }
+
+    /// Uses the load time that the server reports; `at_us` is `pg_conf_load_time` in
+    /// microseconds since 1970.
+    pub fn from_load_time(host: &'a dyn Host, at_us: u64, data: String) -> Self {
+        let at = at_us
+            .checked_mul(1000)
+            .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
+            .map(Moment::from_nanos);
+        Self {
+            host,
+            time: at,
+            is_reported: true,
+            data,
+        }
+    }
+
+    /// Returns the settings with a gap at each file that may have changed since the server
+    /// loaded it. The gaps have a remedy if the name of the user `owner` is known.
+    pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
+        conf.with_changed_file_gaps(
+            |path| self.change_since_load(path),
+            owner.map(|owner| self.remedy(owner)).as_ref(),
+        )
+    }
+
+    pub fn remedy(&self, owner: &str) -> Remedy {
+        if self.is_reported {
+            return Remedy::Do(format!(
+                "reload the server on {} (SELECT pg_reload_conf()), then check again",
+                self.data
+            ));
+        }
+        let uid = servers::own_uid(self.host);
+        let name = uid.and_then(|uid| self.host.ask(&Question::UserName(uid)).ok());
+        // Root has already queried with the owner's rights, so running walwise as the owner is
+        // not a remedy.
+        if uid == Some(0) || name.is_some_and(|name| display_safe(name.trim_ascii()) == owner) {
+            Remedy::Do(format!(
+                "let {owner} log in over the socket of the server on {}, or restart the server, then check again",
+                self.data
+            ))
+        } else {
+            Remedy::RunAs(owner.to_owned())
+        }
+    }
+
+    fn change_since_load(&self, path: &Path) -> Option<String> {
+        let complaint = start_time::change_since_start(self.host, self.time, path)?;
+        Some(format!(
+            "{complaint}, and the server did not report the value"
+        ))
+    }
+}
+
+// Installed clusters, running or not, in the directories of distributions and in the requested
+// directory.
+//
+// Debian keeps configurations in /etc/postgresql/VERSION/NAME and data elsewhere; other
+// distributions keep both together.
+
+const DEBIAN_CONFIG_DIRECTORY: &str = "/etc/postgresql";
+
+fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
+    let versions = list_as_owner(host, Path::new(DEBIAN_CONFIG_DIRECTORY), facts);
+    let clusters = versions
+        .iter()
+        .flat_map(|version| list_as_owner(host, version, facts));
+    let has_conf = |path: &PathBuf| {
+        !host
+            .stat(&path.join("postgresql.conf"))
+            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
+    };
+    clusters
+        .collect::<Vec<_>>()
+        .into_iter()
+        .filter(has_conf)
+        .collect()
+}
+
+fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
+    let mut parts = config_file
+        .strip_prefix(DEBIAN_CONFIG_DIRECTORY)
+        .ok()?
+        .iter();
+    let mut part = || {
+        parts
+            .next()
+            .map(|part| display_safe(path_bytes(Path::new(part))))
+    };
+    let (version, name) = (part()?, part()?);
+    part().is_some().then_some((version, name))
+}
+
+fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = [
+        "/var/lib/pgsql/data",
+        "/var/lib/postgres/data",
+        "/var/lib/postgresql/data",
+    ]
+    .map(PathBuf::from)
+    .to_vec();
+    found.extend(
+        list_as_owner(host, Path::new("/var/lib/pgsql"), facts)
+            .into_iter()
+            .map(|version| version.join("data")),
+    );
+    for version in list_as_owner(host, Path::new("/var/lib/postgresql"), facts) {
+        if version.file_name().is_some_and(|name| {
+            path_bytes(Path::new(name))
+                .first()
+                .is_some_and(u8::is_ascii_digit)
+        }) {
+            found.extend(list_as_owner(host, &version, facts));
+        }
+    }
+    found.retain(|path| is_cluster_directory(host, path));
+    found
+}
+
+/// Whether the directory has a PG_VERSION. A directory to which access is denied counts as a
+/// cluster directory.
+fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
+    match host.stat(&path.join("PG_VERSION")) {
+        Ok(_) => true,
+        Err(miss) => {
+            miss.kind == HostErrorKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir())
+        }
+    }
+}
+
+/// The nearest data directory at the requested target or above it.
+pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<PathBuf> {
+    let real = host.real_path(request.target.as_deref()?).ok()?;
+    let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
+    // The directories of single databases have a PG_VERSION too, but only a cluster's directory
+    // has `global`.
+    real.ancestors()
+        .find(|path| has(path, "PG_VERSION") && has(path, "global"))
+        .map(Path::to_owned)
+}
+
+/// The entries of a directory, read with its owner's rights, because another user may have
+/// placed a symbolic link in the path.
+fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
+    if host
+        .stat(directory)
+        .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
+    {
+        return Vec::new();
+    }
+    match UserHost::for_owner(host, directory).list_directory(directory) {
+        Ok(names) => names.iter().map(|name| directory.join(name)).collect(),
+        Err(miss) => {
+            let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
+            if let Reading::Unknown { why, detail, .. } =
+                error_reading::<()>(&miss, &display_safe(path_bytes(directory)))
+                && unseen
+            {
+                facts.add_note(PostgresNote::HiddenClusters { detail, why });
+            }
+            Vec::new()
+        }
+    }
+}
+
+// Whether a cluster has data checksums. No configuration file shows this, so it is taken from
+// the server's answer or else from the control file.
+//
+// The control file is right even for a running server, because pg_checksums changes only
+// stopped clusters. The file's layout differs between versions, so it is read by the
+// `pg_controldata` of the cluster's own version (PostgreSQL manual, *pg_controldata*). The
+// host passes on only one line of the output.
+
+const CHECKSUMS_SETTING: &str = "data_checksums";
+
+/// Whether data checksums are on. `data` is the data directory in the mount namespace of
+/// `host`.
+fn data_checksums(
+    host: &dyn Host,
+    request: &Request,
+    answer: Option<&SettingsReply>,
+    major: Option<&Version>,
+    data: &Path,
+) -> Reading<bool> {
+    match answer.and_then(|answer| answer.get(CHECKSUMS_SETTING)) {
+        Some(told) => told.and_then(|value| match value.as_slice() {
+            b"on" => Ok(true),
+            b"off" => Ok(false),
+            other => Err(format!("`{}` is neither on nor off", display_safe(other))),
+        }),
+        None => {
+            control_file_checksums(host, request, major, data).with_remedy(Remedy::Do(format!(
+                "run in psql, connected to the server on {}: SHOW data_checksums;",
+                display_safe(path_bytes(data))
+            )))
+        }
+    }
+}
+
+fn control_file_checksums(
+    host: &dyn Host,
+    request: &Request,
+    major: Option<&Version>,
+    data: &Path,
+) -> Reading<bool> {
+    let unknown = |detail: &str| Reading::unknown(UnknownReason::NotCollected, detail);
+    let number = major.and_then(|major| u32::try_from(major.number(0)).ok());
+    let Some(number) = number.filter(|number| *number >= 10) else {
+        return unknown("walwise reads the control file only of PostgreSQL 10 and later");
+    };
+    let Some(directory) = data.to_str() else {
+        return unknown("the name of the data directory cannot be passed to pg_controldata");
+    };
+    if request.without_programs {
+        return programs_disabled_reading();
+    }
+    let tool = Tool::PgControldata(number);
+    let argv = shell::command_line(&tool.name(), &["-D", directory]);
+    match host.run_tool(tool, &["-D", directory]) {
+        Ok(printed) => Reading::known(display_safe(printed.trim_ascii()), Source::Command { argv })
+            .and_then(|line| {
+                match line
+                    .strip_prefix("Data page checksum version:")
+                    .map(str::trim)
+                {
+                    Some("0") => Ok(false),
+                    Some("1") => Ok(true),
+                    _ => Err("the control file has no checksum version, or is damaged".to_owned()),
+                }
+            }),
+        Err(miss) => error_reading(&miss, &argv),
+    }
+}

@@ -14,7 +14,9 @@ use crate::collector::Request;
 use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
 use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
-use crate::host::{Host, HostError, HostErrorKind, LAST_SYSTEM_USER, Question, Stat, path_bytes};
+use crate::host::{
+    Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat, path_bytes,
+};
 use crate::mountinfo;
 use crate::servers::find_server_program;
 use crate::text::{decode_display_safe, display_safe};
@@ -81,7 +83,7 @@ pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerList
     listed.for_each(&mut leave_out);
     if rows.is_empty() && is_hidepid_in_force(host) {
         let why = "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
-        return Err(HostError::new(HostErrorKind::Denied, why));
+        return Err(HostError::denied(why));
     }
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
     let mut rows: Vec<ServerProcess> = rows
@@ -225,11 +227,7 @@ pub fn environment_variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
 
 /// The name of libeatmydata if LD_PRELOAD or /etc/ld.so.preload lists it (ld.so(8)), else `none`.
 /// The reading is unknown if a list that could name the library was not read.
-pub fn preloaded_eatmydata(
-    host: &dyn Host,
-    pid: u32,
-    environment: &Result<Vec<u8>, HostError>,
-) -> Reading<String> {
+pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) -> Reading<String> {
     const EVERYWHERE: &str = "/etc/ld.so.preload";
     let own = format!("/proc/{pid}/environ");
     let everywhere = host.read(Path::new(EVERYWHERE));
@@ -275,8 +273,7 @@ pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostE
     if identity(&named) == identity(&found) {
         Ok(real)
     } else {
-        Err(HostError::new(
-            HostErrorKind::Failed,
+        Err(HostError::failed(
             "the real path is a different file from the named path",
         ))
     }
@@ -303,10 +300,7 @@ pub fn serves_unread_directory(
 
 pub fn preload_reading_without_server(running: Option<&bool>) -> Reading<String> {
     match running {
-        Some(false) => Reading::unknown(
-            UnknownReason::Absent,
-            "no server is running, so there is no LD_PRELOAD to read",
-        ),
+        Some(false) => Reading::absent("no server is running, so there is no LD_PRELOAD to read"),
         _ => Reading::unknown(
             UnknownReason::NotCollected,
             "no process was identified as the server of this directory, so none was checked",

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use crate::host::{Host, HostError, NOBODY, Question, Tool};
+use crate::host::{Host, HostResult, NOBODY, Question, Tool};
 use crate::servers;
 
 pub struct UserHost<'a> {
@@ -71,7 +71,7 @@ fn is_asked_as_user(question: &Question) -> bool {
 }
 
 impl Host for UserHost<'_> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         if is_asked_as_user(question) {
             self.host
                 .ask(&Question::AsUser(self.uid, Box::new(question.clone())))

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, Barrier, MountClass};
-use crate::facts::{FactSet, Reading, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Subject};
 use crate::host::Host;
 use crate::parallel;
 use crate::ternary::Ternary;
@@ -58,7 +58,7 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
             .and_then(|superblock| answers.get(superblock));
         if words.is_some_and(|words| words.len() > 1) {
             let says = "the mounts of this file system show different barrier options";
-            *reading = Reading::unknown(UnknownReason::Ambiguous, says);
+            *reading = Reading::ambiguous(says);
         }
         facts.insert(mount, &mount::BARRIER, reading.clone());
     }
@@ -114,10 +114,9 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
         other if FLUSHING_TYPES.contains(&other) => {
             printed.map(|options| barrier_state(is_off(&options)))
         }
-        other => Reading::unknown(
-            UnknownReason::Ambiguous,
-            format!("walwise has no data on whether {other} sends flushes"),
-        ),
+        other => Reading::ambiguous(format!(
+            "walwise has no data on whether {other} sends flushes"
+        )),
     }
 }
 
@@ -137,10 +136,9 @@ fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     match (has(BARRIER_OFF_OPTIONS), has(&["barrier", "barrier=1"])) {
         (true, _) => Reading::known(Barrier::Off, source),
         (_, true) => Reading::known(Barrier::On, source),
-        _ => Reading::unknown(
-            UnknownReason::Ambiguous,
-            format!("{source} shows no barrier option, but the superblock can turn barriers off"),
-        ),
+        _ => Reading::ambiguous(format!(
+            "{source} shows no barrier option, but the superblock can turn barriers off"
+        )),
     }
 }
 
@@ -187,7 +185,7 @@ fn xfs_honours_nobarrier(facts: &FactSet) -> Ternary {
 }
 
 fn is_kernel_at_least(facts: &FactSet, version: &str) -> Ternary {
-    let running: Option<Version> = facts.value(&Subject::host(), &kernel::VERSION);
+    let running: Option<Version> = facts.host_value(&kernel::VERSION);
     match (running, Version::parse(version)) {
         (Some(running), Some(version)) => running.at_least(&version),
         _ => Ternary::Unknown,

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::unknown_members::unknown_members_note;
+use super::unknown_members_note;
 use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::storage::block::node;
 use crate::text::display_safe;
@@ -163,10 +163,10 @@ fn sum_over_devices(
         match count(text.trim()) {
             Ok(count) => sum = sum.saturating_add(count),
             Err(detail) => {
-                return Reading::unknown(
-                    UnknownReason::Malformed,
-                    format!("{}: {detail}", display_safe(path_bytes(&path))),
-                );
+                return Reading::malformed(format!(
+                    "{}: {detail}",
+                    display_safe(path_bytes(&path))
+                ));
             }
         }
     }
@@ -222,12 +222,7 @@ fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<Stri
         }
     }
     let shown = display_safe(path_bytes(&home.join("allocation").join(kind)));
-    refusal.unwrap_or_else(|| {
-        Reading::unknown(
-            UnknownReason::Malformed,
-            format!("{shown} contains no profile"),
-        )
-    })
+    refusal.unwrap_or_else(|| Reading::malformed(format!("{shown} contains no profile")))
 }
 
 /// Whether copy-on-write is off. The last option wins, and compression turns copy-on-write back on.
@@ -244,10 +239,9 @@ fn is_nodatacow(options: &[String]) -> bool {
 }
 
 fn no_sysfs_reading<T>() -> Reading<T> {
-    Reading::unknown(
-        UnknownReason::Absent,
-        format!("no file system in {SYSFS_DIRECTORY} contains this device"),
-    )
+    Reading::absent(format!(
+        "no file system in {SYSFS_DIRECTORY} contains this device"
+    ))
 }
 
 #[cfg(test)]
@@ -256,6 +250,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{FakeHost, note_sentences};
+    use walwise_model::text::JoinText;
 
     const HOME: &str = "/sys/fs/btrfs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
 
@@ -389,7 +384,7 @@ mod tests {
     proptest! {
         #[test]
         fn counts_of_errors_are_added_whatever_they_count(counts in prop::collection::vec(("[a-z_]{1,12}", 0u64..1 << 40), 1..6), odd in "[a-z]{1,8}") {
-            let text = counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join("\n");
+            let text = counts.iter().map(|(name, count)| format!("{name} {count}")).join_with("\n");
             prop_assert_eq!(sum_error_counts(&text), Ok(counts.iter().map(|(_, count)| count).sum()));
             for bad in [format!("{text} {odd}"), format!("{text}\n{odd} {odd}")] {
                 prop_assert!(sum_error_counts(&bad).is_err());

@@ -11,198 +11,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::superblocks;
-use crate::attribute;
 use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mount::{self, JournalMode};
-use crate::facts::{
-    Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason,
-};
+use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostErrorKind, SuperblockKind, path_bytes};
-use crate::parallel;
 use crate::text::{decode_display_safe, display_safe};
-
-mod journal {
-    //! Finds the external journal of a file system by the name of the journal's kernel thread. The
-    //! name is needed if /proc/fs/jbd2 lists several candidates.
-    //!
-    //! The thread is named after the journal (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the
-    //! file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name to
-    //! 15 bytes; a truncated name is used only if no external journal could have it.
-
-    use std::path::Path;
-
-    use crate::attribute;
-    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
-    use crate::host::Host;
-
-    /// The maximal length of /proc/PID/comm in kernels before 5.17, in bytes.
-    const MAX_COMM_BYTES: usize = 15;
-
-    /// The external journal device; *absent* for an internal journal. `task` is the process id in
-    /// the file system's `journal_task`.
-    pub fn journal_device(
-        host: &dyn Host,
-        own: &Subject,
-        task: Reading<String>,
-        facts: &FactSet,
-    ) -> Reading<String> {
-        let thread = task.and_then(|text| match text.parse::<u32>() {
-            Ok(0) => Err("the journal's thread is not visible".to_owned()),
-            Ok(pid) => Ok(pid),
-            Err(_) => Err(format!("`{text}` is not a thread id")),
-        });
-        let pid = match thread {
-            Reading::Known { value, .. } => value,
-            unknown @ Reading::Unknown { .. } => return unknown.cast(),
-        };
-        let name =
-            attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
-        let inside = name
-            .value()
-            .and_then(|name| name.strip_prefix("jbd2/"))
-            .map(|name| is_internal_journal(name, own.name()));
-        match inside {
-            Some(Some(true)) => {
-                Reading::unknown(UnknownReason::Absent, "the journal is on the device itself")
-            }
-            Some(Some(false)) => name.and_then(|name| {
-                let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
-                if facts.contains(&Subject::device(device.clone())) {
-                    Ok(device)
-                } else {
-                    Err(format!("{device} is not among the devices found"))
-                }
-            }),
-            Some(None) => Reading::unknown(
-                UnknownReason::Ambiguous,
-                "the name of the journal's thread was truncated",
-            ),
-            None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
-        }
-    }
-
-    /// Whether the thread name is that of an internal journal; `None` if undecidable, for example
-    /// because the name is truncated.
-    fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
-        if let Some(inode) = name
-            .strip_prefix(own)
-            .and_then(|rest| rest.strip_prefix('-'))
-        {
-            return inode.bytes().all(|b| b.is_ascii_digit()).then_some(true);
-        }
-        (name.len() + "jbd2/".len() != MAX_COMM_BYTES).then_some(false)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use proptest::prelude::*;
-
-        use super::*;
-        use crate::facts::Source;
-        use crate::testing::FakeHost;
-
-        fn journal_of_task(
-            own: &str,
-            task: &str,
-            comm: &str,
-        ) -> (Option<String>, Option<UnknownReason>) {
-            let host = FakeHost::default().file("/proc/71/comm", comm);
-            let task = Reading::known(task.to_owned(), Source::file("/sys/fs/ext4/x/journal_task"));
-            let mut facts = FactSet::default();
-            facts.add_subject(&Subject::device("sdc1"));
-            let reading = journal_device(&host, &Subject::device(own), task, &facts);
-            let why = match &reading {
-                Reading::Unknown { why, .. } => Some(*why),
-                Reading::Known { .. } => None,
-            };
-            (reading.value().cloned(), why)
-        }
-
-        #[test]
-        fn the_threads_name_tells_where_the_journal_is() {
-            for (own, task, comm, expect) in [
-                (
-                    "sdb1",
-                    "71",
-                    "jbd2/sdb1-8\n",
-                    (None, Some(UnknownReason::Absent)),
-                ),
-                ("sdb1", "71", "jbd2/sdc1\n", (Some("sdc1".to_owned()), None)),
-                (
-                    "nvme0n1p1",
-                    "71",
-                    "jbd2/nvme0n1p1-\n",
-                    (None, Some(UnknownReason::Absent)),
-                ),
-                (
-                    "nvme10n11p1",
-                    "71",
-                    "jbd2/nvme10n11p\n",
-                    (None, Some(UnknownReason::Ambiguous)),
-                ),
-                (
-                    "nvme10n11p1",
-                    "71",
-                    "jbd2/nvme10n11p1-8\n",
-                    (None, Some(UnknownReason::Absent)),
-                ),
-                (
-                    "sdb1",
-                    "71",
-                    "jbd2/nvme10n1p1\n",
-                    (None, Some(UnknownReason::Ambiguous)),
-                ),
-                (
-                    "sdb1",
-                    "71",
-                    "jbd2/sdz9\n",
-                    (None, Some(UnknownReason::Malformed)),
-                ),
-                (
-                    "sdb1",
-                    "71",
-                    "kworker\n",
-                    (None, Some(UnknownReason::Malformed)),
-                ),
-                (
-                    "sdb1",
-                    "0",
-                    "jbd2/sdc1\n",
-                    (None, Some(UnknownReason::Malformed)),
-                ),
-                (
-                    "sdb1",
-                    "<none>",
-                    "jbd2/sdc1\n",
-                    (None, Some(UnknownReason::Malformed)),
-                ),
-            ] {
-                assert_eq!(
-                    journal_of_task(own, task, comm),
-                    expect,
-                    "{own} {task} {comm}"
-                );
-            }
-        }
-
-        proptest! {
-            #[test]
-            fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
-                let (device, _) = journal_of_task(&own, &task, &comm);
-                prop_assert!(device.is_none_or(|device| device == "sdc1"));
-            }
-
-            #[test]
-            fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
-                let whole = format!("jbd2/{own}-8");
-                let cut: String = whole.chars().take(MAX_COMM_BYTES).collect();
-                prop_assert_eq!(journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
-                prop_assert!(matches!(journal_of_task(&own, "71", &cut), (None, Some(UnknownReason::Absent | UnknownReason::Ambiguous))));
-            }
-        }
-    }
-}
+use crate::{attribute, parallel};
 
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
@@ -274,10 +89,9 @@ fn read_file_system(
         .unwrap_or_else(|| read.clone().map(|found| found.features));
     let superblock = read.clone();
     let cluster = match features.value() {
-        Some(words) if !words.iter().any(|word| word == "bigalloc") => Reading::unknown(
-            UnknownReason::Absent,
-            "the file system has no clusters, because bigalloc is off",
-        ),
+        Some(words) if !words.iter().any(|word| word == "bigalloc") => {
+            Reading::absent("the file system has no clusters, because bigalloc is off")
+        }
         _ => read.and_then(|found| {
             found
                 .cluster
@@ -293,7 +107,7 @@ fn read_file_system(
     let journal = assumed_reading(facts, mounts, &mount::EXT4_JOURNAL)
         .unwrap_or_else(|| has_journal(&task, &options));
     let data = match journal.value() {
-        Some(false) => Reading::unknown(UnknownReason::Absent, "the file system has no journal"),
+        Some(false) => Reading::absent("the file system has no journal"),
         _ => options.clone().and_then(|options| {
             let mode = options
                 .iter()
@@ -406,18 +220,14 @@ fn find_external_journals(
     let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
     let outside: Vec<&String> = names.iter().filter(is_device).collect();
     let each = |pair: (&&Subject, &Ext4Readings)| match outside.as_slice() {
-        _ if !lacks(&pair) => Reading::unknown(
-            UnknownReason::Absent,
-            "the journal is not on another device",
-        ),
+        _ if !lacks(&pair) => Reading::absent("the journal is not on another device"),
         [only] if lacking == 1 => Reading::known(
             (*only).clone(),
             Source::file(format!("{JOURNALS_DIRECTORY}/{only}")),
         ),
-        _ => match journal::journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
+        _ => match journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
             known @ Reading::Known { .. } => known,
-            Reading::Unknown { .. } => Reading::unknown(
-                UnknownReason::Ambiguous,
+            Reading::Unknown { .. } => Reading::ambiguous(
                 "the journal is on another device, which the kernel does not name",
             ),
         },
@@ -448,10 +258,180 @@ fn fast_commit_in_use(
     (count? > 0).then(|| Reading::known(true, source()))
 }
 
+// Finds the external journal of a file system by the name of the journal's kernel thread. The
+// name is needed if /proc/fs/jbd2 lists several candidates.
+//
+// The thread is named after the journal (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the
+// file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 truncate the name to
+// 15 bytes; a truncated name is used only if no external journal could have it.
+
+/// The maximal length of /proc/PID/comm in kernels before 5.17, in bytes.
+const MAX_COMM_BYTES: usize = 15;
+
+/// The external journal device; *absent* for an internal journal. `task` is the process id in
+/// the file system's `journal_task`.
+fn journal_device(
+    host: &dyn Host,
+    own: &Subject,
+    task: Reading<String>,
+    facts: &FactSet,
+) -> Reading<String> {
+    let thread = task.and_then(|text| match text.parse::<u32>() {
+        Ok(0) => Err("the journal's thread is not visible".to_owned()),
+        Ok(pid) => Ok(pid),
+        Err(_) => Err(format!("`{text}` is not a thread id")),
+    });
+    let pid = match thread {
+        Reading::Known { value, .. } => value,
+        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+    };
+    let name = attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
+    let inside = name
+        .value()
+        .and_then(|name| name.strip_prefix("jbd2/"))
+        .map(|name| is_internal_journal(name, own.name()));
+    match inside {
+        Some(Some(true)) => Reading::absent("the journal is on the device itself"),
+        Some(Some(false)) => name.and_then(|name| {
+            let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
+            if facts.contains(&Subject::device(device.clone())) {
+                Ok(device)
+            } else {
+                Err(format!("{device} is not among the devices found"))
+            }
+        }),
+        Some(None) => Reading::ambiguous("the name of the journal's thread was truncated"),
+        None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
+    }
+}
+
+/// Whether the thread name is that of an internal journal; `None` if undecidable, for example
+/// because the name is truncated.
+fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
+    if let Some(inode) = name
+        .strip_prefix(own)
+        .and_then(|rest| rest.strip_prefix('-'))
+    {
+        return inode.bytes().all(|b| b.is_ascii_digit()).then_some(true);
+    }
+    (name.len() + "jbd2/".len() != MAX_COMM_BYTES).then_some(false)
+}
+
+#[cfg(test)]
+mod journal_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::facts::Source;
+    use crate::facts::UnknownReason;
+    use crate::testing::FakeHost;
+
+    fn journal_of_task(
+        own: &str,
+        task: &str,
+        comm: &str,
+    ) -> (Option<String>, Option<UnknownReason>) {
+        let host = FakeHost::default().file("/proc/71/comm", comm);
+        let task = Reading::known(task.to_owned(), Source::file("/sys/fs/ext4/x/journal_task"));
+        let mut facts = FactSet::default();
+        facts.add_subject(&Subject::device("sdc1"));
+        let reading = journal_device(&host, &Subject::device(own), task, &facts);
+        let why = match &reading {
+            Reading::Unknown { why, .. } => Some(*why),
+            Reading::Known { .. } => None,
+        };
+        (reading.value().cloned(), why)
+    }
+
+    #[test]
+    fn the_threads_name_tells_where_the_journal_is() {
+        for (own, task, comm, expect) in [
+            (
+                "sdb1",
+                "71",
+                "jbd2/sdb1-8\n",
+                (None, Some(UnknownReason::Absent)),
+            ),
+            ("sdb1", "71", "jbd2/sdc1\n", (Some("sdc1".to_owned()), None)),
+            (
+                "nvme0n1p1",
+                "71",
+                "jbd2/nvme0n1p1-\n",
+                (None, Some(UnknownReason::Absent)),
+            ),
+            (
+                "nvme10n11p1",
+                "71",
+                "jbd2/nvme10n11p\n",
+                (None, Some(UnknownReason::Ambiguous)),
+            ),
+            (
+                "nvme10n11p1",
+                "71",
+                "jbd2/nvme10n11p1-8\n",
+                (None, Some(UnknownReason::Absent)),
+            ),
+            (
+                "sdb1",
+                "71",
+                "jbd2/nvme10n1p1\n",
+                (None, Some(UnknownReason::Ambiguous)),
+            ),
+            (
+                "sdb1",
+                "71",
+                "jbd2/sdz9\n",
+                (None, Some(UnknownReason::Malformed)),
+            ),
+            (
+                "sdb1",
+                "71",
+                "kworker\n",
+                (None, Some(UnknownReason::Malformed)),
+            ),
+            (
+                "sdb1",
+                "0",
+                "jbd2/sdc1\n",
+                (None, Some(UnknownReason::Malformed)),
+            ),
+            (
+                "sdb1",
+                "<none>",
+                "jbd2/sdc1\n",
+                (None, Some(UnknownReason::Malformed)),
+            ),
+        ] {
+            assert_eq!(
+                journal_of_task(own, task, comm),
+                expect,
+                "{own} {task} {comm}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
+            let (device, _) = journal_of_task(&own, &task, &comm);
+            prop_assert!(device.is_none_or(|device| device == "sdc1"));
+        }
+
+        #[test]
+        fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
+            let whole = format!("jbd2/{own}-8");
+            let cut: String = whole.chars().take(MAX_COMM_BYTES).collect();
+            prop_assert_eq!(journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
+            prop_assert!(matches!(journal_of_task(&own, "71", &cut), (None, Some(UnknownReason::Absent | UnknownReason::Ambiguous))));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::facts::Remedy;
+    use crate::facts::UnknownReason;
     use crate::facts::catalog::{device, host as machine};
     use crate::host::Question;
     use crate::testing::FakeHost;

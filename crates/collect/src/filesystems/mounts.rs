@@ -9,17 +9,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::mount_class;
+use super::class_of_type;
 use crate::collector::{Collector, Request, describe_in_parallel};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mount::{self, Atime, MountClass};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
-use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
-use crate::{mountinfo, visibility};
+use crate::{mountinfo, parallel, visibility};
 
 pub const COLLECTOR: Collector = Collector { id: "mounts", run };
 
@@ -143,7 +142,7 @@ fn record_mount(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, fac
     facts.insert_known(
         subject,
         &mount::CLASS,
-        mount_class::class_of_type(&fstype, major),
+        class_of_type(&fstype, major),
         source.clone(),
     );
     facts.insert_known(
@@ -211,10 +210,10 @@ fn mount_statfs(
 ) -> Reading<StatFs> {
     let name = format!("statfs {}", display_safe(&entry.point));
     if facts.value(subject, &mount::IN_SIGHT) != Some(true) {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            format!("another mount covers {}", display_safe(&entry.point)),
-        );
+        return Reading::absent(format!(
+            "another mount covers {}",
+            display_safe(&entry.point)
+        ));
     }
     match host.statfs(Path::new(OsStr::from_bytes(&entry.point))) {
         Ok(answer) => Reading::known(answer, Source::system_call(name)),

@@ -8,7 +8,7 @@
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, ArrayLevel};
 use crate::facts::catalog::mount::{self, StripeFit};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 
 pub const COLLECTOR: Collector = Collector { id: "stripes", run };
@@ -70,10 +70,7 @@ fn xfs_stripe(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 
 fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
     let Some(array) = facts.subject_in_scope(subject, Scope::Device) else {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            "the underlying device of the file system is unknown",
-        );
+        return Reading::absent("the underlying device of the file system is unknown");
     };
     match facts.get(&array, &device::KIND) {
         Reading::Known { value, source } if !value.is_md() => {
@@ -93,10 +90,9 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
             },
             ..,
         ) => Reading::known(StripeFit::NoStripes, source),
-        (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => Reading::unknown(
-            UnknownReason::Absent,
-            "the underlying md array does not report its stripe size",
-        ),
+        (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => {
+            Reading::absent("the underlying md array does not report its stripe size")
+        }
         (
             Reading::Known { .. },
             Reading::Known {

@@ -8,7 +8,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::attribute;
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::escape::shell;
@@ -16,10 +15,10 @@ use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, Tool};
-use crate::parallel;
 use crate::path_lookup::{VisibleMountPoints, device_of_path};
 use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
+use crate::{attribute, parallel};
 
 pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
 
@@ -252,7 +251,7 @@ fn pool_devices(
         }
     }
     let names = match lost {
-        Some(detail) => Reading::unknown(UnknownReason::Ambiguous, detail),
+        Some(detail) => Reading::ambiguous(detail),
         None => pool.map(|_| {
             devices
                 .iter()

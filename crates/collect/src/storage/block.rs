@@ -171,55 +171,6 @@ pub mod dm {
     }
 }
 mod geometry;
-mod device_kind {
-    //! The kind of a block device other than a partition, by its driver's name (drivers/block,
-    //! drivers/md, drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of
-    //! OpenZFS).
-    //!
-    //! An unlisted name becomes `other`, from which nothing is derived, so an unknown driver never
-    //! gives a wrong answer.
-
-    use super::node::Node;
-    use crate::facts::catalog::device::DeviceKind;
-
-    const KINDS: &[(&str, DeviceKind)] = &[
-        ("loop", DeviceKind::Loop),
-        ("zram", DeviceKind::Zram),
-        ("ram", DeviceKind::Ram),
-        ("md", DeviceKind::Md),
-        ("bcache", DeviceKind::Bcache),
-        ("drbd", DeviceKind::Drbd),
-        ("zd", DeviceKind::Zvol),
-        ("sd", DeviceKind::Disk),
-        ("hd", DeviceKind::Disk),
-        ("vd", DeviceKind::Disk),
-        ("xvd", DeviceKind::Disk),
-        ("nvme", DeviceKind::Disk),
-        ("nbd", DeviceKind::Disk),
-        ("rbd", DeviceKind::Disk),
-        ("pmem", DeviceKind::Disk),
-        ("dasd", DeviceKind::Disk),
-        ("cciss", DeviceKind::Disk),
-    ];
-
-    pub fn kind_by_name(node: &Node) -> DeviceKind {
-        // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
-        // They count as *other*.
-        let name = node.name.to_string_lossy();
-        if let Some(rest) = name.strip_prefix("mmcblk") {
-            let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
-            return if is_disk {
-                DeviceKind::Disk
-            } else {
-                DeviceKind::Other
-            };
-        }
-        KINDS
-            .iter()
-            .find(|(prefix, _)| node.has_name_prefix(prefix))
-            .map_or(DeviceKind::Other, |(_, kind)| *kind)
-    }
-}
 mod loop_device {
     //! Loop devices: backing file and direct I/O, from `loop/` in sysfs. A suffix ` (deleted)`,
     //! which the kernel appends to the path of an unlinked file, is kept.
@@ -247,6 +198,11 @@ mod md;
 mod medium;
 mod topology;
 mod transport;
+
+use node::Node;
+
+use crate::facts::catalog::device::DeviceKind;
+
 mod multipath_unit {
     //! Several paths to one unit (SCSI logical unit or NVMe namespace), found by the identity that
     //! each disk reports: `wwid` in sysfs, from the SCSI vital product data page 83h or the
@@ -287,7 +243,7 @@ mod multipath_unit {
                 why: UnknownReason::Malformed,
                 detail,
                 ..
-            } => Reading::unknown(UnknownReason::Absent, detail),
+            } => Reading::absent(detail),
             reading => reading,
         };
         facts.insert(&node.subject, &device::UNIT, reading);
@@ -384,3 +340,48 @@ mod multipath_unit {
     }
 }
 pub mod device;
+
+// The kind of a block device other than a partition, by its driver's name (drivers/block,
+// drivers/md, drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of
+// OpenZFS).
+//
+// An unlisted name becomes `other`, from which nothing is derived, so an unknown driver never
+// gives a wrong answer.
+
+const KINDS: &[(&str, DeviceKind)] = &[
+    ("loop", DeviceKind::Loop),
+    ("zram", DeviceKind::Zram),
+    ("ram", DeviceKind::Ram),
+    ("md", DeviceKind::Md),
+    ("bcache", DeviceKind::Bcache),
+    ("drbd", DeviceKind::Drbd),
+    ("zd", DeviceKind::Zvol),
+    ("sd", DeviceKind::Disk),
+    ("hd", DeviceKind::Disk),
+    ("vd", DeviceKind::Disk),
+    ("xvd", DeviceKind::Disk),
+    ("nvme", DeviceKind::Disk),
+    ("nbd", DeviceKind::Disk),
+    ("rbd", DeviceKind::Disk),
+    ("pmem", DeviceKind::Disk),
+    ("dasd", DeviceKind::Disk),
+    ("cciss", DeviceKind::Disk),
+];
+
+fn kind_by_name(node: &Node) -> DeviceKind {
+    // The boot and replay-protected areas of an eMMC read as zeros, but are not free disks.
+    // They count as *other*.
+    let name = node.name.to_string_lossy();
+    if let Some(rest) = name.strip_prefix("mmcblk") {
+        let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
+        return if is_disk {
+            DeviceKind::Disk
+        } else {
+            DeviceKind::Other
+        };
+    }
+    KINDS
+        .iter()
+        .find(|(prefix, _)| node.has_name_prefix(prefix))
+        .map_or(DeviceKind::Other, |(_, kind)| *kind)
+}

@@ -16,8 +16,7 @@ use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{self, ContentState, DeviceKind};
-use crate::facts::catalog::host as machine;
-use crate::facts::catalog::mount;
+use crate::facts::catalog::{host as machine, mount};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{self, Host, HostError, HostErrorKind, ScanDepth, path_bytes};
@@ -239,14 +238,12 @@ fn check_mounts_visible(facts: &FactSet) -> Result<(), Reading<()>> {
         )
     };
     if facts.notes().iter().any(is_gap) {
-        return Err(Reading::unknown(
-            UnknownReason::Malformed,
+        return Err(Reading::malformed(
             "the mount table could not be read completely",
         ));
     }
     match facts.get(&Subject::host(), &machine::CONTAINER) {
-        Reading::Known { value, .. } if value != "none" => Err(Reading::unknown(
-            UnknownReason::Ambiguous,
+        Reading::Known { value, .. } if value != "none" => Err(Reading::ambiguous(
             "mounts outside this container are not visible",
         )),
         _ => Ok(()),
@@ -260,10 +257,7 @@ fn scan_device(
     facts: &FactSet,
 ) -> Reading<host::DeviceScan> {
     let Some(path) = facts.value(subject, &device::PATH) else {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            format!("the device node of {subject} is unknown"),
-        );
+        return Reading::absent(format!("the device node of {subject} is unknown"));
     };
     let bytes = crate::text::decode_display_safe(&path);
     let node = Path::new(OsStr::from_bytes(&bytes));
@@ -276,10 +270,7 @@ fn scan_device(
         .zip(facts.value(subject, &device::DEVNO))
         .is_some_and(|(of_node, own)| of_node != own)
     {
-        return Reading::unknown(
-            UnknownReason::Ambiguous,
-            format!("{path} is the device node of another device"),
-        );
+        return Reading::ambiguous(format!("{path} is the device node of another device"));
     }
     match query_content(host, node, look) {
         Ok(found) => Reading::known(found, Source::system_call(format!("reading {path}"))),
@@ -691,11 +682,7 @@ mod tests {
             "LVM-abc-tpool".to_owned(),
             Source::Assumed,
         );
-        facts.insert(
-            &maybe,
-            &device::SWAP,
-            Reading::unknown(UnknownReason::Ambiguous, "who knows"),
-        );
+        facts.insert(&maybe, &device::SWAP, Reading::ambiguous("who knows"));
         let host = ["dm-3", "zram0", "sdd"]
             .iter()
             .fold(FakeHost::default(), |fake, name| {

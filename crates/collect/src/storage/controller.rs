@@ -7,7 +7,6 @@
 
 mod fields;
 mod megaraid_battery;
-mod query;
 mod report;
 mod synonyms;
 mod storcli_json {
@@ -105,145 +104,34 @@ mod storcli_json {
         }
     }
 }
-mod megacli;
-mod volume_lookup;
-mod smart_array_cache_modes {
-    //! The cache modes and battery packs that the firmware of Smart Array and SmartRAID controllers
-    //! reports; ssacli and arcconf print the same words.
-    //!
-    //! A volume that is set to cache may be accelerated by something other than the controller's
-    //! cache. If the firmware reports such a method, the volume's policy is unknown.
-
-    use super::fields::{Fields, normalise};
-    use super::report::{FieldReading, Volume, default_write_mode, write_back_policy};
-    use crate::facts::catalog::controller::{
-        BatteryCondition, CachePolicy, CachePolicyInForce, OnBatteryFailure,
-    };
-
-    /// Write modes of a volume's cache: configured, current, and without a working battery.
-    pub struct CacheModes {
-        pub policy: FieldReading<CachePolicy>,
-        pub in_force: FieldReading<CachePolicyInForce>,
-        pub on_failure: FieldReading<OnBatteryFailure>,
-    }
-
-    impl CacheModes {
-        pub fn apply_to(self, volume: Volume) -> Volume {
-            Volume {
-                policy: self.policy,
-                in_force: self.in_force,
-                on_failure: self.on_failure,
-                ..volume
-            }
-        }
-    }
-
-    /// Derives the write modes of a volume. `own` are the fields of the volume, `cache` those of
-    /// the controller's cache. `keeps_no_writes` is true if the cache is used only for reads.
-    pub fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheModes {
-        let caching = own.parse_value("caching", |word| match word {
-            "enabled" => Some(CachePolicy::WriteBack),
-            "disabled" => Some(CachePolicy::WriteThrough),
-            _ => None,
-        });
-        // A cache that is used only for reads cannot write back, whatever the volume's setting.
-        let caching = if keeps_no_writes {
-            caching.map(|_| CachePolicy::WriteThrough)
-        } else {
-            caching
-        };
-        let caching = match caching {
-            FieldReading::Value(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack)
-                if bypasses_controller_cache(own) =>
-            {
-                FieldReading::conflicting(
-                    "`Caching` is Enabled even though `LD Acceleration Method` is not the controller's cache",
-                )
-            }
-            FieldReading::Value(
-                CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack | CachePolicy::WriteThrough,
-            )
-            | FieldReading::Missing(..) => caching,
-        };
-        let on_failure = cache.parse_value("no-battery write cache", |word| match word {
-            "disabled" => Some(OnBatteryFailure::WriteThrough),
-            "enabled" => Some(OnBatteryFailure::Stays),
-            _ => None,
-        });
-        let now = cache.parse_value("cache status", |word| match word {
-            "ok" => Some(CachePolicyInForce::WriteBack),
-            word if word.starts_with("temporarily disabled")
-                || word.starts_with("permanently disabled") =>
-            {
-                Some(CachePolicyInForce::WriteThrough)
-            }
-            _ => None,
-        });
-        let (policy, in_force) = match caching.value() {
-            // The controller may suspend caching although the volume is set to cache, so the
-            // current mode is that of the controller's cache.
-            Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => {
-                (on_failure.clone().map(write_back_policy), now)
-            }
-            Some(CachePolicy::WriteThrough) | None => (
-                caching.clone().only_if_known(&on_failure),
-                caching.map(default_write_mode),
-            ),
-        };
-        CacheModes {
-            policy,
-            in_force,
-            on_failure,
-        }
-    }
-
-    pub fn cache_status_detail(fields: &Fields) -> Option<String> {
-        fields
-            .get("cache status details")
-            .filter(|detail| !detail.is_empty())
-            .map(str::to_owned)
-    }
-
-    pub fn battery_pack_presence(fields: &Fields, key: &str) -> FieldReading<BatteryCondition> {
-        fields.parse_value(key, |count| match count.parse() {
-            Ok(0) => Some(BatteryCondition::Absent),
-            Ok(1..=u32::MAX) => Some(BatteryCondition::Healthy),
-            Err(_) => None,
-        })
-    }
-
-    /// Whether something other than the controller's cache accelerates the volume. Old firmware
-    /// prints no acceleration method.
-    fn bypasses_controller_cache(own: &Fields) -> bool {
-        const METHOD: &str = "ld acceleration method";
-        own.has(METHOD)
-            && own
-                .get(METHOD)
-                .is_none_or(|method| normalise(method) != "controller cache")
-    }
-}
 mod arcconf;
+mod megacli;
 #[cfg(test)]
 mod samples;
 mod ssacli;
 mod storcli;
 mod storcli2;
+mod volume_lookup;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use self::query::{ControllerReport, QueryFn};
+use fields::{Fields, normalise};
+use report::{default_write_mode, write_back_policy};
+
 use self::report::{Adapter, FieldReading, Volume};
 use self::volume_lookup::{DiskIdentity, VolumeAddressing, VolumeMatch};
 use crate::collector::{Collector, Request};
-use crate::error_readings::programs_disabled_reading;
-use crate::facts::catalog::{controller, device, host as machine};
-use crate::facts::{
-    Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value,
+use crate::error_readings::{error_reading, programs_disabled_reading};
+use crate::facts::catalog::controller::{
+    self, BatteryCondition, CachePolicy, CachePolicyInForce, OnBatteryFailure,
 };
-use crate::host::{Host, Tool, path_bytes, path_from_bytes};
+use crate::facts::catalog::{device, host as machine};
+use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value};
+use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes, path_from_bytes};
 use crate::scsi_drivers::{self, ControllerFamily};
 use crate::text::display_safe;
+use walwise_model::text::JoinText;
 
 pub const COLLECTOR: Collector = Collector {
     id: "RAID controllers",
@@ -363,13 +251,13 @@ fn query_family(
     if request.without_programs {
         return Err(programs_disabled_reading());
     }
-    if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
+    if facts.host_value(&machine::PRIVILEGED) != Some(true) {
         let says = "only root can query a RAID controller";
-        return Err(Reading::unknown(UnknownReason::Denied, says).with_remedy(Remedy::RunAsRoot));
+        return Err(Reading::denied(says).with_remedy(Remedy::RunAsRoot));
     }
     let mut refusal = None;
     for &(tool, asker) in known {
-        match query::controller_report(host, tool, asker) {
+        match controller_report(host, tool, asker) {
             Ok(answers) => return Ok(answers),
             Err(Some(reading)) => refusal = refusal.or(Some(reading)),
             Err(None) => {}
@@ -385,24 +273,18 @@ fn query_family(
         .find(|tool| known.iter().any(|(one, _)| one == tool));
     let install = dell.filter(|_| dells).map_or(install, Tool::package);
     Err(refusal.unwrap_or_else(|| {
-        Reading::unknown(
-            UnknownReason::Absent,
-            format!(
-                "no tool for {} is installed",
-                family.driver_names().collect::<Vec<_>>().join(", ")
-            ),
-        )
+        Reading::absent(format!(
+            "no tool for {} is installed",
+            family.driver_names().join_with(", ")
+        ))
         .with_remedy(Remedy::Install(install.to_owned()))
     }))
 }
 
 fn unsupported_tool_reading() -> Reading<String> {
     let remedy = "check with the controller's own tool whether the battery protects the cache";
-    Reading::unknown(
-        UnknownReason::Absent,
-        "walwise cannot read this controller's tool",
-    )
-    .with_remedy(Remedy::Do(remedy.to_owned()))
+    Reading::absent("walwise cannot read this controller's tool")
+        .with_remedy(Remedy::Do(remedy.to_owned()))
 }
 
 fn record_unknown_controller(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
@@ -454,18 +336,13 @@ fn record_disk_volumes(
                 record_volume(subject, &[(adapter, volume)], &source, facts);
             }
             VolumeMatch::OneOf(volumes) => {
-                let unknown =
-                    Reading::unknown(UnknownReason::Ambiguous, "several volumes match this disk");
+                let unknown = Reading::ambiguous("several volumes match this disk");
                 facts.insert(subject, &controller::VOLUME, unknown);
                 record_volume(subject, &volumes, &source, facts);
             }
             VolumeMatch::PassThrough => {
                 let says = "the controller passes this disk through; it is not a volume";
-                record_unknown_controller(
-                    subject,
-                    &Reading::unknown(UnknownReason::Absent, says),
-                    facts,
-                );
+                record_unknown_controller(subject, &Reading::absent(says), facts);
                 facts.insert_known(
                     subject,
                     &controller::TOOL,
@@ -480,8 +357,7 @@ fn record_disk_volumes(
                 );
             }
             VolumeMatch::NotFound(says) => {
-                let unknown =
-                    Reading::unknown(UnknownReason::Ambiguous, format!("{source}: {says}"));
+                let unknown = Reading::ambiguous(format!("{source}: {says}"));
                 record_unknown_controller(
                     subject,
                     &unknown.with_remedy(Remedy::Do(find_volume_remedy(answers.tool, subject))),
@@ -535,7 +411,7 @@ fn record_volume(
         .collect();
     let model = match models.into_iter().collect::<Vec<_>>().as_slice() {
         [Some(model)] => Reading::known(model.clone(), source.clone()),
-        _ => Reading::unknown(UnknownReason::Absent, format!("{source} reports no model")),
+        _ => Reading::absent(format!("{source} reports no model")),
     };
     facts.insert(disk, &controller::MODEL, model);
     let details: BTreeSet<_> = volumes
@@ -606,10 +482,9 @@ fn record_unanimous_value<'a, T: Choice>(
         .unwrap_or_else(|| FieldReading::missing("a volume"));
     let alike = said.all(|other| other == first);
     let reading = match first {
-        _ if !alike => Reading::unknown(
-            UnknownReason::Ambiguous,
-            format!("{source}: several volumes match this disk, and they differ"),
-        ),
+        _ if !alike => Reading::ambiguous(format!(
+            "{source}: several volumes match this disk, and they differ"
+        )),
         FieldReading::Value(value) => Reading::known(value, source.clone()),
         FieldReading::Missing(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
     };
@@ -618,3 +493,163 @@ fn record_unanimous_value<'a, T: Choice>(
 
 #[cfg(test)]
 mod tests;
+
+const MAX_CONTROLLERS: u32 = 16;
+
+#[derive(Clone, Debug)]
+struct ControllerReport {
+    pub tool: Tool,
+    pub argv: String,
+    pub adapters: Vec<Adapter>,
+}
+
+/// Runs all commands of a tool and parses the answers; `Err(None)` means that the tool is not
+/// installed.
+fn controller_report(
+    host: &dyn Host,
+    tool: Tool,
+    asker: QueryFn,
+) -> Result<ControllerReport, Option<Reading<String>>> {
+    let (adapters, command) = asker(host, tool)?;
+    let argv = format!("{} {command}", tool.name());
+    // An answer without battery and volumes means a plain host adapter or a failed command.
+    if adapters
+        .iter()
+        .all(|adapter| adapter.volumes.is_empty() && adapter.battery.value().is_none())
+    {
+        let says = format!("`{argv}` lists no controller");
+        return Err(Some(Reading::malformed(says)));
+    }
+    Ok(ControllerReport {
+        tool,
+        argv,
+        adapters,
+    })
+}
+
+/// Runs one command; `Err(None)` means that the tool is not installed.
+fn run_command(
+    host: &dyn Host,
+    tool: Tool,
+    command: &str,
+) -> Result<Vec<u8>, Option<Reading<String>>> {
+    let arguments: Vec<&str> = command.split(' ').collect();
+    host.run_tool(tool, &arguments)
+        .map_err(|miss: HostError| match miss.kind {
+            HostErrorKind::Absent => None,
+            _ => Some(error_reading(&miss, &format!("{} {command}", tool.name()))),
+        })
+}
+
+/// The controllers, and the command that reported most of their values.
+type ControllerList = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
+
+type QueryFn = fn(&dyn Host, Tool) -> ControllerList;
+
+// The cache modes and battery packs that the firmware of Smart Array and SmartRAID controllers
+// reports; ssacli and arcconf print the same words.
+//
+// A volume that is set to cache may be accelerated by something other than the controller's
+// cache. If the firmware reports such a method, the volume's policy is unknown.
+
+/// Write modes of a volume's cache: configured, current, and without a working battery.
+struct CacheModes {
+    pub policy: FieldReading<CachePolicy>,
+    pub in_force: FieldReading<CachePolicyInForce>,
+    pub on_failure: FieldReading<OnBatteryFailure>,
+}
+
+impl CacheModes {
+    pub fn apply_to(self, volume: Volume) -> Volume {
+        Volume {
+            policy: self.policy,
+            in_force: self.in_force,
+            on_failure: self.on_failure,
+            ..volume
+        }
+    }
+}
+
+/// Derives the write modes of a volume. `own` are the fields of the volume, `cache` those of
+/// the controller's cache. `keeps_no_writes` is true if the cache is used only for reads.
+fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheModes {
+    let caching = own.parse_value("caching", |word| match word {
+        "enabled" => Some(CachePolicy::WriteBack),
+        "disabled" => Some(CachePolicy::WriteThrough),
+        _ => None,
+    });
+    // A cache that is used only for reads cannot write back, whatever the volume's setting.
+    let caching = if keeps_no_writes {
+        caching.map(|_| CachePolicy::WriteThrough)
+    } else {
+        caching
+    };
+    let caching = match caching {
+        FieldReading::Value(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack)
+            if bypasses_controller_cache(own) =>
+        {
+            FieldReading::conflicting(
+                "`Caching` is Enabled even though `LD Acceleration Method` is not the controller's cache",
+            )
+        }
+        FieldReading::Value(
+            CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack | CachePolicy::WriteThrough,
+        )
+        | FieldReading::Missing(..) => caching,
+    };
+    let on_failure = cache.parse_value("no-battery write cache", |word| match word {
+        "disabled" => Some(OnBatteryFailure::WriteThrough),
+        "enabled" => Some(OnBatteryFailure::Stays),
+        _ => None,
+    });
+    let now = cache.parse_value("cache status", |word| match word {
+        "ok" => Some(CachePolicyInForce::WriteBack),
+        word if word.starts_with("temporarily disabled")
+            || word.starts_with("permanently disabled") =>
+        {
+            Some(CachePolicyInForce::WriteThrough)
+        }
+        _ => None,
+    });
+    let (policy, in_force) = match caching.value() {
+        // The controller may suspend caching although the volume is set to cache, so the
+        // current mode is that of the controller's cache.
+        Some(CachePolicy::WriteBack | CachePolicy::AlwaysWriteBack) => {
+            (on_failure.clone().map(write_back_policy), now)
+        }
+        Some(CachePolicy::WriteThrough) | None => (
+            caching.clone().only_if_known(&on_failure),
+            caching.map(default_write_mode),
+        ),
+    };
+    CacheModes {
+        policy,
+        in_force,
+        on_failure,
+    }
+}
+
+fn cache_status_detail(fields: &Fields) -> Option<String> {
+    fields
+        .get("cache status details")
+        .filter(|detail| !detail.is_empty())
+        .map(str::to_owned)
+}
+
+fn battery_pack_presence(fields: &Fields, key: &str) -> FieldReading<BatteryCondition> {
+    fields.parse_value(key, |count| match count.parse() {
+        Ok(0) => Some(BatteryCondition::Absent),
+        Ok(1..=u32::MAX) => Some(BatteryCondition::Healthy),
+        Err(_) => None,
+    })
+}
+
+/// Whether something other than the controller's cache accelerates the volume. Old firmware
+/// prints no acceleration method.
+fn bypasses_controller_cache(own: &Fields) -> bool {
+    const METHOD: &str = "ld acceleration method";
+    own.has(METHOD)
+        && own
+            .get(METHOD)
+            .is_none_or(|method| normalise(method) != "controller cache")
+}

@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, UnknownReason};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source};
 use crate::host::{Host, HostErrorKind, Tool};
 
 pub const COLLECTOR: Collector = Collector { id: "DRBD", run };
@@ -97,14 +97,8 @@ fn find_device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading
     devices.as_ref().and_then_reading(|devices, source| {
         match minor.map(|minor| devices.get(&minor)) {
             Some(Some(said)) => Reading::known(said.clone(), source),
-            Some(None) => Reading::unknown(
-                UnknownReason::Absent,
-                format!("{source} does not list this device"),
-            ),
-            None => Reading::unknown(
-                UnknownReason::Malformed,
-                "the device name has no minor number",
-            ),
+            Some(None) => Reading::absent(format!("{source} does not list this device")),
+            None => Reading::malformed("the device name has no minor number"),
         }
     })
 }
@@ -117,7 +111,7 @@ fn report_field<T>(
     said.as_ref()
         .and_then_reading(|said, source| match what(said) {
             Some(value) => Reading::known(value, source),
-            None => Reading::unknown(UnknownReason::Absent, format!("{source}: {otherwise}")),
+            None => Reading::absent(format!("{source}: {otherwise}")),
         })
 }
 
@@ -228,6 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::UnknownReason;
     use crate::facts::{Key, Subject};
     use crate::host::Question;
     use crate::testing::FakeHost;

@@ -5,367 +5,27 @@
 //! each with the tool for its kind ([`nvme`], [`smart`], [`write_cache_flag`]). A disk in standby
 //! is not woken, so its answers stay unknown.
 
-mod drive_query {
-    use std::collections::BTreeSet;
-
-    use crate::error_readings::error_reading;
-    use crate::escape::shell;
-    use crate::facts::{FactValue, Key, KeyInfo, Reading, Remedy, Source, UnknownReason, Value};
-    use crate::host::{Host, HostErrorKind, Tool};
-    use crate::text::json;
-
-    #[derive(Default)]
-    pub struct DriveFacts {
-        pub facts: Vec<(KeyInfo, Reading<Value>)>,
-        pub timed_out: BTreeSet<Tool>,
-    }
-
-    impl DriveFacts {
-        pub fn insert<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
-            self.facts
-                .push((key.info, reading.map(FactValue::into_value)));
-        }
-    }
-
-    pub struct DriveQuery<'a> {
-        pub host: &'a dyn Host,
-        pub node: &'a str,
-        pub timed_out: &'a BTreeSet<Tool>,
-        /// The reading that replaces the answer of every tool; `None` if the tools may run.
-        pub refusal: Option<&'a Reading<Value>>,
-    }
-
-    impl DriveQuery<'_> {
-        pub fn run_tool(
-            &self,
-            tool: Tool,
-            words: &[&str],
-            drive: &mut DriveFacts,
-        ) -> Result<ToolOutput, Reading<Value>> {
-            if let Some(reading) = self.refusal {
-                return Err(reading.clone());
-            }
-            let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
-            let argv = shell::command_line(&tool.name(), &arguments);
-            if self.timed_out.contains(&tool) || drive.timed_out.contains(&tool) {
-                let says = format!("`{argv}` was not run, because the program timed out earlier");
-                return Err(Reading::unknown(UnknownReason::TimedOut, says));
-            }
-            match self.host.run_tool(tool, &arguments) {
-                Ok(text) => Ok(ToolOutput { text, argv }),
-                Err(miss) => Err(match miss.kind {
-                    HostErrorKind::Absent => error_reading(&miss, &argv)
-                        .with_remedy(Remedy::Install(tool.package().to_owned())),
-                    HostErrorKind::TimedOut => {
-                        drive.timed_out.insert(tool);
-                        error_reading(&miss, &argv)
-                    }
-                    // Tools run only as root, so *run as root* cannot be the remedy.
-                    HostErrorKind::Denied => {
-                        Reading::unknown(UnknownReason::Denied, format!("{argv}: {miss}"))
-                    }
-                    _ => error_reading(&miss, &argv),
-                }),
-            }
-        }
-    }
-
-    pub struct ToolOutput {
-        pub text: Vec<u8>,
-        pub argv: String,
-    }
-
-    impl ToolOutput {
-        pub fn source(&self) -> Source {
-            Source::Command {
-                argv: self.argv.clone(),
-            }
-        }
-
-        /// The output's first JSON object; null if there is none.
-        pub fn json(&self) -> serde_json::Value {
-            json::first_json_object(&self.text)
-                .map(|(first, _)| first)
-                .unwrap_or_default()
-        }
-
-        /// The reading of a value; *absent* if the output lacks it. `what` names the field.
-        pub fn reading_or_absent<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
-            match value {
-                Some(value) => Reading::known(value, self.source()),
-                None => Reading::unknown(
-                    UnknownReason::Absent,
-                    format!("`{}` does not report {what}", self.argv),
-                ),
-            }
-        }
-
-        /// The reading of a field that every output has; *malformed* if it is missing.
-        pub fn reading_or_malformed<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
-            match value {
-                Some(value) => Reading::known(value, self.source()),
-                None => Reading::unknown(
-                    UnknownReason::Malformed,
-                    format!("`{}` lacks {what}", self.argv),
-                ),
-            }
-        }
-    }
-
-    pub fn refusal_as<T>(refusal: &Reading<Value>) -> Reading<T> {
-        refusal
-            .clone()
-            .and_then(|_| Err("the query was refused".to_owned()))
-    }
-}
-mod write_cache_flag {
-    //! The write cache flag alone, from hdparm (SATA), sdparm (SCSI) or smartctl.
-    //!
-    //! Output follows hdparm.c, sdparm (mode page *Caching*) and smartmontools (scsiprint.cpp,
-    //! ataprint.cpp). A SATA disk behind a SAS controller answers both hdparm and sdparm, so the
-    //! first tool with an answer decides.
-
-    use super::drive_query::{DriveFacts, DriveQuery, refusal_as};
-    use crate::facts::Reading;
-    use crate::facts::catalog::device::{self, DriveCache};
-    use crate::host::Tool;
-
-    const SMARTCTL: (Tool, &[&str]) = (
-        Tool::Smartctl,
-        &["-q", "noserial", "-n", "standby", "-g", "wcache"],
-    );
-    const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
-    const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
-
-    /// Queries a disk that appears as SCSI but may be of another kind.
-    pub fn query_presented_disk_cache(questions: &DriveQuery) -> DriveFacts {
-        let mut drive = DriveFacts::default();
-        let cache = first_answer(questions, &[SDPARM, SMARTCTL], None, &mut drive);
-        drive.insert(&device::DRIVE_CACHE, cache);
-        drive
-    }
-
-    /// Queries a physical disk; returns `otherwise` if no tool reports the flag.
-    pub fn query_write_cache_flag(
-        questions: &DriveQuery,
-        otherwise: Reading<DriveCache>,
-        drive: &mut DriveFacts,
-    ) -> Reading<DriveCache> {
-        first_answer(
-            questions,
-            &[SMARTCTL, SDPARM, HDPARM],
-            Some(otherwise),
-            drive,
-        )
-    }
-
-    fn first_answer(
-        questions: &DriveQuery,
-        tools: &[(Tool, &[&str])],
-        otherwise: Option<Reading<DriveCache>>,
-        drive: &mut DriveFacts,
-    ) -> Reading<DriveCache> {
-        let mut why = otherwise;
-        for (tool, words) in tools {
-            let reading = match questions.run_tool(*tool, words, drive) {
-                Ok(answer) => {
-                    answer.reading_or_absent(parse_cache_flag(&answer.text), "the write cache")
-                }
-                Err(refusal) => refusal_as(&refusal),
-            };
-            if reading.is_known() {
-                return reading;
-            }
-            why = why.or(Some(reading));
-        }
-        why.unwrap_or_else(Reading::not_collected)
-    }
-
-    /// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.
-    pub fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
-        let text = String::from_utf8_lossy(answer);
-        let mut found: Option<DriveCache> = None;
-        for line in text.lines() {
-            let Some(cache) = parse_flag_line(line.trim()) else {
-                continue;
-            };
-            if found.is_some_and(|before| before != cache) {
-                return None;
-            }
-            found = Some(cache);
-        }
-        found
-    }
-
-    fn parse_flag_line(line: &str) -> Option<DriveCache> {
-        if let Some(value) = line
-            .strip_prefix("write-caching")
-            .and_then(|rest| rest.trim_start().strip_prefix('='))
-        {
-            return match value.trim() {
-                "1 (on)" => Some(DriveCache::On),
-                "0 (off)" => Some(DriveCache::Off),
-                _ => None,
-            };
-        }
-        let cache = line
-            .strip_prefix("Writeback Cache is:")
-            .or_else(|| line.strip_prefix("Write cache is:"));
-        if let Some(value) = cache {
-            return match value.trim() {
-                "Enabled" => Some(DriveCache::On),
-                "Disabled" => Some(DriveCache::Off),
-                _ => None,
-            };
-        }
-        let mut words = line.strip_prefix("WCE")?.split_whitespace();
-        match (line.as_bytes().get(3), words.next()) {
-            (Some(b' '), Some("1")) => Some(DriveCache::On),
-            (Some(b' '), Some("0")) => Some(DriveCache::Off),
-            _ => None,
-        }
-    }
-}
 mod capacitor;
 mod nvme;
-mod smart {
-    //! SATA and SAS disks: write cache, rotation speed and zones from `smartctl -i -g wcache`;
-    //! hdparm or sdparm if smartctl does not print the cache.
-    //!
-    //! Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested
-    //! (`-q noserial`), and a disk in standby stays there (`-n standby`). smartctl prints the cache
-    //! of a SAS disk only as text, not in JSON.
-
-    use serde_json::Value as Json;
-
-    use super::drive_query::{DriveFacts, DriveQuery, ToolOutput, refusal_as};
-    use super::write_cache_flag;
-    use crate::facts::catalog::device::{self, DriveCache, Shingled};
-    use crate::facts::{Reading, Remedy, UnknownReason};
-    use crate::host::Tool;
-
-    pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
-        let mut drive = DriveFacts::default();
-        let words = [
-            "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
-        ];
-        let answer = match questions.run_tool(Tool::Smartctl, &words, &mut drive) {
-            Ok(answer) => answer,
-            Err(refusal) => {
-                drive.insert(&device::RPM, refusal_as(&refusal));
-                drive.insert(&device::SHINGLED, refusal_as(&refusal));
-                let cache = write_cache_flag::query_write_cache_flag(
-                    questions,
-                    refusal_as(&refusal),
-                    &mut drive,
-                );
-                drive.insert(&device::DRIVE_CACHE, cache);
-                return drive;
-            }
-        };
-        let json = answer.json();
-        if is_asleep(&json) {
-            drive.insert(&device::RPM, asleep_reading(&answer));
-            drive.insert(&device::SHINGLED, asleep_reading(&answer));
-            drive.insert(&device::DRIVE_CACHE, asleep_reading(&answer));
-            return drive;
-        }
-        let cache = match write_cache_state(&json) {
-            Some(cache) => Reading::known(cache, answer.source()),
-            None => write_cache_flag::query_write_cache_flag(
-                questions,
-                answer.reading_or_absent(None, "the write cache"),
-                &mut drive,
-            ),
-        };
-        drive.insert(&device::DRIVE_CACHE, cache);
-        drive.insert(&device::RPM, rotation_rate(&answer, &json));
-        if is_drive_managed_smr(&json) {
-            drive.insert(
-                &device::SHINGLED,
-                Reading::known(Shingled::DriveManaged, answer.source()),
-            );
-        }
-        drive
-    }
-
-    pub fn write_cache_state(json: &Json) -> Option<DriveCache> {
-        Some(if json.pointer("/write_cache/enabled")?.as_bool()? {
-            DriveCache::On
-        } else {
-            DriveCache::Off
-        })
-    }
-
-    fn rotation_rate(answer: &ToolOutput, json: &Json) -> Reading<u64> {
-        match json.get("rotation_rate").and_then(Json::as_u64) {
-            Some(0) => Reading::unknown(
-                UnknownReason::Absent,
-                format!("`{}`: the disk does not rotate", answer.argv),
-            ),
-            rate => answer.reading_or_absent(rate, "a rotation speed"),
-        }
-    }
-
-    /// Whether the disk is drive-managed SMR, by its own report or by smartmontools' list of
-    /// models.
-    pub fn is_drive_managed_smr(json: &Json) -> bool {
-        let says = |at: &str, word: &str| {
-            json.pointer(at)
-                .and_then(Json::as_str)
-                .is_some_and(|text| text.contains(word))
-        };
-        let scsi = json
-            .get("scsi_Device managed zoned block capable")
-            .and_then(Json::as_bool);
-        says("/zoned_device/capabilities", "device_managed")
-            || says("/model_family", "(SMR)")
-            || scsi == Some(true)
-    }
-
-    /// Whether smartctl skipped the disk: `Device is in STANDBY mode, exit(2)`.
-    pub fn is_asleep(json: &Json) -> bool {
-        let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
-        let text = |message: &Json| {
-            message
-                .get("string")
-                .and_then(Json::as_str)
-                .map(str::to_owned)
-        };
-        messages.into_iter().flatten().filter_map(text).any(|text| {
-            text.starts_with("Device is in ")
-                && (text.contains("STANDBY") || text.contains("SLEEP"))
-        })
-    }
-
-    fn asleep_reading<T>(answer: &ToolOutput) -> Reading<T> {
-        Reading::unknown(
-            UnknownReason::NotCollected,
-            format!(
-                "`{}`: the disk is in standby and was not woken",
-                answer.argv
-            ),
-        )
-        .with_remedy(Remedy::Do(
-            "read from the disk to wake it, then check again".to_owned(),
-        ))
-    }
-}
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
-use self::drive_query::{DriveFacts, DriveQuery};
+use serde_json::Value as Json;
+
 use crate::collector::{Collector, Request};
-use crate::error_readings::programs_disabled_reading;
-use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
+use crate::error_readings::{error_reading, programs_disabled_reading};
+use crate::escape::shell;
+use crate::facts::catalog::device::{self, DeviceKind, DriveCache, Shingled, Transport};
 use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::note::StorageNote;
-use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Scope, Subject, UnknownReason, Value};
-use crate::host::{Host, path_bytes};
+use crate::facts::{
+    FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, UnknownReason, Value,
+};
+use crate::host::{Host, HostErrorKind, Tool, path_bytes};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
-use crate::text::display_safe;
+use crate::text::{display_safe, json};
 
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
 
@@ -415,11 +75,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let partitions = PartitionsByDisk::from_facts(facts);
     let unasked = if request.without_programs {
         Some(programs_disabled_reading())
-    } else if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        Some(
-            Reading::unknown(UnknownReason::Denied, "only root can query a disk")
-                .with_remedy(Remedy::RunAsRoot),
-        )
+    } else if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+        Some(Reading::denied("only root can query a disk").with_remedy(Remedy::RunAsRoot))
     } else {
         None
     };
@@ -467,10 +124,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             let disk = &one.0;
             // A panic in a parser affects only this disk.
             let Ok(drive) = drive else {
-                let failed = Reading::unknown(
-                    UnknownReason::Malformed,
-                    "the disk's answers could not be parsed",
-                );
+                let failed = Reading::malformed("the disk's answers could not be parsed");
                 record_refusal(host, slice::from_ref(one), &partitions, &failed, facts);
                 facts.add_note(StorageNote::DiskUnread { disk: disk.clone() });
                 continue;
@@ -486,8 +140,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
     match method {
         QueryMethod::Nvme => nvme::query_drive(questions),
-        QueryMethod::Disk => smart::query_drive(questions),
-        QueryMethod::Presented => write_cache_flag::query_presented_disk_cache(questions),
+        QueryMethod::Disk => query_drive(questions),
+        QueryMethod::Presented => query_presented_disk_cache(questions),
     }
 }
 
@@ -598,3 +252,307 @@ fn disks_to_query(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMeth
 
 #[cfg(test)]
 mod tests;
+
+#[derive(Default)]
+struct DriveFacts {
+    pub facts: Vec<(KeyInfo, Reading<Value>)>,
+    pub timed_out: BTreeSet<Tool>,
+}
+
+impl DriveFacts {
+    pub fn insert<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
+        self.facts
+            .push((key.info, reading.map(FactValue::into_value)));
+    }
+}
+
+struct DriveQuery<'a> {
+    pub host: &'a dyn Host,
+    pub node: &'a str,
+    pub timed_out: &'a BTreeSet<Tool>,
+    /// The reading that replaces the answer of every tool; `None` if the tools may run.
+    pub refusal: Option<&'a Reading<Value>>,
+}
+
+impl DriveQuery<'_> {
+    pub fn run_tool(
+        &self,
+        tool: Tool,
+        words: &[&str],
+        drive: &mut DriveFacts,
+    ) -> Result<ToolOutput, Reading<Value>> {
+        if let Some(reading) = self.refusal {
+            return Err(reading.clone());
+        }
+        let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
+        let argv = shell::command_line(&tool.name(), &arguments);
+        if self.timed_out.contains(&tool) || drive.timed_out.contains(&tool) {
+            let says = format!("`{argv}` was not run, because the program timed out earlier");
+            return Err(Reading::unknown(UnknownReason::TimedOut, says));
+        }
+        match self.host.run_tool(tool, &arguments) {
+            Ok(text) => Ok(ToolOutput { text, argv }),
+            Err(miss) => Err(match miss.kind {
+                HostErrorKind::Absent => error_reading(&miss, &argv)
+                    .with_remedy(Remedy::Install(tool.package().to_owned())),
+                HostErrorKind::TimedOut => {
+                    drive.timed_out.insert(tool);
+                    error_reading(&miss, &argv)
+                }
+                // Tools run only as root, so *run as root* cannot be the remedy.
+                HostErrorKind::Denied => Reading::denied(format!("{argv}: {miss}")),
+                _ => error_reading(&miss, &argv),
+            }),
+        }
+    }
+}
+
+struct ToolOutput {
+    pub text: Vec<u8>,
+    pub argv: String,
+}
+
+impl ToolOutput {
+    pub fn source(&self) -> Source {
+        Source::Command {
+            argv: self.argv.clone(),
+        }
+    }
+
+    /// The output's first JSON object; null if there is none.
+    pub fn json(&self) -> serde_json::Value {
+        json::first_json_object(&self.text)
+            .map(|(first, _)| first)
+            .unwrap_or_default()
+    }
+
+    /// The reading of a value; *absent* if the output lacks it. `what` names the field.
+    pub fn reading_or_absent<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
+        match value {
+            Some(value) => Reading::known(value, self.source()),
+            None => Reading::absent(format!("`{}` does not report {what}", self.argv)),
+        }
+    }
+
+    /// The reading of a field that every output has; *malformed* if it is missing.
+    pub fn reading_or_malformed<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
+        match value {
+            Some(value) => Reading::known(value, self.source()),
+            None => Reading::malformed(format!("`{}` lacks {what}", self.argv)),
+        }
+    }
+}
+
+fn refusal_as<T>(refusal: &Reading<Value>) -> Reading<T> {
+    refusal
+        .clone()
+        .and_then(|_| Err("the query was refused".to_owned()))
+}
+
+// SATA and SAS disks: write cache, rotation speed and zones from `smartctl -i -g wcache`;
+// hdparm or sdparm if smartctl does not print the cache.
+//
+// Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested
+// (`-q noserial`), and a disk in standby stays there (`-n standby`). smartctl prints the cache
+// of a SAS disk only as text, not in JSON.
+
+fn query_drive(questions: &DriveQuery) -> DriveFacts {
+    let mut drive = DriveFacts::default();
+    let words = [
+        "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
+    ];
+    let answer = match questions.run_tool(Tool::Smartctl, &words, &mut drive) {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            drive.insert(&device::RPM, refusal_as(&refusal));
+            drive.insert(&device::SHINGLED, refusal_as(&refusal));
+            let cache = query_write_cache_flag(questions, refusal_as(&refusal), &mut drive);
+            drive.insert(&device::DRIVE_CACHE, cache);
+            return drive;
+        }
+    };
+    let json = answer.json();
+    if is_asleep(&json) {
+        drive.insert(&device::RPM, asleep_reading(&answer));
+        drive.insert(&device::SHINGLED, asleep_reading(&answer));
+        drive.insert(&device::DRIVE_CACHE, asleep_reading(&answer));
+        return drive;
+    }
+    let cache = match write_cache_state(&json) {
+        Some(cache) => Reading::known(cache, answer.source()),
+        None => query_write_cache_flag(
+            questions,
+            answer.reading_or_absent(None, "the write cache"),
+            &mut drive,
+        ),
+    };
+    drive.insert(&device::DRIVE_CACHE, cache);
+    drive.insert(&device::RPM, rotation_rate(&answer, &json));
+    if is_drive_managed_smr(&json) {
+        drive.insert(
+            &device::SHINGLED,
+            Reading::known(Shingled::DriveManaged, answer.source()),
+        );
+    }
+    drive
+}
+
+fn write_cache_state(json: &Json) -> Option<DriveCache> {
+    Some(if json.pointer("/write_cache/enabled")?.as_bool()? {
+        DriveCache::On
+    } else {
+        DriveCache::Off
+    })
+}
+
+fn rotation_rate(answer: &ToolOutput, json: &Json) -> Reading<u64> {
+    match json.get("rotation_rate").and_then(Json::as_u64) {
+        Some(0) => Reading::absent(format!("`{}`: the disk does not rotate", answer.argv)),
+        rate => answer.reading_or_absent(rate, "a rotation speed"),
+    }
+}
+
+/// Whether the disk is drive-managed SMR, by its own report or by smartmontools' list of
+/// models.
+fn is_drive_managed_smr(json: &Json) -> bool {
+    let says = |at: &str, word: &str| {
+        json.pointer(at)
+            .and_then(Json::as_str)
+            .is_some_and(|text| text.contains(word))
+    };
+    let scsi = json
+        .get("scsi_Device managed zoned block capable")
+        .and_then(Json::as_bool);
+    says("/zoned_device/capabilities", "device_managed")
+        || says("/model_family", "(SMR)")
+        || scsi == Some(true)
+}
+
+/// Whether smartctl skipped the disk: `Device is in STANDBY mode, exit(2)`.
+fn is_asleep(json: &Json) -> bool {
+    let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
+    let text = |message: &Json| {
+        message
+            .get("string")
+            .and_then(Json::as_str)
+            .map(str::to_owned)
+    };
+    messages.into_iter().flatten().filter_map(text).any(|text| {
+        text.starts_with("Device is in ") && (text.contains("STANDBY") || text.contains("SLEEP"))
+    })
+}
+
+fn asleep_reading<T>(answer: &ToolOutput) -> Reading<T> {
+    Reading::unknown(
+        UnknownReason::NotCollected,
+        format!(
+            "`{}`: the disk is in standby and was not woken",
+            answer.argv
+        ),
+    )
+    .with_remedy(Remedy::Do(
+        "read from the disk to wake it, then check again".to_owned(),
+    ))
+}
+
+// The write cache flag alone, from hdparm (SATA), sdparm (SCSI) or smartctl.
+//
+// Output follows hdparm.c, sdparm (mode page *Caching*) and smartmontools (scsiprint.cpp,
+// ataprint.cpp). A SATA disk behind a SAS controller answers both hdparm and sdparm, so the
+// first tool with an answer decides.
+
+const SMARTCTL: (Tool, &[&str]) = (
+    Tool::Smartctl,
+    &["-q", "noserial", "-n", "standby", "-g", "wcache"],
+);
+const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
+const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
+
+/// Queries a disk that appears as SCSI but may be of another kind.
+fn query_presented_disk_cache(questions: &DriveQuery) -> DriveFacts {
+    let mut drive = DriveFacts::default();
+    let cache = first_answer(questions, &[SDPARM, SMARTCTL], None, &mut drive);
+    drive.insert(&device::DRIVE_CACHE, cache);
+    drive
+}
+
+/// Queries a physical disk; returns `otherwise` if no tool reports the flag.
+fn query_write_cache_flag(
+    questions: &DriveQuery,
+    otherwise: Reading<DriveCache>,
+    drive: &mut DriveFacts,
+) -> Reading<DriveCache> {
+    first_answer(
+        questions,
+        &[SMARTCTL, SDPARM, HDPARM],
+        Some(otherwise),
+        drive,
+    )
+}
+
+fn first_answer(
+    questions: &DriveQuery,
+    tools: &[(Tool, &[&str])],
+    otherwise: Option<Reading<DriveCache>>,
+    drive: &mut DriveFacts,
+) -> Reading<DriveCache> {
+    let mut why = otherwise;
+    for (tool, words) in tools {
+        let reading = match questions.run_tool(*tool, words, drive) {
+            Ok(answer) => {
+                answer.reading_or_absent(parse_cache_flag(&answer.text), "the write cache")
+            }
+            Err(refusal) => refusal_as(&refusal),
+        };
+        if reading.is_known() {
+            return reading;
+        }
+        why = why.or(Some(reading));
+    }
+    why.unwrap_or_else(Reading::not_collected)
+}
+
+/// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.
+fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
+    let text = String::from_utf8_lossy(answer);
+    let mut found: Option<DriveCache> = None;
+    for line in text.lines() {
+        let Some(cache) = parse_flag_line(line.trim()) else {
+            continue;
+        };
+        if found.is_some_and(|before| before != cache) {
+            return None;
+        }
+        found = Some(cache);
+    }
+    found
+}
+
+fn parse_flag_line(line: &str) -> Option<DriveCache> {
+    if let Some(value) = line
+        .strip_prefix("write-caching")
+        .and_then(|rest| rest.trim_start().strip_prefix('='))
+    {
+        return match value.trim() {
+            "1 (on)" => Some(DriveCache::On),
+            "0 (off)" => Some(DriveCache::Off),
+            _ => None,
+        };
+    }
+    let cache = line
+        .strip_prefix("Writeback Cache is:")
+        .or_else(|| line.strip_prefix("Write cache is:"));
+    if let Some(value) = cache {
+        return match value.trim() {
+            "Enabled" => Some(DriveCache::On),
+            "Disabled" => Some(DriveCache::Off),
+            _ => None,
+        };
+    }
+    let mut words = line.strip_prefix("WCE")?.split_whitespace();
+    match (line.as_bytes().get(3), words.next()) {
+        (Some(b' '), Some("1")) => Some(DriveCache::On),
+        (Some(b' '), Some("0")) => Some(DriveCache::Off),
+        _ => None,
+    }
+}

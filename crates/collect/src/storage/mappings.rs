@@ -14,7 +14,7 @@ use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host as machine;
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject};
 use crate::host::{Host, HostErrorKind, Tool};
 use crate::parallel;
 use crate::text::display_safe;
@@ -88,10 +88,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             .as_ref()
             .and_then_reading(|table, _| match table.get(&name) {
                 Some(targets) => Reading::known(targets.clone(), of_table.clone()),
-                None => Reading::unknown(
-                    UnknownReason::Malformed,
-                    format!("`dmsetup table` does not list {name}"),
-                ),
+                None => Reading::malformed(format!("`dmsetup table` does not list {name}")),
             });
         record_state(&subject, &found, &status, &name, facts);
         // If the table could not be read, unknown facts are recorded only for LVM and for
@@ -246,10 +243,7 @@ fn common_alignment(found: &Reading<Vec<MapperTarget>>) -> Reading<u64> {
         .value()
         .is_some_and(|all| all.iter().any(|one| one.kind != "linear"))
     {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            "not all targets of the device are linear",
-        );
+        return Reading::absent("not all targets of the device are linear");
     }
     found.clone().and_then(|all| {
         let places: Option<Vec<[u64; 2]>> =
@@ -271,11 +265,8 @@ fn query_dmsetup(
     if request.without_programs {
         return (programs_disabled_reading(), programs_disabled_reading());
     }
-    if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        let denied = || {
-            Reading::unknown(UnknownReason::Denied, "dmsetup requires root")
-                .with_remedy(Remedy::RunAsRoot)
-        };
+    if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+        let denied = || Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
         return (denied(), denied());
     }
     let run = |what: &'static str| match host.run_tool(Tool::Dmsetup, &[what]) {
@@ -325,8 +316,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::UnknownReason;
     use crate::host::Question;
     use crate::testing::FakeHost;
+    use walwise_model::text::JoinText;
 
     fn dmsetup_question(what: &str) -> Question {
         Question::Run(Tool::Dmsetup, vec![what.to_owned()])
@@ -433,8 +426,8 @@ mod tests {
         let hurt: [fn(&str) -> String; 5] = [
             |_| String::new(),
             |line| format!("{line}\n{line}"),
-            |line| line.split(' ').take(2).collect::<Vec<_>>().join(" "),
-            |line| line.split(' ').take(3).collect::<Vec<_>>().join(" "),
+            |line| line.split(' ').take(2).join_with(" "),
+            |line| line.split(' ').take(3).join_with(" "),
             |line| {
                 line.replace(" rw ", " rx ")
                     .replace("thin 409600", "thin ?")

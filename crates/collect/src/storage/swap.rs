@@ -11,7 +11,7 @@ use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{device, host as machine};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 use crate::path_lookup::{device_of_path, mount_of_path};
 use crate::text::display_safe;
@@ -23,7 +23,7 @@ const SWAPS: &str = "/proc/swaps";
 /// The paths of active swap, as the kernel prints them; empty if unknown.
 pub fn active_swap_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
     if facts
-        .value(&Subject::host(), &machine::CONTAINER)
+        .host_value(&machine::CONTAINER)
         .is_some_and(|container| container == "lxc")
     {
         return Vec::new();
@@ -78,7 +78,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     if facts
-        .value(&Subject::host(), &machine::CONTAINER)
+        .host_value(&machine::CONTAINER)
         .is_some_and(|container| container == "lxc")
     {
         lost = lost.or_else(|| Some(format!("{SWAPS} may show only the container's swap")));
@@ -95,9 +95,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     for subject in devices {
         let reading = match (&text, &lost) {
             (Err(miss), _) => error_reading(miss, SWAPS),
-            (Ok(_), Some(detail)) if !holders.contains(&subject) => {
-                Reading::unknown(UnknownReason::Ambiguous, detail)
-            }
+            (Ok(_), Some(detail)) if !holders.contains(&subject) => Reading::ambiguous(detail),
             _ => Reading::known(holders.contains(&subject), Source::file(SWAPS)),
         };
         facts.insert(&subject, &device::SWAP, reading);

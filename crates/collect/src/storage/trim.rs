@@ -13,7 +13,7 @@ use std::path::Path;
 use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::{boot, host as machine, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
 use crate::ternary::Ternary;
 use crate::tool_version::{query_version, unneeded_version_reading};
@@ -143,9 +143,9 @@ impl FstabMounts {
             let detail = format!(
                 "fstrim.timer is enabled, but {FSTAB} lists no file system; the timer's scope then depends on the util-linux version"
             );
-            return Reading::unknown(UnknownReason::Ambiguous, detail);
+            return Reading::ambiguous(detail);
         }
-        let release = facts.value(&Subject::host(), &machine::UTIL_LINUX);
+        let release = facts.host_value(&machine::UTIL_LINUX);
         let since = |number: &str| match (&release, Version::parse(number)) {
             (Some(release), Some(first)) => release.at_least(&first),
             (None, _) | (_, None) => Ternary::Unknown,
@@ -163,12 +163,9 @@ impl FstabMounts {
             Ternary::False => {
                 Reading::known(true, Source::derived_from([machine::UTIL_LINUX.name()]))
             }
-            Ternary::Unknown => Reading::unknown(
-                UnknownReason::Ambiguous,
-                format!(
-                    "{FSTAB} does not list the mount for trimming, and what fstrim.timer then trims depends on the util-linux version"
-                ),
-            ),
+            Ternary::Unknown => Reading::ambiguous(format!(
+                "{FSTAB} does not list the mount for trimming, and what fstrim.timer then trims depends on the util-linux version"
+            )),
         }
     }
 }
@@ -284,7 +281,7 @@ mod tests {
         let timer = |host: &FakeHost| {
             let mut facts = facts("X-fstrim.notrim");
             run(host, &Request::default(), &mut facts);
-            facts.value(&Subject::host(), &machine::TRIM_TIMER)
+            facts.host_value(&machine::TRIM_TIMER)
         };
         let enabled = with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
         assert_eq!(timer(&with_systemd()), Some(false));

@@ -3,120 +3,23 @@
 
 mod command_line;
 mod crypttab;
-mod entry;
-mod named_device;
-mod next_boot_mounts;
-mod type_mismatch {
-    //! Lines of fstab whose file system type differs from the one that their device is mounted with
-    //! now. The root on the kernel command line is left out, because this very boot mounted it.
-
-    use super::entry::COMMAND_LINE;
-    use super::named_device;
-    use crate::facts::catalog::{boot, mount};
-    use crate::facts::{FactSet, Scope, Source, Subject};
-    use crate::host::Host;
-
-    /// Types with the same name in fstab and in the mount table. `fuseblk` and others stand for
-    /// several types.
-    const NAMED_AS_WRITTEN: [&str; 13] = [
-        "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2",
-        "reiserfs", "vfat", "xfs",
-    ];
-
-    pub fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
-        let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
-        for line in lines {
-            let is_kernels = facts
-                .value(&line, &boot::WHERE)
-                .is_some_and(|place| place == COMMAND_LINE);
-            let written = facts.value(&line, &boot::WRITTEN_TYPE);
-            let Some((named, written)) = facts
-                .value(&line, &boot::SOURCE)
-                .zip(written)
-                .filter(|_| !is_kernels)
-            else {
-                continue;
-            };
-            let is_known = |fstype: &str| NAMED_AS_WRITTEN.contains(&fstype);
-            if !written.split(',').all(is_known) {
-                continue;
-            }
-            let Some(device) = named_device::find_device(host, facts, &named) else {
-                continue;
-            };
-            let there = named_device::mounts_on_device(facts, &device)
-                .find_map(|at| facts.value(at, &mount::FSTYPE));
-            if let Some(there) = there
-                .filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
-            {
-                let source = Source::derived_from([boot::SOURCE.name(), mount::FSTYPE.name()]);
-                facts.insert_known(&line, &boot::TYPE_THERE, there, source);
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::facts::catalog::device as block;
-        use crate::host::Question;
-        use crate::testing::FakeHost;
-
-        #[test]
-        fn what_is_mounted_now_is_held_against_what_is_written() {
-            let host = FakeHost::default()
-                .answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
-            for (named, written, place, expected) in [
-                ("/dev/vda", "xfs", "/etc/fstab:2", Some("ext4")),
-                ("UUID=1", "xfs,btrfs", "/etc/fstab:2", Some("ext4")),
-                ("/dev/vda", "ext4", "/etc/fstab:2", None),
-                ("/dev/vda", "xfs,ext4", "/etc/fstab:2", None),
-                ("/dev/vda", "auto", "/etc/fstab:2", None),
-                ("/dev/vdb", "xfs", "/etc/fstab:2", None),
-                ("/dev/vda", "xfs", "/proc/cmdline", None),
-            ] {
-                let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
-                let (root, from) = (Subject::mount("/"), || Source::file("a test"));
-                for name in ["vda", "vdb"] {
-                    facts.insert_known(
-                        &Subject::device(name),
-                        &block::KIND,
-                        block::DeviceKind::Disk,
-                        from(),
-                    );
-                }
-                facts.insert_known(&root, &mount::FSTYPE, "ext4".to_owned(), from());
-                facts.add_edge(&root, &Subject::device("vda"));
-                facts.insert_known(&line, &boot::SOURCE, named.to_owned(), from());
-                facts.insert_known(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
-                facts.insert_known(&line, &boot::WHERE, place.to_owned(), from());
-                record_type_mismatches(&host, &mut facts);
-                assert_eq!(
-                    facts.value(&line, &boot::TYPE_THERE).as_deref(),
-                    expected,
-                    "{named} {written} {place}"
-                );
-            }
-        }
-    }
-}
 mod duplicate_mounts;
 mod mount_units;
+mod named_device;
+mod next_boot_mounts;
 mod swap;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use self::entry::{
-    BootEntry, FSTAB, ReadFailure, is_mounted_at_boot, note_unread_file, split_options,
-};
 use crate::collector::{Collector, Request};
+use crate::error_readings::error_reading;
 use crate::escape::fstab::decode_fstab_field;
-use crate::facts::catalog::boot;
+use crate::facts::catalog::{boot, mount};
 use crate::facts::note::BootNote;
-use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{ConfigDialect, ConfigDirective, Host};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -142,7 +45,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     crypttab::record_crypttab(host, facts, &mut listed);
     named_device::record_named_devices(host, facts, &mut listed);
     duplicate_mounts::record_ignored_options(host, facts);
-    type_mismatch::record_type_mismatches(host, facts);
+    record_type_mismatches(host, facts);
     next_boot_mounts::record_next_boot_mounts(facts, unread.iter().flatten().next());
 }
 
@@ -191,7 +94,7 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
         return None;
     }
     let origin = Source::file_line(FSTAB, setting.line);
-    let words = entry::split_options(&options);
+    let words = split_options(&options);
     Some(BootEntry {
         source: Reading::known(display_safe(&source), origin.clone()),
         fstype: Reading::known(display_safe(&fstype), origin.clone()),
@@ -222,11 +125,239 @@ fn is_swap_or_unmounted(entry: &BootEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
+// Lines of fstab whose file system type differs from the one that their device is mounted with
+// now. The root on the kernel command line is left out, because this very boot mounted it.
+
+/// Types with the same name in fstab and in the mount table. `fuseblk` and others stand for
+/// several types.
+const NAMED_AS_WRITTEN: [&str; 13] = [
+    "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2",
+    "reiserfs", "vfat", "xfs",
+];
+
+fn record_type_mismatches(host: &dyn Host, facts: &mut FactSet) {
+    let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
+    for line in lines {
+        let is_kernels = facts
+            .value(&line, &boot::WHERE)
+            .is_some_and(|place| place == COMMAND_LINE);
+        let written = facts.value(&line, &boot::WRITTEN_TYPE);
+        let Some((named, written)) = facts
+            .value(&line, &boot::SOURCE)
+            .zip(written)
+            .filter(|_| !is_kernels)
+        else {
+            continue;
+        };
+        let is_known = |fstype: &str| NAMED_AS_WRITTEN.contains(&fstype);
+        if !written.split(',').all(is_known) {
+            continue;
+        }
+        let Some(device) = named_device::find_device(host, facts, &named) else {
+            continue;
+        };
+        let there = named_device::mounts_on_device(facts, &device)
+            .find_map(|at| facts.value(at, &mount::FSTYPE));
+        if let Some(there) =
+            there.filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
+        {
+            let source = Source::derived_from([boot::SOURCE.name(), mount::FSTYPE.name()]);
+            facts.insert_known(&line, &boot::TYPE_THERE, there, source);
+        }
+    }
+}
+
+const FSTAB: &str = "/etc/fstab";
+const COMMAND_LINE: &str = "/proc/cmdline";
+
+struct BootEntry {
+    pub point: Vec<u8>,
+    pub source: Reading<String>,
+    pub fstype: Reading<String>,
+    pub options: Vec<u8>,
+    pub dump_and_pass: Option<Vec<u8>>,
+    pub is_complete: Option<bool>,
+    pub auto: Reading<bool>,
+    pub path: String,
+    pub line: Option<u32>,
+}
+
+impl BootEntry {
+    pub fn source(&self) -> Source {
+        Source::File {
+            path: self.path.clone(),
+            line: self.line,
+        }
+    }
+
+    pub fn record(self, facts: &mut FactSet) {
+        let origin = self.source();
+        let point = trim_mount_point(&self.point);
+        let point = display_safe(point);
+        let subject = new_boot_subject(facts, &point);
+        let mounted = visible_mount_at(facts, &point);
+        let undecided = |word: &String| word == "auto" || word.contains(',');
+        let fstype = match (&mounted, self.fstype.value()) {
+            (Some(mounted), word) if word.is_none_or(undecided) => {
+                Some(facts.get(mounted, &mount::FSTYPE)).filter(Reading::is_known)
+            }
+            _ => None,
+        };
+        facts.insert_known(&subject, &boot::POINT, point, origin.clone());
+        facts.insert(&subject, &boot::SOURCE, self.source);
+        facts.insert(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
+        facts.insert(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
+        if let Some(numbers) = &self.dump_and_pass {
+            facts.insert_known(
+                &subject,
+                &boot::DUMP_AND_PASS,
+                display_safe(numbers),
+                origin.clone(),
+            );
+        }
+        if let Some(whole) = self.is_complete {
+            facts.insert_known(&subject, &boot::WHOLE, whole, origin.clone());
+        }
+        facts.insert_known(
+            &subject,
+            &boot::OPTIONS,
+            split_options(&self.options),
+            origin.clone(),
+        );
+        facts.insert_known(&subject, &boot::WHERE, origin.to_string(), origin);
+        facts.insert(&subject, &boot::AUTO, self.auto);
+        if let Some(mounted) = mounted {
+            facts.link(&subject, &mounted);
+        }
+    }
+}
+
+/// The reason why lines could not be read; `None` if all were read or the file does not exist.
+type ReadFailure = Option<Reading<bool>>;
+
+/// True without `noauto`, and for `x-systemd.automount`, which mounts at the first access.
+fn is_mounted_at_boot(options: &[String]) -> bool {
+    let has = |word: &str| options.iter().any(|option| option == word);
+    !has("noauto") || has("x-systemd.automount")
+}
+
+/// Splits options at commas outside double quotes (mount(8), for SELinux contexts).
+fn split_options(text: &[u8]) -> Vec<String> {
+    let mut quoted = false;
+    let ends = |byte: &u8| {
+        quoted ^= *byte == b'"';
+        *byte == b',' && !quoted
+    };
+    text.split(ends)
+        .map(<[u8]>::trim_ascii)
+        .filter(|word| !word.is_empty())
+        .map(display_safe)
+        .collect()
+}
+
+/// Returns the visible mount at a mount point: the last one, because later mounts cover earlier
+/// ones.
+fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
+    let nth = |n: usize| {
+        let subject = Subject::mount(if n > 1 {
+            format!("{point}#{n}")
+        } else {
+            point.to_owned()
+        });
+        facts.contains(&subject).then_some(subject)
+    };
+    (1..).map_while(nth).last()
+}
+
+fn new_boot_subject(facts: &FactSet, point: &str) -> Subject {
+    let first = Subject::boot(point);
+    if !facts.contains(&first) {
+        return first;
+    }
+    let taken = facts.subjects_of_scope(Scope::Boot).filter(|subject| {
+        subject
+            .name()
+            .strip_prefix(point)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+    });
+    Subject::boot(format!("{point}#{}", taken.count() + 1))
+}
+
+fn trim_mount_point(point: &[u8]) -> &[u8] {
+    match point {
+        [rest @ .., b'/'] if !rest.is_empty() => trim_mount_point(rest),
+        point => point,
+    }
+}
+
+fn display_path(path: &Path) -> String {
+    display_safe(path_bytes(path))
+}
+
+fn note_unread_file(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFailure {
+    let unread = error_reading(miss, path);
+    match &unread {
+        Reading::Unknown { why, detail, .. } if *why != UnknownReason::Absent => {
+            facts.add_note(BootNote::UnreadableSource {
+                detail: detail.clone(),
+                why: *why,
+            });
+            Some(unread)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod type_mismatch_tests {
+    use super::*;
+    use crate::facts::catalog::device as block;
+    use crate::host::Question;
+    use crate::testing::FakeHost;
+
+    #[test]
+    fn what_is_mounted_now_is_held_against_what_is_written() {
+        let host = FakeHost::default()
+            .answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
+        for (named, written, place, expected) in [
+            ("/dev/vda", "xfs", "/etc/fstab:2", Some("ext4")),
+            ("UUID=1", "xfs,btrfs", "/etc/fstab:2", Some("ext4")),
+            ("/dev/vda", "ext4", "/etc/fstab:2", None),
+            ("/dev/vda", "xfs,ext4", "/etc/fstab:2", None),
+            ("/dev/vda", "auto", "/etc/fstab:2", None),
+            ("/dev/vdb", "xfs", "/etc/fstab:2", None),
+            ("/dev/vda", "xfs", "/proc/cmdline", None),
+        ] {
+            let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
+            let (root, from) = (Subject::mount("/"), || Source::file("a test"));
+            for name in ["vda", "vdb"] {
+                facts.insert_known(
+                    &Subject::device(name),
+                    &block::KIND,
+                    block::DeviceKind::Disk,
+                    from(),
+                );
+            }
+            facts.insert_known(&root, &mount::FSTYPE, "ext4".to_owned(), from());
+            facts.add_edge(&root, &Subject::device("vda"));
+            facts.insert_known(&line, &boot::SOURCE, named.to_owned(), from());
+            facts.insert_known(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
+            facts.insert_known(&line, &boot::WHERE, place.to_owned(), from());
+            record_type_mismatches(&host, &mut facts);
+            assert_eq!(
+                facts.value(&line, &boot::TYPE_THERE).as_deref(),
+                expected,
+                "{named} {written} {place}"
+            );
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::entry::COMMAND_LINE;
+    use super::COMMAND_LINE;
     use super::*;
     use crate::facts::Scope;
     use crate::facts::catalog::mount;

@@ -5,195 +5,11 @@
 //! version comes from Debian's build string or Ubuntu's version signature; the release string
 //! becomes its tail.
 
-mod build_date {
-    //! A kernel's build date, from the end of its build string (uname(2), version): Debian writes
-    //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others
-    //! `Tue Nov 12 17:28:15 UTC 2024`.
-
-    use jiff::civil::Date;
-
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-
-    /// Returns the build date in the time zone of the builder.
-    pub fn parse_build_date(build: &str) -> Option<Date> {
-        let words: Vec<&str> = build.split_ascii_whitespace().collect();
-        let last = words.last()?;
-        if let Some(day) = last.strip_prefix('(').and_then(|day| day.strip_suffix(')')) {
-            return day.parse().ok();
-        }
-        // The search starts at the right, because the compiler's date may come first.
-        let (at, month) = words.iter().enumerate().rev().find_map(|(at, word)| {
-            let month = MONTHS.iter().position(|month| month == word)?;
-            Some((at, i8::try_from(month).ok()? + 1))
-        })?;
-        // The day follows the month in `Nov 12 17:28:15 UTC 2024`, and precedes it in Arch Linux's
-        // `12 Nov 2024 17:28:15 +0000`.
-        let after = *words.get(at + 1)?;
-        let (day, year) = if after.len() == 4 {
-            (*words.get(at.checked_sub(1)?)?, after)
-        } else {
-            (after, *last)
-        };
-        Date::new(year.parse().ok()?, month, day.parse().ok()?).ok()
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use proptest::prelude::*;
-
-        use super::*;
-
-        #[test]
-        fn every_builder_writes_a_day() {
-            for (build, expect) in [
-                (
-                    "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)",
-                    Some("2025-05-22"),
-                ),
-                (
-                    "Linux version 5.10.92 (a@b) (gcc (GCC) 11.2.0) #1 SMP Sun Jan 16 10:03:12 UTC 2022",
-                    Some("2022-01-16"),
-                ),
-                (
-                    "#129-Ubuntu SMP Fri Aug 2 19:25:20 UTC 2024",
-                    Some("2024-08-02"),
-                ),
-                (
-                    "#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000",
-                    Some("2024-10-10"),
-                ),
-                ("#1 SMP", None),
-                ("", None),
-            ] {
-                assert_eq!(
-                    parse_build_date(build)
-                        .map(|day| day.to_string())
-                        .as_deref(),
-                    expect,
-                    "{build}"
-                );
-            }
-        }
-
-        proptest! {
-            #[test]
-            fn any_text_does_no_harm(build in "[ -~]{0,60}") {
-                parse_build_date(&build);
-            }
-        }
-    }
-}
-mod dirty_limits {
-    //! Limits of dirty data in the page cache: vm.dirty_* (Documentation/admin-guide/sysctl/vm.rst
-    //! of the kernel).
-    //!
-    //! Each limit is set as a ratio or in bytes; the nonzero setting is in force. A ratio applies
-    //! to the memory that could hold dirty pages, which changes constantly. A ratio of all memory
-    //! is therefore the upper bound.
-
-    use std::path::Path;
-
-    use crate::attribute;
-    use crate::facts::catalog::kernel;
-    use crate::facts::{FactSet, Reading, Subject};
-    use crate::host::{Host, Question};
-    use crate::system::os::name_value_lines::text_value;
-
-    pub fn record_dirty_limits(host: &dyn Host, facts: &mut FactSet) {
-        let host_itself = Subject::host();
-        let memory = total_memory(host);
-        facts.insert(
-            &host_itself,
-            &kernel::DIRTY_BACKGROUND,
-            read_dirty_limit(host, "dirty_background", memory),
-        );
-        facts.insert(
-            &host_itself,
-            &kernel::DIRTY,
-            read_dirty_limit(host, "dirty", memory),
-        );
-    }
-
-    fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
-        let file = |unit: &str| {
-            attribute::read_number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")))
-        };
-        match file("bytes") {
-            Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
-                let total = memory.ok_or_else(|| {
-                    format!("the limit is {percent} % of the total memory, which is unknown")
-                })?;
-                percent
-                    .checked_mul(total / 100)
-                    .ok_or_else(|| format!("{percent} % is not a valid share"))
-            }),
-            bytes => bytes,
-        }
-    }
-
-    fn total_memory(host: &dyn Host) -> Option<u64> {
-        let summary = host.ask(&Question::Resources).ok()?;
-        text_value(&summary, "memory_bytes")?.parse().ok()
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use proptest::prelude::*;
-
-        use super::*;
-        use crate::testing::FakeHost;
-
-        fn background_limit(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
-            let files = [
-                ("dirty_background_bytes", bytes),
-                ("dirty_background_ratio", ratio),
-            ];
-            let host = FakeHost::default()
-                .files("/proc/sys/vm", &files)
-                .answer(Question::Resources, memory);
-            let mut facts = FactSet::default();
-            record_dirty_limits(&host, &mut facts);
-            facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
-        }
-
-        #[test]
-        fn the_limit_in_force_is_named_with_its_source() {
-            let memory = "memory_bytes=1024000\ncpus=2\n";
-            for (bytes, ratio, expect, from) in [
-                ("0", "10", 102_400, "/proc/sys/vm/dirty_background_ratio"),
-                (
-                    "67108864",
-                    "0",
-                    67_108_864,
-                    "/proc/sys/vm/dirty_background_bytes",
-                ),
-                ("0", "0", 0, "/proc/sys/vm/dirty_background_ratio"),
-            ] {
-                let reading = background_limit(bytes, ratio, memory);
-                assert_eq!(reading.value(), Some(&expect));
-                assert_eq!(reading.source().unwrap().to_string(), from);
-            }
-        }
-
-        proptest! {
-            #[test]
-            fn what_makes_no_sense_is_unknown_and_never_a_limit(
-                bytes in "[0-9x]{0,22}", ratio in "[0-9x]{0,22}", memory: Vec<u8>
-            ) {
-                let reading = background_limit(&bytes, &ratio, &memory);
-                if let Some(value) = reading.value() {
-                    let asked = if bytes.bytes().all(|b| b == b'0') { &ratio } else { &bytes };
-                    prop_assert!(asked.parse::<u64>().is_ok(), "{value} of {asked}");
-                }
-            }
-        }
-    }
-}
 mod vendor;
 
 use std::path::Path;
+
+use jiff::civil::Date;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
@@ -201,6 +17,7 @@ use crate::error_readings::error_reading;
 use crate::facts::catalog::{host as machine, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, Host, Question};
+use crate::system::os::name_value_lines::text_value;
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -288,7 +105,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         &kernel::ELEVATOR,
         parameter_values(host, "elevator"),
     );
-    dirty_limits::record_dirty_limits(host, facts);
+    record_dirty_limits(host, facts);
 }
 
 /// Returns the size of a memory page in bytes. On aarch64, Red Hat Enterprise Linux has pages of
@@ -330,7 +147,7 @@ fn kernel_version(
             Ok(version.with_backports(stated.map_or(own.backports, vendor::may_backport)))
         })
     });
-    version.map(|version| version.with_build_date(build_date::parse_build_date(build)))
+    version.map(|version| version.with_build_date(parse_build_date(build)))
 }
 
 fn upstream_stable_version(
@@ -379,10 +196,9 @@ fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
         Reading::Unknown {
             why: UnknownReason::Absent,
             ..
-        } => Reading::unknown(
-            UnknownReason::Absent,
-            format!("{FEATURE}: ext4 is not loaded, or does not announce the feature"),
-        )
+        } => Reading::absent(format!(
+            "{FEATURE}: ext4 is not loaded, or does not announce the feature"
+        ))
         .with_remedy(Remedy::Do(
             "mount an ext4 file system to load ext4".to_owned(),
         )),
@@ -423,6 +239,180 @@ fn parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     }
 }
 
+// Limits of dirty data in the page cache: vm.dirty_* (Documentation/admin-guide/sysctl/vm.rst
+// of the kernel).
+//
+// Each limit is set as a ratio or in bytes; the nonzero setting is in force. A ratio applies
+// to the memory that could hold dirty pages, which changes constantly. A ratio of all memory
+// is therefore the upper bound.
+
+fn record_dirty_limits(host: &dyn Host, facts: &mut FactSet) {
+    let host_itself = Subject::host();
+    let memory = total_memory(host);
+    facts.insert(
+        &host_itself,
+        &kernel::DIRTY_BACKGROUND,
+        read_dirty_limit(host, "dirty_background", memory),
+    );
+    facts.insert(
+        &host_itself,
+        &kernel::DIRTY,
+        read_dirty_limit(host, "dirty", memory),
+    );
+}
+
+fn read_dirty_limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
+    let file = |unit: &str| {
+        attribute::read_number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")))
+    };
+    match file("bytes") {
+        Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
+            let total = memory.ok_or_else(|| {
+                format!("the limit is {percent} % of the total memory, which is unknown")
+            })?;
+            percent
+                .checked_mul(total / 100)
+                .ok_or_else(|| format!("{percent} % is not a valid share"))
+        }),
+        bytes => bytes,
+    }
+}
+
+fn total_memory(host: &dyn Host) -> Option<u64> {
+    let summary = host.ask(&Question::Resources).ok()?;
+    text_value(&summary, "memory_bytes")?.parse().ok()
+}
+
+// A kernel's build date, from the end of its build string (uname(2), version): Debian writes
+// `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others
+// `Tue Nov 12 17:28:15 UTC 2024`.
+
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+
+/// Returns the build date in the time zone of the builder.
+fn parse_build_date(build: &str) -> Option<Date> {
+    let words: Vec<&str> = build.split_ascii_whitespace().collect();
+    let last = words.last()?;
+    if let Some(day) = last.strip_prefix('(').and_then(|day| day.strip_suffix(')')) {
+        return day.parse().ok();
+    }
+    // The search starts at the right, because the compiler's date may come first.
+    let (at, month) = words.iter().enumerate().rev().find_map(|(at, word)| {
+        let month = MONTHS.iter().position(|month| month == word)?;
+        Some((at, i8::try_from(month).ok()? + 1))
+    })?;
+    // The day follows the month in `Nov 12 17:28:15 UTC 2024`, and precedes it in Arch Linux's
+    // `12 Nov 2024 17:28:15 +0000`.
+    let after = *words.get(at + 1)?;
+    let (day, year) = if after.len() == 4 {
+        (*words.get(at.checked_sub(1)?)?, after)
+    } else {
+        (after, *last)
+    };
+    Date::new(year.parse().ok()?, month, day.parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod build_date_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_builder_writes_a_day() {
+        for (build, expect) in [
+            (
+                "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)",
+                Some("2025-05-22"),
+            ),
+            (
+                "Linux version 5.10.92 (a@b) (gcc (GCC) 11.2.0) #1 SMP Sun Jan 16 10:03:12 UTC 2022",
+                Some("2022-01-16"),
+            ),
+            (
+                "#129-Ubuntu SMP Fri Aug 2 19:25:20 UTC 2024",
+                Some("2024-08-02"),
+            ),
+            (
+                "#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000",
+                Some("2024-10-10"),
+            ),
+            ("#1 SMP", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                parse_build_date(build)
+                    .map(|day| day.to_string())
+                    .as_deref(),
+                expect,
+                "{build}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_does_no_harm(build in "[ -~]{0,60}") {
+            parse_build_date(&build);
+        }
+    }
+}
+
+#[cfg(test)]
+mod dirty_limits_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::FakeHost;
+
+    fn background_limit(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
+        let files = [
+            ("dirty_background_bytes", bytes),
+            ("dirty_background_ratio", ratio),
+        ];
+        let host = FakeHost::default()
+            .files("/proc/sys/vm", &files)
+            .answer(Question::Resources, memory);
+        let mut facts = FactSet::default();
+        record_dirty_limits(&host, &mut facts);
+        facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
+    }
+
+    #[test]
+    fn the_limit_in_force_is_named_with_its_source() {
+        let memory = "memory_bytes=1024000\ncpus=2\n";
+        for (bytes, ratio, expect, from) in [
+            ("0", "10", 102_400, "/proc/sys/vm/dirty_background_ratio"),
+            (
+                "67108864",
+                "0",
+                67_108_864,
+                "/proc/sys/vm/dirty_background_bytes",
+            ),
+            ("0", "0", 0, "/proc/sys/vm/dirty_background_ratio"),
+        ] {
+            let reading = background_limit(bytes, ratio, memory);
+            assert_eq!(reading.value(), Some(&expect));
+            assert_eq!(reading.source().unwrap().to_string(), from);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_makes_no_sense_is_unknown_and_never_a_limit(
+            bytes in "[0-9x]{0,22}", ratio in "[0-9x]{0,22}", memory: Vec<u8>
+        ) {
+            let reading = background_limit(&bytes, &ratio, &memory);
+            if let Some(value) = reading.value() {
+                let asked = if bytes.bytes().all(|b| b == b'0') { &ratio } else { &bytes };
+                prop_assert!(asked.parse::<u64>().is_ok(), "{value} of {asked}");
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -441,7 +431,7 @@ mod tests {
     }
 
     fn version_of(facts: &FactSet) -> Version {
-        facts.value(&Subject::host(), &kernel::VERSION).unwrap()
+        facts.host_value(&kernel::VERSION).unwrap()
     }
 
     #[test]
@@ -513,7 +503,7 @@ mod tests {
                 .iter()
                 .fold(host, |host, file| host.file(*file, "0\n"));
             let facts = collect("6.12.1", "x", host);
-            let found = facts.value(&Subject::host(), &kernel::JBD2_DEBUG);
+            let found = facts.host_value(&kernel::JBD2_DEBUG);
             assert_eq!(found, expected, "{files:?}");
         }
     }
@@ -535,17 +525,14 @@ mod tests {
             .answer(question, line);
         let facts = collect("6.6.1", "x", fake);
         assert_eq!(
-            facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap(),
+            facts.host_value(&kernel::FILESYSTEMS).unwrap(),
             ["ext4", "xfs"]
         );
         assert_eq!(
-            facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(),
+            facts.host_value(&kernel::ROOT_FLAGS).unwrap(),
             ["subvol=@", "nobarrier"]
         );
-        assert_eq!(
-            facts.value(&Subject::host(), &kernel::ELEVATOR).unwrap(),
-            ["noop"]
-        );
+        assert_eq!(facts.host_value(&kernel::ELEVATOR).unwrap(), ["noop"]);
         assert!(!facts.get(&Subject::host(), &kernel::FAST_COMMIT).is_known());
     }
 
@@ -559,7 +546,7 @@ mod tests {
                 .file("/proc/filesystems", format!("nodev\tproc\n\text4\n{noise}\n\txfs\n"));
             let mut facts = FactSet::default();
             run(&host, &Request::default(), &mut facts);
-            let known = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap();
+            let known = facts.host_value(&kernel::FILESYSTEMS).unwrap();
             prop_assert!(known.contains(&"ext4".to_owned()) && known.contains(&"xfs".to_owned()));
             prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
         }

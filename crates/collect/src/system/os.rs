@@ -15,428 +15,18 @@ pub mod name_value_lines {
         lines.find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
     }
 }
-mod execution_environment {
-    //! Where walwise runs (host, guest or container), and its privileges.
-    //!
-    //! A guest cannot see whether its hypervisor honours flushes. DMI names the hypervisor; the
-    //! processor's `hypervisor` flag proves that there is one. Namespaces and a runtime's files in
-    //! /run prove a container; other marker files only name it. Root inside a user namespace is not
-    //! root.
-
-    use std::path::Path;
-
-    use super::name_value_lines::text_value;
-    use crate::error_readings::error_reading;
-    use crate::facts::catalog::host::{self as machine, Vantage};
-    use crate::facts::catalog::mount;
-    use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
-    use crate::host::redact::AZURE_CHASSIS;
-    use crate::host::{Host, Question};
-    use crate::path_lookup::mount_of_path;
-
-    pub fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
-        let identity = match host.ask(&Question::Identity) {
-            Ok(answer) => Reading::known(answer, Source::system_call("geteuid and /proc/self/ns")),
-            Err(miss) => error_reading(&miss, "geteuid"),
-        };
-        let virtualisation = detect_virtualisation(host);
-        let container = detect_container(host, &identity, facts);
-        let of_host = Subject::host();
-        facts.insert(
-            &of_host,
-            &machine::PRIVILEGED,
-            identity.and_then(|text| is_privileged(&text)),
-        );
-        facts.insert(&of_host, &machine::VIRTUALISATION, virtualisation);
-        facts.insert(&of_host, &machine::CONTAINER, container);
-        // An assumed fact overrides the one found here, so both are read back.
-        let [container, virtualisation] =
-            [&machine::CONTAINER, &machine::VIRTUALISATION].map(|key| facts.get(&of_host, key));
-        facts.insert(
-            &of_host,
-            &machine::SEEN_BY,
-            vantage_reading(&container, &virtualisation),
-        );
-    }
-
-    /// Decides between *container*, *host* and *guest*. *Container* needs only the first reading;
-    /// the other two need both.
-    fn vantage_reading(
-        container: &Reading<String>,
-        virtualisation: &Reading<String>,
-    ) -> Reading<Vantage> {
-        let source =
-            Source::derived_from([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
-        let known = |from| Reading::known(from, source.clone());
-        match (container, virtualisation) {
-            (Reading::Known { value, .. }, _) if value != "none" => known(Vantage::Container),
-            (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => {
-                known(Vantage::Host)
-            }
-            (Reading::Known { .. }, Reading::Known { .. }) => known(Vantage::Guest),
-            (
-                Reading::Known { .. },
-                Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                },
-            )
-            | (
-                Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                },
-                _,
-            ) => Reading::Unknown {
-                why: *why,
-                detail: detail.clone(),
-                remedy: remedy.clone(),
-            },
-        }
-    }
-
-    fn is_privileged(identity: &[u8]) -> Result<bool, String> {
-        let user = text_value(identity, "euid").ok_or("no user id")?;
-        Ok(user == "0"
-            && text_value(identity, "user_namespace").is_none_or(|which| which == "initial"))
-    }
-
-    /// Hyper-V, also on Azure, which has the same DMI maker and product and is recognised by its
-    /// chassis tag.
-    const HYPERV: &str = "hyperv";
-
-    /// Substrings of the DMI maker or product, each with the hypervisor that it means.
-    const MAKERS: &[(&str, &str)] = &[
-        ("QEMU", "kvm"),
-        ("KVM", "kvm"),
-        ("VMware", "vmware"),
-        ("VMW", "vmware"),
-        ("innotek", "virtualbox"),
-        ("VirtualBox", "virtualbox"),
-        ("Xen", "xen"),
-        ("Bochs", "bochs"),
-        ("Parallels", "parallels"),
-        ("BHYVE", "bhyve"),
-        ("Microsoft Corporation Virtual Machine", HYPERV),
-        ("Amazon EC2", "amazon"),
-        ("Google Compute Engine", "google"),
-        ("Alibaba Cloud", "alibaba"),
-        ("OpenStack", "kvm"),
-        ("DigitalOcean", "kvm"),
-        ("Hetzner vServer", "kvm"),
-        ("Nutanix", "kvm"),
-        ("oVirt", "kvm"),
-        ("RHEV", "kvm"),
-        ("Apple Virtualization", "apple"),
-        ("Firecracker", "firecracker"),
-    ];
-
-    const DMI: &str = "/sys/class/dmi/id";
-    const CHASSIS_TAG: &str = "chassis_asset_tag";
-    const CPUINFO: &str = "/proc/cpuinfo";
-
-    fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
-        let xen = host
-            .read_attribute(Path::new("/proc/xen/capabilities"))
-            .unwrap_or_default();
-        if xen.contains("control_d") {
-            return Reading::known("none".to_owned(), Source::file("/proc/xen/capabilities"));
-        }
-        if let Ok(kind) = host.read_attribute(Path::new("/sys/hypervisor/type"))
-            && !kind.is_empty()
-        {
-            return Reading::known(kind, Source::file("/sys/hypervisor/type"));
-        }
-        let dmi = |name: &str| {
-            host.read_attribute(&Path::new(DMI).join(name))
-                .unwrap_or_default()
-        };
-        let product = format!("{} {}", dmi("sys_vendor"), dmi("product_name"));
-        let maker = MAKERS
-            .iter()
-            .find(|(mark, _)| product.contains(mark))
-            .map(|(_, name)| *name);
-        let is_metal = product.contains(".metal");
-        match maker {
-            Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => Reading::known(
-                "azure".to_owned(),
-                Source::file(format!("{DMI}/{CHASSIS_TAG}")),
-            ),
-            Some(name) if !is_metal => Reading::known(name.to_owned(), Source::file(DMI)),
-            _ => virtualisation_by_cpu(host),
-        }
-    }
-
-    /// `vm` if the processor has the `hypervisor` flag, else `none`; unknown except on x86.
-    fn virtualisation_by_cpu(host: &dyn Host) -> Reading<String> {
-        let text = match host.read(Path::new(CPUINFO)) {
-            Ok(text) => text,
-            Err(miss) => return error_reading(&miss, CPUINFO),
-        };
-        let mut lines = text.split(|b| *b == b'\n');
-        let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
-            return Reading::unknown(
-                UnknownReason::Ambiguous,
-                "a guest on this processor cannot detect its hypervisor",
-            );
-        };
-        let guest = flags
-            .split(|b| *b == b' ')
-            .any(|flag| flag == b"hypervisor");
-        Reading::known(
-            if guest { "vm" } else { "none" }.to_owned(),
-            Source::file(CPUINFO),
-        )
-    }
-
-    fn detect_container(
-        host: &dyn Host,
-        identity: &Reading<Vec<u8>>,
-        facts: &FactSet,
-    ) -> Reading<String> {
-        let known =
-            |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
-        // A file that a runtime creates in /run proves a container; a file in the image is only a
-        // hint.
-        if let Ok(name) = host.read_attribute(Path::new("/run/systemd/container"))
-            && !name.is_empty()
-        {
-            return Reading::known(name, Source::file("/run/systemd/container"));
-        }
-        if host.stat(Path::new("/run/.containerenv")).is_ok() {
-            return known("podman", "/run/.containerenv");
-        }
-        let text = match identity {
-            Reading::Known { value, .. } => value,
-            Reading::Unknown {
-                why,
-                detail,
-                remedy,
-            } => {
-                return Reading::Unknown {
-                    why: *why,
-                    detail: detail.clone(),
-                    remedy: remedy.clone(),
-                };
-            }
-        };
-        let apart = |space: &str| {
-            text_value(text, &format!("{space}_namespace")).is_some_and(|which| which != "initial")
-        };
-        let on_overlay = root_is_overlay(facts);
-        if !apart("pid") && !on_overlay {
-            return known("none", "/proc/self/ns/pid");
-        }
-        let cgroup = host
-            .read(Path::new("/proc/self/cgroup"))
-            .unwrap_or_default();
-        let cgroup = String::from_utf8_lossy(&cgroup);
-        let by_cgroup = [
-            ("kubepods", "kubernetes"),
-            ("docker", "docker"),
-            ("libpod", "podman"),
-            ("lxc", "lxc"),
-        ];
-        if let Some((_, name)) = by_cgroup
-            .into_iter()
-            .find(|(mark, _)| cgroup.contains(mark))
-        {
-            return known(name, "/proc/self/cgroup");
-        }
-        if host.stat(Path::new("/.dockerenv")).is_ok() {
-            return known("docker", "/.dockerenv");
-        }
-        if has_lxcfs(facts) {
-            return known("lxc", "/proc/self/mountinfo");
-        }
-        // A live medium also has an overlay as its root, so only a separate namespace is proof.
-        if apart("pid") {
-            known("container", "/proc/self/ns/pid")
-        } else {
-            known("none", "/proc/self/ns/pid")
-        }
-    }
-
-    fn root_is_overlay(facts: &FactSet) -> bool {
-        let root = mount_of_path(facts, b"/");
-        root.and_then(|root| facts.value(&root, &mount::CLASS))
-            .is_some_and(mount::MountClass::is_overlay)
-    }
-
-    fn has_lxcfs(facts: &FactSet) -> bool {
-        facts.subjects_of_scope(Scope::Mount).any(|m| {
-            facts
-                .value(m, &mount::FSTYPE)
-                .is_some_and(|t| t == "fuse.lxcfs")
-        })
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::collector::Request;
-        use crate::filesystems::mounts;
-        use crate::testing::FakeHost;
-
-        const HOST: &str = "euid=0\npid_namespace=initial\nuser_namespace=initial\n";
-        const OTHER_NAMESPACES: &str = "euid=0\npid_namespace=other\nuser_namespace=other\n";
-        const STAT: &str =
-            "mode=33188 uid=0 gid=0 major=0 minor=1 node_major=0 node_minor=0 inode=1 size=0";
-
-        fn vantage_facts(
-            identity: &str,
-            root: &str,
-            fake: FakeHost,
-        ) -> (String, String, String, bool) {
-            let host = fake.answer(Question::Identity, identity).file(
-                "/proc/self/mountinfo",
-                format!("1 0 0:9 / / rw - {root} x rw\n"),
-            );
-            let mut facts = FactSet::default();
-            (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
-            record_execution_environment(&host, &mut facts);
-            let text = |key| {
-                facts
-                    .value(&Subject::host(), key)
-                    .unwrap_or_else(|| "?".to_owned())
-            };
-            let privileged = facts.value(&Subject::host(), &machine::PRIVILEGED).unwrap();
-            let seen_by = facts.value(&Subject::host(), &machine::SEEN_BY);
-            let seen_by = seen_by.map_or_else(|| "?".to_owned(), |from| from.to_string());
-            (
-                text(&machine::VIRTUALISATION),
-                text(&machine::CONTAINER),
-                seen_by,
-                privileged,
-            )
-        }
-
-        fn with_cpu_flags(flags: &str) -> FakeHost {
-            FakeHost::default().file(
-                CPUINFO,
-                format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"),
-            )
-        }
-
-        fn as_strs(t: &(String, String, String, bool)) -> (&str, &str, &str, bool) {
-            (&t.0, &t.1, &t.2, t.3)
-        }
-
-        #[test]
-        fn host_guest_and_container() {
-            assert_eq!(
-                as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("vme"))),
-                ("none", "none", "host", true)
-            );
-            assert_eq!(
-                as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("hypervisor"))),
-                ("vm", "none", "guest", true)
-            );
-            assert_eq!(
-                as_strs(&vantage_facts(
-                    HOST,
-                    "ext4",
-                    FakeHost::default().file(CPUINFO, "Features: fp\n")
-                )),
-                ("?", "none", "?", true)
-            );
-            let docker = with_cpu_flags("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
-            assert_eq!(
-                as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", docker)),
-                ("none", "docker", "container", false)
-            );
-            let pod = with_cpu_flags("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
-            assert_eq!(
-                as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", pod)),
-                ("none", "kubernetes", "container", false)
-            );
-            assert_eq!(
-                as_strs(&vantage_facts(
-                    OTHER_NAMESPACES,
-                    "ext4",
-                    with_cpu_flags("vme")
-                ))
-                .1,
-                "container"
-            );
-        }
-
-        #[test]
-        fn a_machine_made_from_a_container_image_is_no_container() {
-            let image =
-                with_cpu_flags("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
-            assert_eq!(
-                as_strs(&vantage_facts(HOST, "ext4", image)),
-                ("vm", "none", "guest", true)
-            );
-        }
-
-        #[test]
-        fn azure_is_the_hyper_v_whose_chassis_says_so() {
-            let guest = |tag: Option<&str>| {
-                let host = with_cpu_flags("hypervisor").files(
-                    DMI,
-                    &[
-                        ("sys_vendor", "Microsoft Corporation"),
-                        ("product_name", "Virtual Machine"),
-                    ],
-                );
-                let host = match tag {
-                    Some(tag) => host.files(DMI, &[(CHASSIS_TAG, tag)]),
-                    None => host,
-                };
-                vantage_facts(HOST, "ext4", host).0
-            };
-            assert_eq!(guest(Some(AZURE_CHASSIS)), "azure");
-            for other in [None, Some(""), Some("other"), Some("7783-7084-3265-9085")] {
-                assert_eq!(guest(other), "hyperv", "{other:?}");
-            }
-        }
-
-        #[test]
-        fn makers_name_the_hypervisor_and_metal_is_metal() {
-            let dmi = |vendor: &str, product: &str, flags: &str| {
-                with_cpu_flags(flags)
-                    .files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
-            };
-            for (vendor, product, flags, expect) in [
-                (
-                    "QEMU",
-                    "Standard PC (Q35 + ICH9, 2009)",
-                    "hypervisor",
-                    "kvm",
-                ),
-                (
-                    "Microsoft Corporation",
-                    "Virtual Machine",
-                    "hypervisor",
-                    "hyperv",
-                ),
-                ("Microsoft Corporation", "Surface Laptop", "x", "none"),
-                ("Amazon EC2", "c5.large", "hypervisor", "amazon"),
-                ("Amazon EC2", "c5.metal", "x", "none"),
-                ("Dell Inc.", "PowerEdge R740", "x", "none"),
-            ] {
-                assert_eq!(
-                    vantage_facts(HOST, "ext4", dmi(vendor, product, flags)).0,
-                    expect,
-                    "{vendor} {product}"
-                );
-            }
-        }
-    }
-}
 
 use std::path::Path;
 
 use self::name_value_lines::{text_value, value_bytes};
 use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
-use crate::facts::catalog::host as machine;
-use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::facts::catalog::host::Vantage;
+use crate::facts::catalog::{host as machine, mount};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
+use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{Host, Question};
+use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -446,7 +36,7 @@ pub const COLLECTOR: Collector = Collector {
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
-    execution_environment::record_execution_environment(host, facts);
+    record_execution_environment(host, facts);
     let summary = match host.ask(&Question::Resources) {
         Ok(answer) => Reading::known(answer, Source::system_call("sysinfo")),
         Err(miss) => error_reading(&miss, "sysinfo"),
@@ -514,6 +104,394 @@ fn shell_unquote(value: &[u8]) -> Vec<u8> {
     out
 }
 
+// Where walwise runs (host, guest or container), and its privileges.
+//
+// A guest cannot see whether its hypervisor honours flushes. DMI names the hypervisor; the
+// processor's `hypervisor` flag proves that there is one. Namespaces and a runtime's files in
+// /run prove a container; other marker files only name it. Root inside a user namespace is not
+// root.
+
+fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
+    let identity = match host.ask(&Question::Identity) {
+        Ok(answer) => Reading::known(answer, Source::system_call("geteuid and /proc/self/ns")),
+        Err(miss) => error_reading(&miss, "geteuid"),
+    };
+    let virtualisation = detect_virtualisation(host);
+    let container = detect_container(host, &identity, facts);
+    let of_host = Subject::host();
+    facts.insert(
+        &of_host,
+        &machine::PRIVILEGED,
+        identity.and_then(|text| is_privileged(&text)),
+    );
+    facts.insert(&of_host, &machine::VIRTUALISATION, virtualisation);
+    facts.insert(&of_host, &machine::CONTAINER, container);
+    // An assumed fact overrides the one found here, so both are read back.
+    let [container, virtualisation] =
+        [&machine::CONTAINER, &machine::VIRTUALISATION].map(|key| facts.get(&of_host, key));
+    facts.insert(
+        &of_host,
+        &machine::SEEN_BY,
+        vantage_reading(&container, &virtualisation),
+    );
+}
+
+/// Decides between *container*, *host* and *guest*. *Container* needs only the first reading;
+/// the other two need both.
+fn vantage_reading(
+    container: &Reading<String>,
+    virtualisation: &Reading<String>,
+) -> Reading<Vantage> {
+    let source = Source::derived_from([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
+    let known = |from| Reading::known(from, source.clone());
+    match (container, virtualisation) {
+        (Reading::Known { value, .. }, _) if value != "none" => known(Vantage::Container),
+        (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => {
+            known(Vantage::Host)
+        }
+        (Reading::Known { .. }, Reading::Known { .. }) => known(Vantage::Guest),
+        (
+            Reading::Known { .. },
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
+        )
+        | (
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
+            _,
+        ) => Reading::Unknown {
+            why: *why,
+            detail: detail.clone(),
+            remedy: remedy.clone(),
+        },
+    }
+}
+
+fn is_privileged(identity: &[u8]) -> Result<bool, String> {
+    let user = text_value(identity, "euid").ok_or("no user id")?;
+    Ok(
+        user == "0"
+            && text_value(identity, "user_namespace").is_none_or(|which| which == "initial"),
+    )
+}
+
+/// Hyper-V, also on Azure, which has the same DMI maker and product and is recognised by its
+/// chassis tag.
+const HYPERV: &str = "hyperv";
+
+/// Substrings of the DMI maker or product, each with the hypervisor that it means.
+const MAKERS: &[(&str, &str)] = &[
+    ("QEMU", "kvm"),
+    ("KVM", "kvm"),
+    ("VMware", "vmware"),
+    ("VMW", "vmware"),
+    ("innotek", "virtualbox"),
+    ("VirtualBox", "virtualbox"),
+    ("Xen", "xen"),
+    ("Bochs", "bochs"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Microsoft Corporation Virtual Machine", HYPERV),
+    ("Amazon EC2", "amazon"),
+    ("Google Compute Engine", "google"),
+    ("Alibaba Cloud", "alibaba"),
+    ("OpenStack", "kvm"),
+    ("DigitalOcean", "kvm"),
+    ("Hetzner vServer", "kvm"),
+    ("Nutanix", "kvm"),
+    ("oVirt", "kvm"),
+    ("RHEV", "kvm"),
+    ("Apple Virtualization", "apple"),
+    ("Firecracker", "firecracker"),
+];
+
+const DMI: &str = "/sys/class/dmi/id";
+const CHASSIS_TAG: &str = "chassis_asset_tag";
+const CPUINFO: &str = "/proc/cpuinfo";
+
+fn detect_virtualisation(host: &dyn Host) -> Reading<String> {
+    let xen = host
+        .read_attribute(Path::new("/proc/xen/capabilities"))
+        .unwrap_or_default();
+    if xen.contains("control_d") {
+        return Reading::known("none".to_owned(), Source::file("/proc/xen/capabilities"));
+    }
+    if let Ok(kind) = host.read_attribute(Path::new("/sys/hypervisor/type"))
+        && !kind.is_empty()
+    {
+        return Reading::known(kind, Source::file("/sys/hypervisor/type"));
+    }
+    let dmi = |name: &str| {
+        host.read_attribute(&Path::new(DMI).join(name))
+            .unwrap_or_default()
+    };
+    let product = format!("{} {}", dmi("sys_vendor"), dmi("product_name"));
+    let maker = MAKERS
+        .iter()
+        .find(|(mark, _)| product.contains(mark))
+        .map(|(_, name)| *name);
+    let is_metal = product.contains(".metal");
+    match maker {
+        Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => Reading::known(
+            "azure".to_owned(),
+            Source::file(format!("{DMI}/{CHASSIS_TAG}")),
+        ),
+        Some(name) if !is_metal => Reading::known(name.to_owned(), Source::file(DMI)),
+        _ => virtualisation_by_cpu(host),
+    }
+}
+
+/// `vm` if the processor has the `hypervisor` flag, else `none`; unknown except on x86.
+fn virtualisation_by_cpu(host: &dyn Host) -> Reading<String> {
+    let text = match host.read(Path::new(CPUINFO)) {
+        Ok(text) => text,
+        Err(miss) => return error_reading(&miss, CPUINFO),
+    };
+    let mut lines = text.split(|b| *b == b'\n');
+    let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
+        return Reading::ambiguous("a guest on this processor cannot detect its hypervisor");
+    };
+    let guest = flags
+        .split(|b| *b == b' ')
+        .any(|flag| flag == b"hypervisor");
+    Reading::known(
+        if guest { "vm" } else { "none" }.to_owned(),
+        Source::file(CPUINFO),
+    )
+}
+
+fn detect_container(
+    host: &dyn Host,
+    identity: &Reading<Vec<u8>>,
+    facts: &FactSet,
+) -> Reading<String> {
+    let known = |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
+    // A file that a runtime creates in /run proves a container; a file in the image is only a
+    // hint.
+    if let Ok(name) = host.read_attribute(Path::new("/run/systemd/container"))
+        && !name.is_empty()
+    {
+        return Reading::known(name, Source::file("/run/systemd/container"));
+    }
+    if host.stat(Path::new("/run/.containerenv")).is_ok() {
+        return known("podman", "/run/.containerenv");
+    }
+    let text = match identity {
+        Reading::Known { value, .. } => value,
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            return Reading::Unknown {
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            };
+        }
+    };
+    let apart = |space: &str| {
+        text_value(text, &format!("{space}_namespace")).is_some_and(|which| which != "initial")
+    };
+    let on_overlay = root_is_overlay(facts);
+    if !apart("pid") && !on_overlay {
+        return known("none", "/proc/self/ns/pid");
+    }
+    let cgroup = host
+        .read(Path::new("/proc/self/cgroup"))
+        .unwrap_or_default();
+    let cgroup = String::from_utf8_lossy(&cgroup);
+    let by_cgroup = [
+        ("kubepods", "kubernetes"),
+        ("docker", "docker"),
+        ("libpod", "podman"),
+        ("lxc", "lxc"),
+    ];
+    if let Some((_, name)) = by_cgroup
+        .into_iter()
+        .find(|(mark, _)| cgroup.contains(mark))
+    {
+        return known(name, "/proc/self/cgroup");
+    }
+    if host.stat(Path::new("/.dockerenv")).is_ok() {
+        return known("docker", "/.dockerenv");
+    }
+    if has_lxcfs(facts) {
+        return known("lxc", "/proc/self/mountinfo");
+    }
+    // A live medium also has an overlay as its root, so only a separate namespace is proof.
+    if apart("pid") {
+        known("container", "/proc/self/ns/pid")
+    } else {
+        known("none", "/proc/self/ns/pid")
+    }
+}
+
+fn root_is_overlay(facts: &FactSet) -> bool {
+    let root = mount_of_path(facts, b"/");
+    root.and_then(|root| facts.value(&root, &mount::CLASS))
+        .is_some_and(mount::MountClass::is_overlay)
+}
+
+fn has_lxcfs(facts: &FactSet) -> bool {
+    facts.subjects_of_scope(Scope::Mount).any(|m| {
+        facts
+            .value(m, &mount::FSTYPE)
+            .is_some_and(|t| t == "fuse.lxcfs")
+    })
+}
+
+#[cfg(test)]
+mod execution_environment_tests {
+    use super::*;
+    use crate::collector::Request;
+    use crate::filesystems::mounts;
+    use crate::testing::FakeHost;
+
+    const HOST: &str = "euid=0\npid_namespace=initial\nuser_namespace=initial\n";
+    const OTHER_NAMESPACES: &str = "euid=0\npid_namespace=other\nuser_namespace=other\n";
+    const STAT: &str =
+        "mode=33188 uid=0 gid=0 major=0 minor=1 node_major=0 node_minor=0 inode=1 size=0";
+
+    fn vantage_facts(identity: &str, root: &str, fake: FakeHost) -> (String, String, String, bool) {
+        let host = fake.answer(Question::Identity, identity).file(
+            "/proc/self/mountinfo",
+            format!("1 0 0:9 / / rw - {root} x rw\n"),
+        );
+        let mut facts = FactSet::default();
+        (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        record_execution_environment(&host, &mut facts);
+        let text = |key| facts.host_value(key).unwrap_or_else(|| "?".to_owned());
+        let privileged = facts.host_value(&machine::PRIVILEGED).unwrap();
+        let seen_by = facts.host_value(&machine::SEEN_BY);
+        let seen_by = seen_by.map_or_else(|| "?".to_owned(), |from| from.to_string());
+        (
+            text(&machine::VIRTUALISATION),
+            text(&machine::CONTAINER),
+            seen_by,
+            privileged,
+        )
+    }
+
+    fn with_cpu_flags(flags: &str) -> FakeHost {
+        FakeHost::default().file(
+            CPUINFO,
+            format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"),
+        )
+    }
+
+    fn as_strs(t: &(String, String, String, bool)) -> (&str, &str, &str, bool) {
+        (&t.0, &t.1, &t.2, t.3)
+    }
+
+    #[test]
+    fn host_guest_and_container() {
+        assert_eq!(
+            as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("vme"))),
+            ("none", "none", "host", true)
+        );
+        assert_eq!(
+            as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("hypervisor"))),
+            ("vm", "none", "guest", true)
+        );
+        assert_eq!(
+            as_strs(&vantage_facts(
+                HOST,
+                "ext4",
+                FakeHost::default().file(CPUINFO, "Features: fp\n")
+            )),
+            ("?", "none", "?", true)
+        );
+        let docker = with_cpu_flags("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
+        assert_eq!(
+            as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", docker)),
+            ("none", "docker", "container", false)
+        );
+        let pod = with_cpu_flags("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
+        assert_eq!(
+            as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", pod)),
+            ("none", "kubernetes", "container", false)
+        );
+        assert_eq!(
+            as_strs(&vantage_facts(
+                OTHER_NAMESPACES,
+                "ext4",
+                with_cpu_flags("vme")
+            ))
+            .1,
+            "container"
+        );
+    }
+
+    #[test]
+    fn a_machine_made_from_a_container_image_is_no_container() {
+        let image = with_cpu_flags("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
+        assert_eq!(
+            as_strs(&vantage_facts(HOST, "ext4", image)),
+            ("vm", "none", "guest", true)
+        );
+    }
+
+    #[test]
+    fn azure_is_the_hyper_v_whose_chassis_says_so() {
+        let guest = |tag: Option<&str>| {
+            let host = with_cpu_flags("hypervisor").files(
+                DMI,
+                &[
+                    ("sys_vendor", "Microsoft Corporation"),
+                    ("product_name", "Virtual Machine"),
+                ],
+            );
+            let host = match tag {
+                Some(tag) => host.files(DMI, &[(CHASSIS_TAG, tag)]),
+                None => host,
+            };
+            vantage_facts(HOST, "ext4", host).0
+        };
+        assert_eq!(guest(Some(AZURE_CHASSIS)), "azure");
+        for other in [None, Some(""), Some("other"), Some("7783-7084-3265-9085")] {
+            assert_eq!(guest(other), "hyperv", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn makers_name_the_hypervisor_and_metal_is_metal() {
+        let dmi = |vendor: &str, product: &str, flags: &str| {
+            with_cpu_flags(flags).files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
+        };
+        for (vendor, product, flags, expect) in [
+            (
+                "QEMU",
+                "Standard PC (Q35 + ICH9, 2009)",
+                "hypervisor",
+                "kvm",
+            ),
+            (
+                "Microsoft Corporation",
+                "Virtual Machine",
+                "hypervisor",
+                "hyperv",
+            ),
+            ("Microsoft Corporation", "Surface Laptop", "x", "none"),
+            ("Amazon EC2", "c5.large", "hypervisor", "amazon"),
+            ("Amazon EC2", "c5.metal", "x", "none"),
+            ("Dell Inc.", "PowerEdge R740", "x", "none"),
+        ] {
+            assert_eq!(
+                vantage_facts(HOST, "ext4", dmi(vendor, product, flags)).0,
+                expect,
+                "{vendor} {product}"
+            );
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -527,7 +505,7 @@ mod tests {
         for path in ["/etc/os-release", "/usr/lib/os-release"] {
             let mut facts = FactSet::default();
             record_os_release(&FakeHost::default().file(path, text), &mut facts);
-            let value = |key| facts.value(&Subject::host(), key).unwrap();
+            let value = |key| facts.host_value(key).unwrap();
             assert_eq!(value(&machine::OS_ID), "debian");
             assert_eq!(value(&machine::OS_VERSION), "12");
             assert_eq!(value(&machine::OS_NAME), "Debian GNU/Linux 12 (bookworm)");
@@ -539,8 +517,8 @@ mod tests {
         let mut facts = FactSet::default();
         let host = FakeHost::default().answer(Question::Resources, "memory_bytes=1024\ncpus=2\n");
         run(&host, &Request::default(), &mut facts);
-        assert_eq!(facts.value(&Subject::host(), &machine::MEMORY), Some(1024));
-        assert_eq!(facts.value(&Subject::host(), &machine::CPUS), Some(2));
+        assert_eq!(facts.host_value(&machine::MEMORY), Some(1024));
+        assert_eq!(facts.host_value(&machine::CPUS), Some(2));
         assert!(!facts.get(&Subject::host(), &machine::OS_ID).is_known());
     }
 
@@ -550,8 +528,7 @@ mod tests {
             &FakeHost::default().file("/etc/os-release", text),
             &mut facts,
         );
-        [&machine::OS_ID, &machine::OS_VERSION, &machine::OS_NAME]
-            .map(|key| facts.value(&Subject::host(), key))
+        [&machine::OS_ID, &machine::OS_VERSION, &machine::OS_NAME].map(|key| facts.host_value(key))
     }
 
     proptest! {

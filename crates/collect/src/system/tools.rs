@@ -175,10 +175,7 @@ mod tests {
         let host = ANSWERS.iter().fold(FakeHost::default(), add);
         let facts = collect(&host, false);
         for ((key, ..), (.., expect)) in TOOLS.iter().zip(ANSWERS) {
-            assert_eq!(
-                facts.value(&Subject::host(), key).unwrap().to_string(),
-                *expect
-            );
+            assert_eq!(facts.host_value(key).unwrap().to_string(), *expect);
         }
     }
 

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::prospective_target::ProspectiveTarget;
+use super::ProspectiveTarget;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::target::{self, InodeFlag};
 use crate::facts::catalog::{device, mount};
@@ -177,7 +177,7 @@ fn btrfs_nocow(
         if of_wal.value() != by_flag.value() && of_wal.is_known() && by_flag.is_known() {
             let (data, wal) = (place.subject(), display_safe(path_bytes(directory)));
             let detail = format!("only one of {} and {wal} has the flag +C", data.name());
-            return Some(Reading::unknown(UnknownReason::Ambiguous, detail));
+            return Some(Reading::ambiguous(detail));
         }
     }
     Some(if by_flag.value() == Some(&false) && !by_mount.is_known() {
@@ -207,13 +207,10 @@ fn swap_on_same_disks(
     }
     let disks = facts.distinct_bottom_disks(target);
     if disks.is_empty() {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            format!(
-                "the underlying block devices of {} are unknown",
-                target.name()
-            ),
-        );
+        return Reading::absent(format!(
+            "the underlying block devices of {} are unknown",
+            target.name()
+        ));
     }
     let Some(swapping) = swapping else {
         return Reading::unknown(UnknownReason::NotCollected, "the swap devices are unknown");

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-use super::prospective_target::{ProspectiveTarget, file_system_identity, mount_of_real_path};
+use super::{ProspectiveTarget, file_system_identity, mount_of_real_path};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
 use crate::host::{path_bytes, path_from_bytes};

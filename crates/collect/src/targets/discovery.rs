@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::directory_roles::ServerDirectories;
-use super::prospective_target::{ProspectiveTarget, file_system_identity};
 use super::request;
+use super::{ProspectiveTarget, file_system_identity};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};

@@ -7,14 +7,14 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::directory_roles::{self, ServerDirectories};
-use super::path_suggestion;
-use super::prospective_target::{ProspectiveTarget, device_with_node, mount_of_real_path};
+use super::suggest_path;
+use super::{ProspectiveTarget, device_with_node, mount_of_real_path};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device;
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::note::TargetNote;
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Stat, path_bytes, path_from_bytes};
 use crate::path_lookup::{device_of_node, mount_mismatch_reason};
 use crate::text::{decode_display_safe, display_safe};
@@ -63,7 +63,7 @@ pub fn target_error(
         }
         Err(_) => {}
     }
-    let meant = path_suggestion::suggest_path(host, path, facts);
+    let meant = suggest_path(host, path, facts);
     let meant = meant.map(|meant| display_safe(path_bytes(&meant)));
     Some(TargetNote::Missing {
         path: shown,
@@ -187,7 +187,7 @@ fn with_verified_mount(facts: &FactSet, place: ProspectiveTarget, stat: Stat) ->
 }
 
 fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
-    let kind = Reading::unknown(UnknownReason::Malformed, detail);
+    let kind = Reading::malformed(detail);
     ProspectiveTarget {
         base: None,
         existing: None,

@@ -347,7 +347,7 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     storage.insert(
         &cluster,
         &postgres::WAL,
-        Reading::unknown(UnknownReason::Denied, "realpath /data/pg/pg_wal"),
+        Reading::denied("realpath /data/pg/pg_wal"),
     );
     let facts = collect(&host().directory("/data/pg"), None, storage);
     assert_eq!(

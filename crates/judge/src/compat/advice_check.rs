@@ -2,9 +2,8 @@
 //! would be set. Unknown, ignored and deprecated values are rejected like refused ones.
 
 use super::kernel_support::{mount_options_support, new_file_system_support, scheduler_support};
-use super::mkfs_tool::MkfsTool;
 use super::server::{every_postgres_accepts, mysql_setting_support, postgres_assignment_support};
-use super::{Effect, Support, feature_support_at_mkfs, mountability_of_mkfs_defaults};
+use super::{Effect, MkfsTool, Support, feature_support_at_mkfs, mountability_of_mkfs_defaults};
 use crate::facts::catalog::{boot, cluster, kernel, mount, mysql, postgres};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::settings::{NewFilesystem, Setting, SettingKind};
@@ -92,8 +91,8 @@ fn require_accepted(what: &str, ruling: &Support) -> Result<(), String> {
 }
 
 fn kernel_and_vendor(facts: &FactSet) -> Result<(Version, String), String> {
-    let version = facts.value(&Subject::host(), &kernel::VERSION);
-    let vendor = facts.value(&Subject::host(), &kernel::VENDOR);
+    let version = facts.host_value(&kernel::VERSION);
+    let vendor = facts.host_value(&kernel::VENDOR);
     version
         .zip(vendor)
         .ok_or_else(|| "The kernel's version and vendor are unknown.".to_owned())
@@ -147,7 +146,7 @@ pub(super) fn check_new_file_system(
 ) -> Result<(), String> {
     let (version, vendor) = kernel_and_vendor(facts)?;
     let ruling = new_file_system_support(fs, &version, &vendor);
-    let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS);
+    let loaded = facts.host_value(&kernel::FILESYSTEMS);
     match loaded.filter(|_| ruling.effect.is_unknown()) {
         Some(loaded) if loaded.iter().any(|name| name == fs) => {}
         Some(_) => {
@@ -168,7 +167,7 @@ pub(super) fn check_new_file_system(
 
 fn mkfs_version(fs: &str, facts: &FactSet) -> Option<Version> {
     let maker = MkfsTool::for_filesystem(NewFilesystem::from_word(fs)?)?;
-    facts.value(&Subject::host(), maker.version)
+    facts.host_value(maker.version)
 }
 
 fn check_mkfs_feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {

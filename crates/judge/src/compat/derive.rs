@@ -6,12 +6,11 @@ use super::kernel_support::{
     options_in_effect, skips_journal, support_without_journal,
 };
 use super::mkfs::mkfs_omit_arguments;
-use super::mkfs_tool::MkfsTool;
 use super::zfs::openzfs_supports_kernel;
-use super::{Effect, Support};
+use super::{Effect, MkfsTool, Support};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
 use crate::facts::catalog::{boot, device, mount};
-use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject};
 use crate::settings::NewFilesystem;
 use crate::version::Version;
 
@@ -254,7 +253,7 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
     let host = Subject::host();
     let classes = facts.known_values(&mount::CLASS);
     if classes.is_empty() {
-        return Reading::unknown(UnknownReason::Absent, "no mounts were read");
+        return Reading::absent("no mounts were read");
     }
     let is_used = classes.iter().any(|(_, class)| class.is_zfs())
         || !facts
@@ -275,9 +274,9 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
         Some((module, kernel)) => match openzfs_supports_kernel(&module, &kernel) {
             Ok(true) => Reading::known(ZfsSupport::Supported, derived_source(facts, &asked)),
             Ok(false) => Reading::known(ZfsSupport::TooNew, derived_source(facts, &asked)),
-            Err(detail) => Reading::unknown(UnknownReason::Ambiguous, detail).with_remedy(
-                Remedy::Do("check Supported Platforms in the release notes of OpenZFS".to_owned()),
-            ),
+            Err(detail) => Reading::ambiguous(detail).with_remedy(Remedy::Do(
+                "check Supported Platforms in the release notes of OpenZFS".to_owned(),
+            )),
         },
         None => missing_reading(facts, &asked),
     }
@@ -301,10 +300,7 @@ fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Re
             detail: format!("{name} is unknown: {detail}"),
             remedy,
         },
-        None => Reading::unknown(
-            UnknownReason::Malformed,
-            "the options or the kernel's version",
-        ),
+        None => Reading::malformed("the options or the kernel's version"),
     }
 }
 

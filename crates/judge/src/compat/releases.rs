@@ -3,10 +3,9 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use crate::facts::catalog::cluster;
-use crate::facts::catalog::{host, kernel};
+use crate::facts::catalog::{cluster, host, kernel};
 use crate::facts::note::RunNote;
-use crate::facts::{FactSet, Scope, ServerKind, Subject};
+use crate::facts::{FactSet, Scope, ServerKind};
 use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
@@ -57,7 +56,7 @@ impl Product {
     }
 
     fn installed_versions(self, facts: &FactSet) -> Vec<Version> {
-        let here = |key| facts.value(&Subject::host(), key).into_iter().collect();
+        let here = |key| facts.host_value(key).into_iter().collect();
         match self {
             Self::Linux => here(&kernel::VERSION),
             Self::E2fsprogs => here(&host::E2FSPROGS),
@@ -158,6 +157,7 @@ pub fn notes_on_newer_releases(facts: &FactSet) -> Vec<RunNote> {
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::facts::Subject;
 
     #[test]
     fn the_table_loads_and_has_a_release_of_every_product() {

@@ -923,7 +923,7 @@ mod lines_and_advice {
             Source::system_call("mkfs.xfs -V"),
         );
         derive_compat_facts(&mut facts);
-        let words = facts.value(&Subject::host(), &host::XFS_LEAVE_OUT).unwrap();
+        let words = facts.host_value(&host::XFS_LEAVE_OUT).unwrap();
         assert_eq!(words, ["nrext64=0"]);
         assert!(
             !facts

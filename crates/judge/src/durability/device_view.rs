@@ -4,103 +4,6 @@
 //! *Write through* in the queue often is not a report of the disk: sd assumes it for a disk without
 //! a caching mode page.
 
-mod cache_report {
-
-    use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Evidence, Layer, VerdictImpact};
-    use crate::facts::{Key, Subject};
-
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    pub enum CacheReport {
-        Volatile,
-        /// The disk's reports contradict each other. The text is a sentence about the
-        /// contradiction.
-        Conflicting(String),
-        /// The disk reports no volatile cache. The text names the origin of the report.
-        NoCache(String),
-        /// The disk reports the cache as off, while the driver assumes a cache that is on.
-        SwitchedOff,
-        /// There is no credible report; the text gives the reason.
-        Unreported(String),
-    }
-
-    impl CacheReport {
-        /// True if at least one report mentions a volatile cache.
-        pub fn reports_volatile(&self) -> bool {
-            matches!(self, Self::Volatile | Self::Conflicting(_))
-        }
-
-        pub fn is_unreported(&self) -> bool {
-            matches!(self, Self::Unreported(_))
-        }
-    }
-
-    pub fn device_evidence<T>(
-        ask: &FactReader,
-        disk: &Subject,
-        from: &Key<T>,
-        bears: VerdictImpact,
-        says: String,
-    ) -> Evidence {
-        let source = ask.source_text(disk, from);
-        Evidence::new(Layer::Device, disk, bears, says, source)
-    }
-}
-mod capacitor {
-    //! The power-loss capacitor of an NVMe drive, as the drive reports it.
-    //!
-    //! The report can only lower a verdict. Even a healthy capacitor does not make a volatile cache
-    //! protected, because nothing shows how the drive behaves once the capacitor fails.
-
-    use super::cache_report::device_evidence;
-    use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Evidence, Remedy, VerdictImpact};
-    use crate::facts::Subject;
-    use crate::facts::catalog::device::{self, Capacitor};
-
-    /// Evidence from the drive's report about its capacitor. The flag is true if the drive must be
-    /// treated as volatile. `None` without a readable report.
-    pub fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
-        let name = disk.name();
-        let left = |ask: &mut FactReader| {
-            let percent = ask.get(disk, &device::NVME_CAPACITOR_PERCENT);
-            percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
-        };
-        let (bears, says, forgets) = match ask.get(disk, &device::NVME_CAPACITOR)? {
-            Capacitor::Healthy => (
-                VerdictImpact::Durable,
-                format!("{name} reports a healthy capacitor{}", left(ask)),
-                false,
-            ),
-            Capacitor::Degraded => (
-                VerdictImpact::Durable,
-                format!(
-                    "{name} reports a degraded but sufficient capacitor{}",
-                    left(ask)
-                ),
-                false,
-            ),
-            Capacitor::Failed => (
-                VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
-                format!(
-                    "{name} reports that its capacitor may not last through a power failure{}",
-                    left(ask)
-                ),
-                true,
-            ),
-            Capacitor::Absent => (
-                VerdictImpact::Durable,
-                format!("{name} reports no capacitor"),
-                false,
-            ),
-            Capacitor::Unreadable => return None,
-        };
-        Some((
-            device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says),
-            forgets,
-        ))
-    }
-}
 mod guarantor;
 mod nvme;
 mod unprovable;
@@ -112,7 +15,7 @@ mod sd {
     //! Only the disk's own answer counts for *write through*: sd assumes that value for a disk
     //! without a caching mode page, and `temporary write through` fakes it.
 
-    use super::cache_report::CacheReport;
+    use super::CacheReport;
     use crate::durability::fact_reader::FactReader;
     use crate::facts::Subject;
     use crate::facts::catalog::device::{self, CacheType, DriveCache, Transport};
@@ -174,48 +77,17 @@ mod sd {
         ask.note_missing(disk, &device::CACHE_TYPE, None);
     }
 }
-mod virtio {
-    //! Reports of virtio-blk disks: `cache_type`, from the device configuration (virtio
-    //! specification, *Block Device*, writeback).
-    //!
-    //! The value is the hypervisor's statement, which a guest can also set. A guest cannot see
-    //! whether the hypervisor honours flushes.
-
-    use super::cache_report::CacheReport;
-    use crate::durability::fact_reader::FactReader;
-    use crate::facts::Subject;
-    use crate::facts::catalog::device::{self, CacheType};
-
-    pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
-        match ask
-            .get(disk, &device::CACHE_TYPE)
-            .map(CacheType::holds_writes)
-        {
-            Some(true) => CacheReport::Volatile,
-            Some(false) => CacheReport::NoCache(
-                "as reported by the hypervisor; a guest can change the reported value".to_owned(),
-            ),
-            None => CacheReport::Unreported(format!(
-                "it is unknown what the hypervisor reports about the cache of {}",
-                disk.name()
-            )),
-        }
-    }
-
-    pub fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
-        ask.note_missing(disk, &device::CACHE_TYPE, None);
-    }
-}
 
 use super::fact_reader::{FactDependencies, FactReader};
-use super::raid_controller;
-use super::{Evidence, Layer, Remedy, VerdictImpact};
-pub use crate::facts::catalog::device::CacheVolatility;
-use crate::facts::catalog::device::{self, DeviceKind, Guarantor, QueueWriteCache, Transport};
+use super::{Evidence, Layer, Remedy, VerdictImpact, raid_controller};
+use crate::facts::catalog::device::{
+    self, CacheType, Capacitor, DeviceKind, Guarantor, QueueWriteCache, Transport,
+};
 use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
-use crate::facts::{FactSet, Subject};
+use crate::facts::{FactSet, Key, Subject};
 use crate::ternary::Ternary;
-use cache_report::{CacheReport, device_evidence};
+
+pub use crate::facts::catalog::device::CacheVolatility;
 
 /// What happens to a flush in one layer of the stack, from the most dangerous outcome to the
 /// safest.
@@ -423,7 +295,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
         ));
     }
     let (dangers, mut forgets) = warnings::warning_evidence(&mut ask, disk);
-    if let Some((says, fails)) = capacitor::capacitor_evidence(&mut ask, disk) {
+    if let Some((says, fails)) = capacitor_evidence(&mut ask, disk) {
         evidence.push(says);
         forgets |= fails;
     }
@@ -445,7 +317,7 @@ fn disk_cache_report(
 ) -> CacheReport {
     match cache_report_source(transport) {
         CacheReportSource::Nvme => nvme::cache_report(ask, disk),
-        CacheReportSource::Virtio => virtio::cache_report(ask, disk),
+        CacheReportSource::Virtio => cache_report(ask, disk),
         CacheReportSource::DriverOnly | CacheReportSource::Sd => sd::cache_report(ask, disk),
     }
 }
@@ -558,7 +430,7 @@ fn cache_evidence_with_queue(
         CacheReport::Unreported(why) => {
             match cache_report_source(transport) {
                 CacheReportSource::Nvme => nvme::note_missing_nvme_facts(ask, disk),
-                CacheReportSource::Virtio => virtio::note_missing_cache_facts(ask, disk),
+                CacheReportSource::Virtio => note_missing_cache_facts(ask, disk),
                 CacheReportSource::DriverOnly => ask.note_missing(disk, &device::CACHE_TYPE, None),
                 CacheReportSource::Sd => sd::note_missing_cache_facts(ask, disk),
             }
@@ -643,4 +515,114 @@ fn flush_outcome_in_queue(
             format!("it is unknown whether flushes are sent to {name}"),
         ),
     }
+}
+
+// The power-loss capacitor of an NVMe drive, as the drive reports it.
+//
+// The report can only lower a verdict. Even a healthy capacitor does not make a volatile cache
+// protected, because nothing shows how the drive behaves once the capacitor fails.
+
+/// Evidence from the drive's report about its capacitor. The flag is true if the drive must be
+/// treated as volatile. `None` without a readable report.
+fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence, bool)> {
+    let name = disk.name();
+    let left = |ask: &mut FactReader| {
+        let percent = ask.get(disk, &device::NVME_CAPACITOR_PERCENT);
+        percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
+    };
+    let (bears, says, forgets) = match ask.get(disk, &device::NVME_CAPACITOR)? {
+        Capacitor::Healthy => (
+            VerdictImpact::Durable,
+            format!("{name} reports a healthy capacitor{}", left(ask)),
+            false,
+        ),
+        Capacitor::Degraded => (
+            VerdictImpact::Durable,
+            format!(
+                "{name} reports a degraded but sufficient capacitor{}",
+                left(ask)
+            ),
+            false,
+        ),
+        Capacitor::Failed => (
+            VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
+            format!(
+                "{name} reports that its capacitor may not last through a power failure{}",
+                left(ask)
+            ),
+            true,
+        ),
+        Capacitor::Absent => (
+            VerdictImpact::Durable,
+            format!("{name} reports no capacitor"),
+            false,
+        ),
+        Capacitor::Unreadable => return None,
+    };
+    Some((
+        device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says),
+        forgets,
+    ))
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum CacheReport {
+    Volatile,
+    /// The disk's reports contradict each other. The text is a sentence about the
+    /// contradiction.
+    Conflicting(String),
+    /// The disk reports no volatile cache. The text names the origin of the report.
+    NoCache(String),
+    /// The disk reports the cache as off, while the driver assumes a cache that is on.
+    SwitchedOff,
+    /// There is no credible report; the text gives the reason.
+    Unreported(String),
+}
+
+impl CacheReport {
+    /// True if at least one report mentions a volatile cache.
+    pub fn reports_volatile(&self) -> bool {
+        matches!(self, Self::Volatile | Self::Conflicting(_))
+    }
+
+    pub fn is_unreported(&self) -> bool {
+        matches!(self, Self::Unreported(_))
+    }
+}
+
+fn device_evidence<T>(
+    ask: &FactReader,
+    disk: &Subject,
+    from: &Key<T>,
+    bears: VerdictImpact,
+    says: String,
+) -> Evidence {
+    let source = ask.source_text(disk, from);
+    Evidence::new(Layer::Device, disk, bears, says, source)
+}
+
+// Reports of virtio-blk disks: `cache_type`, from the device configuration (virtio
+// specification, *Block Device*, writeback).
+//
+// The value is the hypervisor's statement, which a guest can also set. A guest cannot see
+// whether the hypervisor honours flushes.
+
+fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+    match ask
+        .get(disk, &device::CACHE_TYPE)
+        .map(CacheType::holds_writes)
+    {
+        Some(true) => CacheReport::Volatile,
+        Some(false) => CacheReport::NoCache(
+            "as reported by the hypervisor; a guest can change the reported value".to_owned(),
+        ),
+        None => CacheReport::Unreported(format!(
+            "it is unknown what the hypervisor reports about the cache of {}",
+            disk.name()
+        )),
+    }
+}
+
+fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
+    ask.note_missing(disk, &device::CACHE_TYPE, None);
 }

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::device_view::{DiskAssessment, FlushOutcome};
-use super::flush_hop::{FlushHop, FlushState, HopKind};
-use super::{Evidence, VerdictKind, kernel_view};
+use super::{Evidence, FlushHop, FlushState, HopKind, VerdictKind, kernel_view};
 use crate::facts::catalog::controller::{self, MemberDiskCache};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
 use crate::facts::catalog::{cluster, mount};
 use crate::facts::{FactSet, Scope, ServerKind, Subject};
 use crate::ternary::Ternary;
+use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug)]
 pub struct AssessedHop {
@@ -423,12 +423,7 @@ fn with_joined_name(mut hop: FlushHop) -> FlushHop {
     if count < 2 {
         return hop;
     }
-    let all = hop
-        .subjects
-        .iter()
-        .map(Subject::name)
-        .collect::<Vec<_>>()
-        .join(" ");
+    let all = hop.subjects.iter().map(Subject::name).join_with(" ");
     let one = &hop.name;
     let counted = match hop.kind {
         HopKind::FileSystem => format!("{count} × {one}"),

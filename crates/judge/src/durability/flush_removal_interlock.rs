@@ -10,7 +10,7 @@ use super::fact_reader::FactReader;
 use super::verdict_builder::TargetJudgement;
 use crate::compat::{self, Effect};
 use crate::facts::catalog::{kernel, mount, probe};
-use crate::facts::{FactSet, Key, MissingFact, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Key, MissingFact, Reading, Scope, Source, Subject};
 use crate::ternary::Ternary;
 
 /// Advice to omit flushes requires a gain above this share of the commit latency.
@@ -95,7 +95,7 @@ pub fn evaluate_flush_removal_interlock(
                 .missing
                 .iter()
                 .find_map(|MissingFact { remedy, .. }| remedy.clone());
-            let reading = Reading::unknown(UnknownReason::Ambiguous, detail);
+            let reading = Reading::ambiguous(detail);
             match remedy {
                 Some(remedy) => reading.with_remedy(remedy),
                 None => reading,

@@ -3,217 +3,21 @@
 //! A queue in *write through* mode drops flushes (Documentation/ABI/stable/sysfs-block,
 //! queue/write_cache). A hop with state of its own needs flushes even if no disk below does.
 
-mod array;
-mod zfs_pool {
-    //! State of a ZFS pool: failure, damaged data, and unknown devices (zpool-status(8),
-    //! zpoolconcepts(7)). The module `redundancy` judges whether data is stored in copies.
-
-    use super::{HopFinding, kernel_evidence};
-    use crate::durability::device_view::FlushOutcome;
-    use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Remedy, VerdictImpact};
-    use crate::facts::catalog::mount::{self, VdevState};
-    use crate::facts::{FactValue, Key, Reading, Subject, UnknownReason};
-
-    pub fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
-        let name = hop.name();
-        let mut found = Vec::new();
-        match ask.get(hop, &mount::ZFS_POOL_STATE) {
-            Some(VdevState::Online | VdevState::Degraded) => {}
-            Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
-                let says = format!("the ZFS pool of {name} has failed ({state})");
-                let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
-                found.push((
-                    FlushOutcome::Unknown,
-                    kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
-                ));
-            }
-            Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
-                let says = format!("the ZFS pool of {name} refuses writes ({state})");
-                found.push((
-                    FlushOutcome::Unknown,
-                    kernel_evidence(
-                        ask,
-                        hop,
-                        &mount::ZFS_POOL_STATE,
-                        VerdictImpact::Unproven,
-                        says,
-                    ),
-                ));
-            }
-            None => found.extend(unknown_pool_fact_finding(
-                ask,
-                hop,
-                &mount::ZFS_POOL_STATE,
-                "which state its pool is in",
-            )),
-        }
-        match ask.get(hop, &mount::ZFS_DAMAGED) {
-            Some(false) => {}
-            Some(true) => {
-                let says = format!("the ZFS pool of {name} holds permanently damaged data");
-                let bears = VerdictImpact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
-                found.push((
-                    FlushOutcome::Unknown,
-                    kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
-                ));
-            }
-            // A capture of an earlier walwise version lacks this fact. That is no evidence of
-            // damage.
-            None if is_unknown_because(
-                ask,
-                hop,
-                &mount::ZFS_DAMAGED,
-                UnknownReason::NotCollected,
-            ) => {}
-            None => found.extend(unknown_pool_fact_finding(
-                ask,
-                hop,
-                &mount::ZFS_DAMAGED,
-                "whether its data is damaged",
-            )),
-        }
-        if ask.get(hop, &mount::ZFS_DEVICES).is_none() {
-            found.extend(unknown_pool_fact_finding(
-                ask,
-                hop,
-                &mount::ZFS_DEVICES,
-                "which devices its pool uses",
-            ));
-        }
-        found
-    }
-
-    fn is_unknown_because<T>(
-        ask: &FactReader,
-        hop: &Subject,
-        key: &Key<T>,
-        reason: UnknownReason,
-    ) -> bool {
-        matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
-    }
-
-    /// A finding about an unknown fact of a pool; `None` if the zpool command is missing, because
-    /// then nothing about the pool can be read.
-    fn unknown_pool_fact_finding<T: FactValue>(
-        ask: &mut FactReader,
-        hop: &Subject,
-        key: &Key<T>,
-        what: &str,
-    ) -> Option<HopFinding> {
-        if is_unknown_because(ask, hop, key, UnknownReason::Absent) {
-            return None;
-        }
-        ask.note_missing(hop, key, None);
-        let says = format!("{} is ZFS, and it is unknown {what}", hop.name());
-        Some((
-            FlushOutcome::Unknown,
-            kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
-        ))
-    }
-}
 mod file_system;
-mod layer_state;
-mod mapping {
-    //! State of a device-mapper device, from the status of its targets (root only).
-    //!
-    //! A failed target lost acknowledged data. A target that refuses writes acknowledges nothing,
-    //! so older data is merely unproven.
-
-    use super::{HopFinding, kernel_evidence, layer_state};
-    use crate::durability::device_view::FlushOutcome;
-    use crate::durability::fact_reader::FactReader;
-    use crate::durability::{Remedy, VerdictImpact};
-    use crate::facts::catalog::device::{self, DeviceKind, MappingState};
-    use crate::facts::{Reading, Subject, UnknownReason};
-
-    /// A finding about a device with faulty targets, or whose targets are in an unknown state.
-    /// `None` if the targets work or cannot fail.
-    pub fn mapping_fault_finding(
-        ask: &mut FactReader,
-        hop: &Subject,
-        kind: DeviceKind,
-    ) -> Option<HopFinding> {
-        if !layer_state::can_have_failing_targets(ask.facts, hop, kind) {
-            return None;
-        }
-        let name = hop.name();
-        let Some(state) = ask.get(hop, &device::DM_STATE) else {
-            // The fact is absent if dmsetup is not installed. That is no evidence of a fault.
-            if matches!(
-                ask.facts.get(hop, &device::DM_STATE),
-                Reading::Unknown {
-                    why: UnknownReason::Absent,
-                    ..
-                }
-            ) {
-                return None;
-            }
-            ask.note_missing(hop, &device::DM_STATE, None);
-            let says = format!("it is unknown whether the device-mapper targets of {name} work");
-            return Some((
-                FlushOutcome::Unknown,
-                kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
-            ));
-        };
-        let (passage, bears, says) = match state {
-            MappingState::Fine
-            | MappingState::Degraded
-            | MappingState::Resyncing
-            | MappingState::Rebuilding => {
-                return None;
-            }
-            MappingState::WriteHole => (
-                FlushOutcome::Sent,
-                VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
-                format!(
-                    "{name} is degraded with its write hole open: a power failure can damage data at rest"
-                ),
-            ),
-            MappingState::Full => {
-                write_refused_finding(format!("{name} is full, so writes wait or fail"))
-            }
-            MappingState::ReadOnly => {
-                write_refused_finding(format!("{name} refuses writes (read only)"))
-            }
-            MappingState::NeedsCheck => write_refused_finding(format!(
-                "{name} refuses writes until its metadata is checked"
-            )),
-            MappingState::NoPath => write_refused_finding(format!("{name} has no working path")),
-            MappingState::Error => write_refused_finding(format!(
-                "{name} reports an error, so its data may be damaged"
-            )),
-            MappingState::Lost => (
-                FlushOutcome::Unknown,
-                VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
-                format!("the snapshot {name} is invalid: its data is lost"),
-            ),
-            MappingState::Failed => (
-                FlushOutcome::Unknown,
-                VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
-                format!("{name} has failed: its data cannot be read"),
-            ),
-        };
-        Some((
-            passage,
-            kernel_evidence(ask, hop, &device::DM_STATE, bears, says),
-        ))
-    }
-
-    fn write_refused_finding(says: String) -> (FlushOutcome, VerdictImpact, String) {
-        (FlushOutcome::Unknown, VerdictImpact::Unproven, says)
-    }
-}
 mod queue;
 
 pub use file_system::{directory_flags_evidence, mount_findings};
-pub use layer_state::is_stateless;
 pub use queue::queue_findings;
 
 use super::device_view::{CacheVolatility, FlushOutcome};
 use super::fact_reader::FactReader;
 use super::{Evidence, Layer, VerdictImpact};
-use crate::facts::{Key, Subject};
+use crate::durability::Remedy;
+use crate::facts::catalog::device::{
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState,
+};
+use crate::facts::catalog::mount::{self, VdevState};
+use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Subject, UnknownReason};
 use crate::ternary::Ternary;
 
 #[derive(Clone, Copy, Debug)]
@@ -235,4 +39,530 @@ fn kernel_evidence<T>(
 ) -> Evidence {
     let source = ask.source_text(hop, from);
     Evidence::new(Layer::Kernel, hop, bears, says, source)
+}
+
+// State of an md array: whether the array runs, and whether a power failure can damage data at
+// rest.
+//
+// A degraded RAID 4, 5 or 6 computes missing data from parity. Without a journal or partial parity
+// log, a power failure can leave the parity wrong (md(4); *cannot start dirty degraded array* in
+// raid5.c).
+
+fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
+    let level = ask.require(hop, &device::MD_LEVEL);
+    let state = inoperative_array_finding(ask, hop)
+        .into_iter()
+        .chain(level.and_then(|level| missing_member_finding(ask, hop, level)));
+    let more = match level {
+        Some(level) => level_finding(ask, hop, level),
+        None => Some(unknown_level_finding(ask, hop)),
+    };
+    state.chain(more).collect()
+}
+
+fn unknown_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
+    let says = format!(
+        "the RAID level of {} is unknown, so a write hole cannot be ruled out",
+        hop.name()
+    );
+    (
+        FlushOutcome::Sent,
+        kernel_evidence(ask, hop, &device::MD_LEVEL, VerdictImpact::Unproven, says),
+    )
+}
+
+/// A finding about an array that does not run. A stopped array acknowledges nothing, so its data is
+/// unproven, not at risk. A failed array has lost acknowledged data.
+fn inoperative_array_finding(ask: &mut FactReader, hop: &Subject) -> Option<HopFinding> {
+    let name = hop.name();
+    let (bears, says) = match ask.get(hop, &device::MD_STATE)? {
+        ArrayState::Broken => (
+            VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone())),
+            format!("{name} has failed (broken): members are missing"),
+        ),
+        state @ (ArrayState::Clear | ArrayState::Inactive) => (
+            VerdictImpact::Unproven,
+            format!("{name} is not running ({state}), so its data is unreachable"),
+        ),
+        ArrayState::Suspended
+        | ArrayState::ReadOnly
+        | ArrayState::ReadAuto
+        | ArrayState::Clean
+        | ArrayState::Active
+        | ArrayState::WritePending
+        | ArrayState::ActiveIdle => return None,
+    };
+    Some((
+        FlushOutcome::Unknown,
+        kernel_evidence(ask, hop, &device::MD_STATE, bears, says),
+    ))
+}
+
+fn missing_member_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    level: ArrayLevel,
+) -> Option<HopFinding> {
+    if level.is_container() {
+        return None;
+    }
+    let name = hop.name();
+    let says = match ask.require(hop, &device::MD_MEMBERS) {
+        None => format!("the members of {name} are unknown"),
+        Some(members) => {
+            let failed = ask.get(hop, &device::MD_FAILED).unwrap_or_default();
+            let below = ask.facts.directly_below(hop);
+            let names = members.iter().filter_map(|member| member.split(' ').next());
+            let mut unseen = names.filter(|member| {
+                !failed.iter().any(|failed| failed == member)
+                    && !below.contains(&Subject::device(*member))
+            });
+            let member = unseen.next()?;
+            format!("{member}, a member of {name}, is not among its underlying devices")
+        }
+    };
+    Some((
+        FlushOutcome::Unknown,
+        kernel_evidence(ask, hop, &device::MD_MEMBERS, VerdictImpact::Unproven, says),
+    ))
+}
+
+fn level_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Option<HopFinding> {
+    match level {
+        ArrayLevel::Raid1 | ArrayLevel::Raid10 => array_failure_finding(ask, hop, level),
+        ArrayLevel::Raid4 | ArrayLevel::Raid5 | ArrayLevel::Raid6 => {
+            array_failure_finding(ask, hop, level).or_else(|| write_hole_finding(ask, hop, level))
+        }
+        ArrayLevel::Linear | ArrayLevel::Raid0 => None,
+        ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
+            let says = format!(
+                "walwise cannot judge {} ({})",
+                hop.name(),
+                level.display_name()
+            );
+            Some((
+                FlushOutcome::Unknown,
+                kernel_evidence(ask, hop, &device::MD_LEVEL, VerdictImpact::Unproven, says),
+            ))
+        }
+    }
+}
+
+/// A finding about an array that lacks more members than its level tolerates. RAID 10 counts as
+/// failed only if every member is missing, because the layout of the copies is unknown.
+fn array_failure_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    level: ArrayLevel,
+) -> Option<HopFinding> {
+    let missing = ask.get(hop, &device::MD_DEGRADED)?;
+    let members = ask.get(hop, &device::MD_DISKS)?;
+    let bearable = if level.may_tolerate_more_losses() {
+        members.saturating_sub(1)
+    } else {
+        level.tolerated_losses(members)?
+    };
+    let says = format!(
+        "{} ({}) has failed: it lacks {missing} of its {members} members",
+        hop.name(),
+        level.display_name()
+    );
+    let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
+    let hop = (
+        FlushOutcome::Unknown,
+        kernel_evidence(ask, hop, &device::MD_DEGRADED, bears, says),
+    );
+    (missing > bearable).then_some(hop)
+}
+
+fn write_hole_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    level: ArrayLevel,
+) -> Option<HopFinding> {
+    let (name, level) = (hop.name(), level.display_name());
+    let policy = ask.get(hop, &device::MD_CONSISTENCY);
+    let open = policy.and_then(ConsistencyPolicy::has_write_hole);
+    let missing = ask.get(hop, &device::MD_DEGRADED);
+    let (bears, says) = match (open, missing) {
+        (Some(false), _) | (_, Some(0)) => return None,
+        (Some(true), Some(missing)) => (
+            VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
+            format!(
+                "{name} ({level}) is degraded ({missing} missing) with its write hole open: a power failure can damage data at rest"
+            ),
+        ),
+        (Some(true), None) => {
+            ask.note_missing(hop, &device::MD_DEGRADED, None);
+            (
+                VerdictImpact::Unproven,
+                format!(
+                    "{name} ({level}) has a write hole, and it is unknown whether a member is missing"
+                ),
+            )
+        }
+        (None, _) => {
+            ask.note_missing(hop, &device::MD_CONSISTENCY, None);
+            (
+                VerdictImpact::Unproven,
+                format!("{name} ({level}) may be degraded, and its consistency policy is unknown"),
+            )
+        }
+    };
+    Some((
+        FlushOutcome::Sent,
+        kernel_evidence(ask, hop, &device::MD_CONSISTENCY, bears, says),
+    ))
+}
+
+// State of a ZFS pool: failure, damaged data, and unknown devices (zpool-status(8),
+// zpoolconcepts(7)). The module `redundancy` judges whether data is stored in copies.
+
+fn zfs_pool_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
+    let name = hop.name();
+    let mut found = Vec::new();
+    match ask.get(hop, &mount::ZFS_POOL_STATE) {
+        Some(VdevState::Online | VdevState::Degraded) => {}
+        Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
+            let says = format!("the ZFS pool of {name} has failed ({state})");
+            let bears = VerdictImpact::AtRisk(Remedy::RestoreArray(hop.clone()));
+            found.push((
+                FlushOutcome::Unknown,
+                kernel_evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
+            ));
+        }
+        Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
+            let says = format!("the ZFS pool of {name} refuses writes ({state})");
+            found.push((
+                FlushOutcome::Unknown,
+                kernel_evidence(
+                    ask,
+                    hop,
+                    &mount::ZFS_POOL_STATE,
+                    VerdictImpact::Unproven,
+                    says,
+                ),
+            ));
+        }
+        None => found.extend(unknown_pool_fact_finding(
+            ask,
+            hop,
+            &mount::ZFS_POOL_STATE,
+            "which state its pool is in",
+        )),
+    }
+    match ask.get(hop, &mount::ZFS_DAMAGED) {
+        Some(false) => {}
+        Some(true) => {
+            let says = format!("the ZFS pool of {name} holds permanently damaged data");
+            let bears = VerdictImpact::AtRisk(Remedy::RestorePoolFiles(hop.clone()));
+            found.push((
+                FlushOutcome::Unknown,
+                kernel_evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
+            ));
+        }
+        // A capture of an earlier walwise version lacks this fact. That is no evidence of
+        // damage.
+        None if is_unknown_because(ask, hop, &mount::ZFS_DAMAGED, UnknownReason::NotCollected) => {}
+        None => found.extend(unknown_pool_fact_finding(
+            ask,
+            hop,
+            &mount::ZFS_DAMAGED,
+            "whether its data is damaged",
+        )),
+    }
+    if ask.get(hop, &mount::ZFS_DEVICES).is_none() {
+        found.extend(unknown_pool_fact_finding(
+            ask,
+            hop,
+            &mount::ZFS_DEVICES,
+            "which devices its pool uses",
+        ));
+    }
+    found
+}
+
+fn is_unknown_because<T>(
+    ask: &FactReader,
+    hop: &Subject,
+    key: &Key<T>,
+    reason: UnknownReason,
+) -> bool {
+    matches!(ask.facts.reading(hop, key.id()), Reading::Unknown { why, .. } if *why == reason)
+}
+
+/// A finding about an unknown fact of a pool; `None` if the zpool command is missing, because
+/// then nothing about the pool can be read.
+fn unknown_pool_fact_finding<T: FactValue>(
+    ask: &mut FactReader,
+    hop: &Subject,
+    key: &Key<T>,
+    what: &str,
+) -> Option<HopFinding> {
+    if is_unknown_because(ask, hop, key, UnknownReason::Absent) {
+        return None;
+    }
+    ask.note_missing(hop, key, None);
+    let says = format!("{} is ZFS, and it is unknown {what}", hop.name());
+    Some((
+        FlushOutcome::Unknown,
+        kernel_evidence(ask, hop, key, VerdictImpact::Unproven, says),
+    ))
+}
+
+// State of a device-mapper device, from the status of its targets (root only).
+//
+// A failed target lost acknowledged data. A target that refuses writes acknowledges nothing,
+// so older data is merely unproven.
+
+/// A finding about a device with faulty targets, or whose targets are in an unknown state.
+/// `None` if the targets work or cannot fail.
+fn mapping_fault_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    kind: DeviceKind,
+) -> Option<HopFinding> {
+    if !can_have_failing_targets(ask.facts, hop, kind) {
+        return None;
+    }
+    let name = hop.name();
+    let Some(state) = ask.get(hop, &device::DM_STATE) else {
+        // The fact is absent if dmsetup is not installed. That is no evidence of a fault.
+        if matches!(
+            ask.facts.get(hop, &device::DM_STATE),
+            Reading::Unknown {
+                why: UnknownReason::Absent,
+                ..
+            }
+        ) {
+            return None;
+        }
+        ask.note_missing(hop, &device::DM_STATE, None);
+        let says = format!("it is unknown whether the device-mapper targets of {name} work");
+        return Some((
+            FlushOutcome::Unknown,
+            kernel_evidence(ask, hop, &device::KIND, VerdictImpact::Unproven, says),
+        ));
+    };
+    let (passage, bears, says) = match state {
+        MappingState::Fine
+        | MappingState::Degraded
+        | MappingState::Resyncing
+        | MappingState::Rebuilding => {
+            return None;
+        }
+        MappingState::WriteHole => (
+            FlushOutcome::Sent,
+            VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
+            format!(
+                "{name} is degraded with its write hole open: a power failure can damage data at rest"
+            ),
+        ),
+        MappingState::Full => {
+            write_refused_finding(format!("{name} is full, so writes wait or fail"))
+        }
+        MappingState::ReadOnly => {
+            write_refused_finding(format!("{name} refuses writes (read only)"))
+        }
+        MappingState::NeedsCheck => write_refused_finding(format!(
+            "{name} refuses writes until its metadata is checked"
+        )),
+        MappingState::NoPath => write_refused_finding(format!("{name} has no working path")),
+        MappingState::Error => write_refused_finding(format!(
+            "{name} reports an error, so its data may be damaged"
+        )),
+        MappingState::Lost => (
+            FlushOutcome::Unknown,
+            VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
+            format!("the snapshot {name} is invalid: its data is lost"),
+        ),
+        MappingState::Failed => (
+            FlushOutcome::Unknown,
+            VerdictImpact::AtRisk(Remedy::RepairMapping(hop.clone())),
+            format!("{name} has failed: its data cannot be read"),
+        ),
+    };
+    Some((
+        passage,
+        kernel_evidence(ask, hop, &device::DM_STATE, bears, says),
+    ))
+}
+
+fn write_refused_finding(says: String) -> (FlushOutcome, VerdictImpact, String) {
+    (FlushOutcome::Unknown, VerdictImpact::Unproven, says)
+}
+
+// Whether a device between file system and disks keeps data or a mapping that only a flush writes
+// out. Such a device needs flushes even if no disk below does.
+//
+// Only root can read the targets of a mapping. An LVM volume with unread targets and no other
+// mapping below is linear or striped.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DmTargetBehaviour {
+    PassThrough,
+    /// At least one target has state of its own and requests flushes itself (`flush_supported` in
+    /// drivers/md).
+    Stateful,
+    /// Every target passes flushes on (`num_flush_bios` in drivers/md), but whether one has state
+    /// is unknown.
+    ForwardsFlush,
+    Unknown,
+}
+
+impl DmTargetBehaviour {
+    pub fn is_stateful(self) -> bool {
+        matches!(self, Self::Stateful)
+    }
+}
+
+const STATELESS_TARGETS: [&str; 5] = ["linear", "striped", "crypt", "multipath", "mirror"];
+const STATEFUL_TARGETS: [&str; 8] = [
+    "thin",
+    "thin-pool",
+    "cache",
+    "writecache",
+    "era",
+    "clone",
+    "vdo",
+    "integrity",
+];
+const FORWARDING_TARGETS: [&str; 8] = [
+    "raid",
+    "snapshot",
+    "snapshot-origin",
+    "snapshot-merge",
+    "unstriped",
+    "switch",
+    "ebs",
+    "zoned",
+];
+
+/// The behaviour of a mapping's targets taken together: unknown if any target is unknown, otherwise
+/// stateful if any target is stateful. `None` if the targets could not be read.
+fn dm_target_behaviour(facts: &FactSet, hop: &Subject) -> Option<DmTargetBehaviour> {
+    let targets = facts.value(hop, &device::DM_TARGETS)?;
+    if find_unknown_dm_target(&targets).is_some() {
+        return Some(DmTargetBehaviour::Unknown);
+    }
+    let any_in = |known: &[&str]| {
+        targets
+            .iter()
+            .any(|target| known.contains(&target.as_str()))
+    };
+    Some(if any_in(&STATEFUL_TARGETS) {
+        DmTargetBehaviour::Stateful
+    } else if any_in(&FORWARDING_TARGETS) {
+        DmTargetBehaviour::ForwardsFlush
+    } else {
+        DmTargetBehaviour::PassThrough
+    })
+}
+
+/// The first target whose behaviour is not listed here; `"none"` for a mapping without targets.
+fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
+    let is_known = |target: &&String| {
+        let known = [
+            &STATELESS_TARGETS[..],
+            &STATEFUL_TARGETS,
+            &FORWARDING_TARGETS,
+        ];
+        known.into_iter().flatten().any(|known| known == target)
+    };
+    match targets {
+        [] => Some("none"),
+        targets => targets
+            .iter()
+            .find(|target| !is_known(target))
+            .map(String::as_str),
+    }
+}
+
+/// Whether a device of this kind can have targets that fail. An LVM volume with unread targets
+/// cannot: it is linear or striped, unless another mapping is below.
+fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Lvm => {
+            let is_or_may_be = |base: &Subject| {
+                facts
+                    .value(base, &device::KIND)
+                    .is_none_or(DeviceKind::is_generic_mapping)
+            };
+            let unasked = matches!(
+                facts.get(hop, &device::DM_TARGETS),
+                Reading::Unknown {
+                    why: UnknownReason::Denied | UnknownReason::NotCollected,
+                    ..
+                }
+            );
+            !unasked || facts.directly_below(hop).iter().any(is_or_may_be)
+        }
+        DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
+    }
+}
+
+pub fn is_stateless(facts: &FactSet, hop: &Subject) -> Ternary {
+    let kind = |of: &Subject| facts.value(of, &device::KIND);
+    match kind(hop) {
+        Some(
+            DeviceKind::Disk | DeviceKind::Partition | DeviceKind::Crypt | DeviceKind::Multipath,
+        ) => Ternary::True,
+        Some(DeviceKind::Lvm) => is_stateless_by_targets(facts, hop).unwrap_or_else(|| {
+            let may_be_mapped =
+                |base: &Subject| kind(base).is_none_or(DeviceKind::is_generic_mapping);
+            if facts.directly_below(hop).iter().any(may_be_mapped) {
+                Ternary::Unknown
+            } else {
+                Ternary::True
+            }
+        }),
+        Some(DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
+            is_stateless_by_targets(facts, hop).unwrap_or(Ternary::Unknown)
+        }
+        Some(DeviceKind::Md) => match facts.value(hop, &device::MD_LEVEL) {
+            Some(
+                ArrayLevel::Linear | ArrayLevel::Raid0 | ArrayLevel::Raid1 | ArrayLevel::Raid10,
+            ) => Ternary::True,
+            Some(
+                ArrayLevel::Raid4
+                | ArrayLevel::Raid5
+                | ArrayLevel::Raid6
+                | ArrayLevel::Multipath
+                | ArrayLevel::Faulty
+                | ArrayLevel::Container,
+            )
+            | None => Ternary::Unknown,
+        },
+        // Not stateless: devices of these kinds keep data in memory, in a file, or in a cache or
+        // log of their own.
+        Some(
+            DeviceKind::Loop
+            | DeviceKind::Zram
+            | DeviceKind::Ram
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol,
+        ) => Ternary::False,
+        Some(DeviceKind::Other) | None if hop.scope() != Scope::Device => Ternary::False,
+        Some(DeviceKind::Other) | None => Ternary::Unknown,
+    }
+}
+
+fn is_stateless_by_targets(facts: &FactSet, hop: &Subject) -> Option<Ternary> {
+    dm_target_behaviour(facts, hop).map(|targets| match targets {
+        DmTargetBehaviour::PassThrough => Ternary::True,
+        DmTargetBehaviour::Stateful => Ternary::False,
+        DmTargetBehaviour::ForwardsFlush | DmTargetBehaviour::Unknown => Ternary::Unknown,
+    })
 }

@@ -3,242 +3,18 @@
 //!
 //! Only Amazon documents such a chain of links (EC2 User Guide, *torn write prevention*).
 
-mod page_link;
-mod server {
-    //! The upper links of the chain that keeps page writes atomic: page size, direct I/O of the
-    //! server, kernel release.
-    //!
-    //! A page in the page cache reaches the disk whenever the kernel writes back, in any number of
-    //! pieces. PostgreSQL writes all its pages that way.
-
-    use super::page_link::{LinkPlace, PageLink, bytes_text};
-    use crate::durability::fact_reader::FactReader;
-    use crate::facts::catalog::mysql::{self, FlushMethod};
-    use crate::facts::catalog::{cluster as kind, kernel};
-    use crate::facts::{Reading, ServerArea, ServerKind, Subject, UnknownReason};
-    use crate::ternary::Ternary;
-
-    /// PostgreSQL's default page size in bytes (BLCKSZ).
-    const POSTGRES_PAGE: u64 = 8192;
-
-    /// The oldest kernel that Amazon tested (EC2 User Guide, *Requirements for using torn write
-    /// prevention*).
-    const OLDEST_TESTED_KERNEL: [u64; 2] = [5, 10];
-
-    pub fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<PageLink>) {
-        match ask.facts.server_area_of(cluster) {
-            Some(ServerArea::Mysql) => {
-                let page = ask.get(cluster, &mysql::PAGE_SIZE);
-                let of_page = match page {
-                    Some(page) => PageLink::new(
-                        LinkPlace::Page,
-                        Ternary::True,
-                        format!("InnoDB pages are {}", bytes_text(page)),
-                    ),
-                    None => PageLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
-                };
-                (page, vec![of_page, innodb_link(ask, cluster)])
-            }
-            Some(ServerArea::Pg) | None => {
-                let says = "PostgreSQL writes pages through the page cache, which does not make an 8 kB write atomic";
-                let of_page = PageLink::new(
-                    LinkPlace::Page,
-                    Ternary::True,
-                    format!("PostgreSQL pages are {}", bytes_text(POSTGRES_PAGE)),
-                );
-                (
-                    Some(POSTGRES_PAGE),
-                    vec![
-                        of_page,
-                        PageLink::new(LinkPlace::Server, Ternary::False, says),
-                    ],
-                )
-            }
-        }
-    }
-
-    /// The link that depends on how InnoDB opens its data files: `innodb_data_file_buffering`
-    /// decides in MariaDB 11.0 and later, `innodb_flush_method` otherwise.
-    fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
-        let buffered = "InnoDB writes data files through the page cache";
-        let part = LinkPlace::Server;
-        if ask
-            .get(cluster, &kind::KIND)
-            .is_some_and(ServerKind::is_mariadb)
-        {
-            let key = &mysql::DATA_FILE_BUFFERING;
-            match (ask.get(cluster, key), ask.facts.get(cluster, key)) {
-                (Some(true), _) => {
-                    return PageLink::new(
-                        part,
-                        Ternary::False,
-                        format!("{buffered} (innodb_data_file_buffering is on)"),
-                    );
-                }
-                (Some(false), _) => {
-                    let says = "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)";
-                    return PageLink::new(part, Ternary::True, says);
-                }
-                // Before 11.0, MariaDB has only `innodb_flush_method`, which is judged below.
-                (
-                    None,
-                    Reading::Unknown {
-                        why: UnknownReason::Absent,
-                        ..
-                    },
-                ) => {}
-                (None, Reading::Known { .. } | Reading::Unknown { .. }) => {
-                    return PageLink::unknown(part, ask, cluster, key);
-                }
-            }
-        }
-        let key = &mysql::FLUSH_METHOD;
-        match ask.get(cluster, key) {
-            Some(method @ (FlushMethod::Direct | FlushMethod::DirectNoFsync)) => {
-                let says = format!(
-                    "InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})"
-                );
-                PageLink::new(part, Ternary::True, says)
-            }
-            Some(
-                method @ (FlushMethod::Fsync
-                | FlushMethod::Dsync
-                | FlushMethod::Littlesync
-                | FlushMethod::Nosync),
-            ) => PageLink::new(
-                part,
-                Ternary::False,
-                format!("{buffered} (innodb_flush_method is {method})"),
-            ),
-            None => PageLink::unknown(part, ask, cluster, key),
-        }
-    }
-
-    pub fn kernel_version_link(ask: &mut FactReader) -> PageLink {
-        let host = Subject::host();
-        let Some(version) = ask.get(&host, &kernel::VERSION) else {
-            return PageLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
-        };
-        if [version.number(0), version.number(1)] >= OLDEST_TESTED_KERNEL {
-            return PageLink::new(
-                LinkPlace::Kernel,
-                Ternary::True,
-                format!("Linux {version} is 5.10 or later"),
-            );
-        }
-        let says =
-            format!("Linux {version} is older than 5.10, the first release that Amazon tested");
-        PageLink::new(LinkPlace::Kernel, Ternary::False, says)
-    }
-}
-mod file_system {
-    //! The file system link: each page must be stored contiguously at a multiple of its size, and
-    //! direct I/O must bypass the page cache.
-    //!
-    //! Only ext4 with bigalloc is documented to place pages like that. Data journaling and some
-    //! encryption buffer direct I/O (`ext4_should_use_dio`, `fscrypt_dio_supported`).
-
-    use super::page_link::{LinkPlace, PageLink, bytes_text, is_page_multiple};
-    use crate::durability::fact_reader::FactReader;
-    use crate::facts::Subject;
-    use crate::facts::catalog::mount::{self, JournalMode};
-    use crate::facts::catalog::target::{self, InodeFlag};
-    use crate::ternary::Ternary;
-
-    pub fn file_system_links(
-        ask: &mut FactReader,
-        of: &Subject,
-        home: &Subject,
-        fstype: &str,
-        page: Option<u64>,
-    ) -> Vec<PageLink> {
-        if fstype != "ext4" {
-            let says = format!(
-                "{fstype} is not ext4 with page-sized clusters, the setup that Amazon documents"
-            );
-            return vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)];
-        }
-        vec![
-            ext4_cluster_link(ask, home, page),
-            direct_io_link(ask, of, home),
-        ]
-    }
-
-    /// The link for ext4's clusters: each page lies within one cluster if the cluster size is a
-    /// multiple of the page size.
-    fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageLink {
-        let part = LinkPlace::FileSystem;
-        let Some(features) = ask.get(home, &mount::EXT4_FEATURES) else {
-            return PageLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
-        };
-        if !features.iter().any(|feature| feature == "bigalloc") {
-            let says =
-                "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
-            return PageLink::new(part, Ternary::False, says);
-        }
-        let Some(cluster) = ask.get(home, &mount::EXT4_CLUSTER) else {
-            return PageLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
-        };
-        let of = if cluster == 0 {
-            Ternary::Unknown
-        } else {
-            is_page_multiple(page, cluster)
-        };
-        let says = match of {
-            Ternary::True | Ternary::Unknown => {
-                format!("ext4's cluster size is {}", bytes_text(cluster))
-            }
-            Ternary::False => format!(
-                "ext4's cluster size is {}, not a multiple of the page size",
-                bytes_text(cluster)
-            ),
-        };
-        PageLink::new(part, of, says)
-    }
-
-    fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> PageLink {
-        let part = LinkPlace::FileSystem;
-        let data = ask.get(home, &mount::EXT4_DATA);
-        match data {
-            Some(JournalMode::Journal) => {
-                return PageLink::new(
-                    part,
-                    Ternary::False,
-                    "data=journal turns direct I/O into buffered I/O",
-                );
-            }
-            Some(JournalMode::Ordered | JournalMode::Writeback) => {}
-            None if ask.get(home, &mount::EXT4_JOURNAL) == Some(false) => {}
-            None => return PageLink::unknown(part, ask, home, &mount::EXT4_DATA),
-        }
-        let journalled = |flag: &InodeFlag| matches!(flag, InodeFlag::JournalData);
-        match ask.get(of, &target::FLAGS) {
-            Some(flags) if flags.iter().any(journalled) => {
-                return PageLink::new(
-                    part,
-                    Ternary::False,
-                    "the attribute +j turns direct I/O into buffered I/O",
-                );
-            }
-            Some(_) => {}
-            None => return PageLink::unknown(part, ask, of, &target::FLAGS),
-        }
-        let features = ask.get(home, &mount::EXT4_FEATURES).unwrap_or_default();
-        if features.iter().any(|feature| feature == "encrypt") {
-            let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
-            return PageLink::new(part, Ternary::Unknown, says);
-        }
-        PageLink::new(part, Ternary::True, "ext4 passes direct I/O to the device")
-    }
-}
 mod device;
 
 use super::fact_reader::FactReader;
-use crate::facts::catalog::mount;
-use crate::facts::catalog::target::PageAtomicity;
-use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::catalog::mount::{self, JournalMode};
+use crate::facts::catalog::mysql::{self, FlushMethod};
+use crate::facts::catalog::target::{self, InodeFlag, PageAtomicity};
+use crate::facts::catalog::{cluster as kind, kernel};
+use crate::facts::{
+    FactSet, FactValue, Key, Reading, Scope, ServerArea, ServerKind, Source, Subject, UnknownReason,
+};
 use crate::ternary::Ternary;
-use page_link::{LinkPlace, PageLink};
+use crate::text;
 
 const ZFS: &str = "zfs";
 
@@ -272,23 +48,18 @@ pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Pa
     let Some(home) = ask.facts.subject_in_scope(of, Scope::Mount) else {
         return PageOutcome::Unknown(
             unknown,
-            Reading::unknown(
-                UnknownReason::Absent,
-                "the directory's file system was not found",
-            ),
+            Reading::absent("the directory's file system was not found"),
         );
     };
     let Some(fstype) = ask.require(&home, &mount::FSTYPE) else {
         return PageOutcome::Unknown(unknown, unknown_reading(ask.facts, &home, &mount::FSTYPE));
     };
-    let (page, mut links) = server::server_links(ask, cluster);
+    let (page, mut links) = server_links(ask, cluster);
     if fstype == ZFS {
         return zfs_outcome(ask, &home, page);
     }
-    links.push(server::kernel_version_link(ask));
-    links.extend(file_system::file_system_links(
-        ask, of, &home, &fstype, page,
-    ));
+    links.push(kernel_version_link(ask));
+    links.extend(file_system_links(ask, of, &home, &fstype, page));
     links.extend(device::device_links(ask, of, &home, page));
     PageOutcome::Chain(PageLinkChain { links })
 }
@@ -298,19 +69,16 @@ fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageO
         let says = "the ZFS record size is unknown";
         return PageOutcome::Unknown(says, unknown_reading(ask.facts, home, &mount::ZFS_RECORD));
     };
-    match page_link::page_fits(page, record) {
+    match page_fits(page, record) {
         Ternary::True => PageOutcome::NeverOverwritten,
         Ternary::Unknown => {
             let detail = "the page size is unknown";
-            PageOutcome::Unknown(
-                "the page size is unknown",
-                Reading::unknown(UnknownReason::Absent, detail),
-            )
+            PageOutcome::Unknown("the page size is unknown", Reading::absent(detail))
         }
         Ternary::False => {
             let says = format!(
                 "the ZFS record size is {}, smaller than a page",
-                page_link::bytes_text(record)
+                bytes_text(record)
             );
             PageOutcome::Chain(PageLinkChain {
                 links: vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)],
@@ -370,10 +138,7 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
     };
     let link = match chain.weakest_link() {
         Some(link) => Reading::known(link.summary(), source.clone()),
-        None => Reading::unknown(
-            UnknownReason::Absent,
-            "no link of the chain is broken or unknown",
-        ),
+        None => Reading::absent("no link of the chain is broken or unknown"),
     };
     let links = chain
         .links
@@ -389,18 +154,15 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
 
 impl PageConclusion {
     pub fn for_target_without_pages() -> Self {
-        Self::with_unknown_links(Reading::unknown(
-            UnknownReason::Absent,
-            "no pages are stored here",
-        ))
+        Self::with_unknown_links(Reading::absent("no pages are stored here"))
     }
 
     fn with_unknown_links(writes: Reading<PageAtomicity>) -> Self {
         let none = "no chain of links was checked for atomic page writes";
         Self {
             writes,
-            link: Reading::unknown(UnknownReason::Absent, none),
-            links: Reading::unknown(UnknownReason::Absent, none),
+            link: Reading::absent(none),
+            links: Reading::absent(none),
         }
     }
 }
@@ -415,5 +177,350 @@ fn severity_rank(page: &PageOutcome) -> u8 {
         },
         PageOutcome::Unknown(..) => 2,
         PageOutcome::NeverOverwritten => 4,
+    }
+}
+
+// The upper links of the chain that keeps page writes atomic: page size, direct I/O of the
+// server, kernel release.
+//
+// A page in the page cache reaches the disk whenever the kernel writes back, in any number of
+// pieces. PostgreSQL writes all its pages that way.
+
+/// PostgreSQL's default page size in bytes (BLCKSZ).
+const POSTGRES_PAGE: u64 = 8192;
+
+/// The oldest kernel that Amazon tested (EC2 User Guide, *Requirements for using torn write
+/// prevention*).
+const OLDEST_TESTED_KERNEL: [u64; 2] = [5, 10];
+
+fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<PageLink>) {
+    match ask.facts.server_area_of(cluster) {
+        Some(ServerArea::Mysql) => {
+            let page = ask.get(cluster, &mysql::PAGE_SIZE);
+            let of_page = match page {
+                Some(page) => PageLink::new(
+                    LinkPlace::Page,
+                    Ternary::True,
+                    format!("InnoDB pages are {}", bytes_text(page)),
+                ),
+                None => PageLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
+            };
+            (page, vec![of_page, innodb_link(ask, cluster)])
+        }
+        Some(ServerArea::Pg) | None => {
+            let says = "PostgreSQL writes pages through the page cache, which does not make an 8 kB write atomic";
+            let of_page = PageLink::new(
+                LinkPlace::Page,
+                Ternary::True,
+                format!("PostgreSQL pages are {}", bytes_text(POSTGRES_PAGE)),
+            );
+            (
+                Some(POSTGRES_PAGE),
+                vec![
+                    of_page,
+                    PageLink::new(LinkPlace::Server, Ternary::False, says),
+                ],
+            )
+        }
+    }
+}
+
+/// The link that depends on how InnoDB opens its data files: `innodb_data_file_buffering`
+/// decides in MariaDB 11.0 and later, `innodb_flush_method` otherwise.
+fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
+    let buffered = "InnoDB writes data files through the page cache";
+    let part = LinkPlace::Server;
+    if ask
+        .get(cluster, &kind::KIND)
+        .is_some_and(ServerKind::is_mariadb)
+    {
+        let key = &mysql::DATA_FILE_BUFFERING;
+        match (ask.get(cluster, key), ask.facts.get(cluster, key)) {
+            (Some(true), _) => {
+                return PageLink::new(
+                    part,
+                    Ternary::False,
+                    format!("{buffered} (innodb_data_file_buffering is on)"),
+                );
+            }
+            (Some(false), _) => {
+                let says =
+                    "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)";
+                return PageLink::new(part, Ternary::True, says);
+            }
+            // Before 11.0, MariaDB has only `innodb_flush_method`, which is judged below.
+            (
+                None,
+                Reading::Unknown {
+                    why: UnknownReason::Absent,
+                    ..
+                },
+            ) => {}
+            (None, Reading::Known { .. } | Reading::Unknown { .. }) => {
+                return PageLink::unknown(part, ask, cluster, key);
+            }
+        }
+    }
+    let key = &mysql::FLUSH_METHOD;
+    match ask.get(cluster, key) {
+        Some(method @ (FlushMethod::Direct | FlushMethod::DirectNoFsync)) => {
+            let says =
+                format!("InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})");
+            PageLink::new(part, Ternary::True, says)
+        }
+        Some(
+            method @ (FlushMethod::Fsync
+            | FlushMethod::Dsync
+            | FlushMethod::Littlesync
+            | FlushMethod::Nosync),
+        ) => PageLink::new(
+            part,
+            Ternary::False,
+            format!("{buffered} (innodb_flush_method is {method})"),
+        ),
+        None => PageLink::unknown(part, ask, cluster, key),
+    }
+}
+
+fn kernel_version_link(ask: &mut FactReader) -> PageLink {
+    let host = Subject::host();
+    let Some(version) = ask.get(&host, &kernel::VERSION) else {
+        return PageLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
+    };
+    if [version.number(0), version.number(1)] >= OLDEST_TESTED_KERNEL {
+        return PageLink::new(
+            LinkPlace::Kernel,
+            Ternary::True,
+            format!("Linux {version} is 5.10 or later"),
+        );
+    }
+    let says = format!("Linux {version} is older than 5.10, the first release that Amazon tested");
+    PageLink::new(LinkPlace::Kernel, Ternary::False, says)
+}
+
+// The file system link: each page must be stored contiguously at a multiple of its size, and
+// direct I/O must bypass the page cache.
+//
+// Only ext4 with bigalloc is documented to place pages like that. Data journaling and some
+// encryption buffer direct I/O (`ext4_should_use_dio`, `fscrypt_dio_supported`).
+
+fn file_system_links(
+    ask: &mut FactReader,
+    of: &Subject,
+    home: &Subject,
+    fstype: &str,
+    page: Option<u64>,
+) -> Vec<PageLink> {
+    if fstype != "ext4" {
+        let says = format!(
+            "{fstype} is not ext4 with page-sized clusters, the setup that Amazon documents"
+        );
+        return vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)];
+    }
+    vec![
+        ext4_cluster_link(ask, home, page),
+        direct_io_link(ask, of, home),
+    ]
+}
+
+/// The link for ext4's clusters: each page lies within one cluster if the cluster size is a
+/// multiple of the page size.
+fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageLink {
+    let part = LinkPlace::FileSystem;
+    let Some(features) = ask.get(home, &mount::EXT4_FEATURES) else {
+        return PageLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
+    };
+    if !features.iter().any(|feature| feature == "bigalloc") {
+        let says = "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
+        return PageLink::new(part, Ternary::False, says);
+    }
+    let Some(cluster) = ask.get(home, &mount::EXT4_CLUSTER) else {
+        return PageLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
+    };
+    let of = if cluster == 0 {
+        Ternary::Unknown
+    } else {
+        is_page_multiple(page, cluster)
+    };
+    let says = match of {
+        Ternary::True | Ternary::Unknown => {
+            format!("ext4's cluster size is {}", bytes_text(cluster))
+        }
+        Ternary::False => format!(
+            "ext4's cluster size is {}, not a multiple of the page size",
+            bytes_text(cluster)
+        ),
+    };
+    PageLink::new(part, of, says)
+}
+
+fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> PageLink {
+    let part = LinkPlace::FileSystem;
+    let data = ask.get(home, &mount::EXT4_DATA);
+    match data {
+        Some(JournalMode::Journal) => {
+            return PageLink::new(
+                part,
+                Ternary::False,
+                "data=journal turns direct I/O into buffered I/O",
+            );
+        }
+        Some(JournalMode::Ordered | JournalMode::Writeback) => {}
+        None if ask.get(home, &mount::EXT4_JOURNAL) == Some(false) => {}
+        None => return PageLink::unknown(part, ask, home, &mount::EXT4_DATA),
+    }
+    let journalled = |flag: &InodeFlag| matches!(flag, InodeFlag::JournalData);
+    match ask.get(of, &target::FLAGS) {
+        Some(flags) if flags.iter().any(journalled) => {
+            return PageLink::new(
+                part,
+                Ternary::False,
+                "the attribute +j turns direct I/O into buffered I/O",
+            );
+        }
+        Some(_) => {}
+        None => return PageLink::unknown(part, ask, of, &target::FLAGS),
+    }
+    let features = ask.get(home, &mount::EXT4_FEATURES).unwrap_or_default();
+    if features.iter().any(|feature| feature == "encrypt") {
+        let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
+        return PageLink::new(part, Ternary::Unknown, says);
+    }
+    PageLink::new(part, Ternary::True, "ext4 passes direct I/O to the device")
+}
+
+/// The largest InnoDB page in bytes (innodb_page_size). PostgreSQL's largest page is smaller: 32
+/// KiB (BLCKSZ).
+const LARGEST_PAGE: u64 = 65536;
+
+/// Smallest InnoDB page in bytes.
+const SMALLEST_PAGE: u64 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LinkPlace {
+    Page,
+    Server,
+    Kernel,
+    FileSystem,
+    Partition,
+    Mapping,
+    Layer,
+    Device,
+}
+
+impl LinkPlace {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Server => "server",
+            Self::Kernel => "kernel",
+            Self::FileSystem => "file system",
+            Self::Partition => "partition",
+            Self::Mapping => "logical volume",
+            Self::Layer => "layer",
+            Self::Device => "device",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PageLink {
+    pub place: LinkPlace,
+    /// Whether a page at an offset that is a multiple of its size passes this link in one piece.
+    pub holds: Ternary,
+    text: String,
+}
+
+impl PageLink {
+    /// Creates a link; `says` is a clause without a full stop.
+    pub fn new(place: LinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
+        Self {
+            place,
+            holds,
+            text: says.into(),
+        }
+    }
+
+    pub fn unknown<T: FactValue>(
+        place: LinkPlace,
+        ask: &FactReader,
+        of: &Subject,
+        key: &Key<T>,
+    ) -> Self {
+        let why = match ask.facts.get(of, key) {
+            Reading::Unknown { why, .. } => format!(" ({why})"),
+            Reading::Known { .. } => String::new(),
+        };
+        Self::new(
+            place,
+            Ternary::Unknown,
+            format!("{} of {} is unknown{why}", key.name(), of.name()),
+        )
+    }
+
+    pub fn summary(&self) -> String {
+        format!("{}: {}", self.place.as_str(), self.text)
+    }
+
+    /// Place and text of the link, followed by `(holds)`, `(unknown)` or `(broken)`.
+    pub fn summary_with_state(&self) -> String {
+        let comes_to = match self.holds {
+            Ternary::True => "holds",
+            Ternary::Unknown => "unknown",
+            Ternary::False => "broken",
+        };
+        format!("{} ({comes_to})", self.summary())
+    }
+}
+
+fn bytes_text(bytes: u64) -> String {
+    text::format_bytes(bytes)
+}
+
+fn page_fits(page: Option<u64>, bytes: u64) -> Ternary {
+    match page {
+        Some(page) => Ternary::from(page <= bytes),
+        None if bytes >= LARGEST_PAGE => Ternary::True,
+        None if bytes < SMALLEST_PAGE => Ternary::False,
+        None => Ternary::Unknown,
+    }
+}
+
+/// Whether an offset or a size, in bytes, is a multiple of the page size. If the page size is
+/// unknown, the result is known only if all page sizes agree.
+fn is_page_multiple(page: Option<u64>, bytes: u64) -> Ternary {
+    match page {
+        Some(page) => bytes
+            .checked_rem(page)
+            .map_or(Ternary::Unknown, |rest| Ternary::from(rest == 0)),
+        None if bytes.is_multiple_of(LARGEST_PAGE) => Ternary::True,
+        None if !bytes.is_multiple_of(SMALLEST_PAGE) => Ternary::False,
+        None => Ternary::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod page_link_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PAGES: [u64; 5] = [4096, 8192, 16384, 32768, 65536];
+
+    proptest! {
+        #[test]
+        fn an_unknown_page_is_any_page(sectors in 0u64..1024) {
+            for judge in [page_fits as fn(Option<u64>, u64) -> Ternary, is_page_multiple] {
+                let of_all = PAGES.map(|page| judge(Some(page), sectors * 512));
+                let unknown = judge(None, sectors * 512);
+                let alike = of_all.iter().all(|one| *one == of_all[0]);
+                prop_assert_eq!(unknown, if alike { of_all[0] } else { Ternary::Unknown });
+            }
+        }
+    }
+
+    #[test]
+    fn no_page_of_nothing() {
+        assert_eq!(is_page_multiple(Some(0), 4096), Ternary::Unknown);
     }
 }

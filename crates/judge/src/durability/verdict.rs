@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{FlushHop, Remedy, VerdictImpact};
@@ -6,8 +7,7 @@ pub use crate::facts::catalog::target::{Redundancy, VerdictKind};
 use crate::facts::{MissingFact, Subject};
 
 /// The source layer of a piece of evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// Whether the server flushes before it reports a commit.
@@ -53,8 +53,7 @@ impl Layer {
 }
 
 /// A piece of evidence for or against a verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// The origin of the evidence, such as `kernel` or `device`.
     pub layer: Layer,
@@ -93,8 +92,7 @@ impl Evidence {
 }
 
 /// One path from the target to a disk, with the evidence about its hops.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Path {
     /// The subjects on the path in order; the target is first and the disk last.
     pub hops: Vec<Subject>,
@@ -105,8 +103,7 @@ pub struct Path {
 }
 
 /// An undecided rule that could cap a verdict.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UndecidedCap {
     /// Id of the rule: `area.name`.
     pub rule: String,
@@ -117,8 +114,7 @@ pub struct UndecidedCap {
 }
 
 /// The verdict about commits in one target directory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The target directory, which may hold data or logs of several servers.
     pub target: Subject,
@@ -145,7 +141,7 @@ pub struct Verdict {
     /// Parties that guarantee for disks whose caches cannot be inspected from this host, without
     /// duplicates; empty if a controller's tool shows the disks.
     #[serde(serialize_with = "serialize_guarantors")]
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     pub guarantors: Vec<Guarantor>,
     /// One sentence about the loss and its cause, or about the commits that survive.
     pub sentence: String,

@@ -11,17 +11,17 @@ use super::device_view::{CacheVolatility, DiskAssessment, FlushOutcome};
 use super::fact_reader::{FactDependencies, FactReader};
 use super::flush_path::{AssessedHop, FlushPathInput, InvisibleLayer, build_flush_path};
 use super::kernel_view::{self, DisksBelow};
-use super::route::{Route, find_routes};
 use super::rule_cap::VerdictCaps;
 use super::{
-    Evidence, Layer, Path, Remedy, UndecidedCap, Verdict, VerdictImpact, VerdictKind, drill_record,
-    measurement, redundancy, remedy,
+    DrillRecord, Evidence, Layer, Path, Remedy, Route, UndecidedCap, Verdict, VerdictImpact,
+    VerdictKind, find_record, find_routes, measurement, redundancy, remedy,
 };
 use crate::facts::catalog::device::Guarantor;
 use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::FlushSuppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::ternary::Ternary;
+use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug)]
 pub struct TargetJudgement {
@@ -109,8 +109,8 @@ pub fn judge_target(
         below.iter().map(|(disk, leaf)| (*disk, *leaf)),
     );
 
-    let drill = drill_record::find_record(&mut ask, target);
-    measured.extend(drill.as_ref().map(drill_record::DrillRecord::evidence));
+    let drill = find_record(&mut ask, target);
+    measured.extend(drill.as_ref().map(DrillRecord::evidence));
     common.extend(measured.iter().cloned());
 
     for path in &mut paths {
@@ -460,7 +460,7 @@ fn verdict_sentence(
 }
 
 fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<InvisibleLayer> {
-    let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
+    let technology = facts.host_value(&host::VIRTUALISATION);
     let (in_container, in_guest, vantage) = match seen_by {
         Some(Vantage::Host) => (false, false, false),
         Some(Vantage::Guest) => (false, true, false),
@@ -508,5 +508,5 @@ fn verdict_limits_text(
         },
     );
     let known = unseen.iter().map(says).chain(of_others).map(str::to_owned);
-    known.chain(open).collect::<Vec<_>>().join(" ")
+    known.chain(open).join_with(" ")
 }

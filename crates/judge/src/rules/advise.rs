@@ -6,8 +6,7 @@
 use super::bound_condition::{BoundCondition, ConditionNode, is_decided_by_observations};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::template::Template;
-use super::user_commands::UserCommand;
-use super::{Advice, BlockedAdvice, Change, Level, Risk};
+use super::{Advice, BlockedAdvice, Change, Level, Risk, UserCommand};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, UnknownReason, Value};
 use crate::ternary::Ternary;
 

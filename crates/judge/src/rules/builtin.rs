@@ -1,6 +1,6 @@
 //! Rules compiled into walwise: every file directly in `rules/` (`build.rs`).
 
-use super::rule_file::RuleFile;
+use super::RuleFile;
 
 /// Path and contents of each file, sorted by path: `("rules/mount.toml", "[[rule]] …")`.
 const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/rules.rs"));

@@ -10,6 +10,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::text::line_index::{LineIndex, line_number_at};
 use crate::text::suggest::suggestion_or_list;
+use walwise_model::text::JoinText;
 
 pub type Span = Range<usize>;
 
@@ -142,7 +143,7 @@ impl FileDiagnostics {
             .diags
             .iter()
             .map(|diag| self.render_one(&renderer, diag));
-        shown.collect::<Vec<_>>().join("\n\n") + "\n"
+        shown.join_with("\n\n") + "\n"
     }
 
     fn render_one(&self, renderer: &Renderer, diag: &Diagnostic) -> String {

@@ -3,11 +3,11 @@
 //! A host with thousands of disks has hundreds of thousands of results, mostly of rules that do not
 //! apply. For these only the subject is kept; `walwise explain` evaluates the rule again.
 
-use crate::facts::ServerArea;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advise::{self, EvaluationOptions};
@@ -17,7 +17,7 @@ use super::model::Rule;
 use super::rule_set::RuleSet;
 use super::{Finding, Outcome, Study};
 use crate::facts::catalog::kernel;
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Scope, ServerArea, Subject};
 use crate::settings::Setting;
 use crate::ternary::Ternary;
 
@@ -28,8 +28,7 @@ pub struct Evaluation {
 }
 
 /// Number of results of one rule, by outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tally {
     /// Id of the rule: `area.name`.
     pub rule: String,

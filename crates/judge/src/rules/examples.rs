@@ -7,9 +7,8 @@ use std::fmt;
 
 use super::advise::EvaluationOptions;
 use super::evaluate::evaluate_rule;
-use super::explain;
 use super::model::{ExampleFact, ExampleStack, ExpectedOutcome, Rule, RuleExample};
-use super::{Finding, Outcome};
+use super::{Finding, Outcome, explain};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::text::text_builder::TextBuilder;
 

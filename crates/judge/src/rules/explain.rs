@@ -139,7 +139,7 @@ fn trace_without_facts(cond: &Condition) -> Trace {
 mod tests {
     use super::*;
     use crate::facts::catalog::{device, kernel, mount, probe};
-    use crate::facts::{FactSet, Remedy, Source, Subject, UnknownReason};
+    use crate::facts::{FactSet, Remedy, Source, Subject};
     use crate::rules::{EvaluationOptions, evaluate_rule, tests};
     use crate::version::Version;
 
@@ -182,8 +182,7 @@ mod tests {
         ] {
             facts.add_edge(&top, &Subject::device(disk));
             let help = Remedy::Install("storcli64".to_owned());
-            let unknown =
-                Reading::unknown(UnknownReason::Absent, "running storcli64").with_remedy(help);
+            let unknown = Reading::absent("running storcli64").with_remedy(help);
             let known = |cache| Reading::known(cache, Source::derived_from(["controller.battery"]));
             facts.insert(
                 &Subject::device(disk),

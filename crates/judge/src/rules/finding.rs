@@ -2,16 +2,18 @@ use crate::settings::Setting;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::user_commands::{Purpose, UserCommand};
+use super::{Purpose, UserCommand};
 use crate::escape::ShellCommand;
 use crate::facts::{MissingFact, Reading, Subject, Value};
 use crate::ternary::Ternary;
 
 /// Importance of a finding, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The current state is right.
@@ -48,8 +50,7 @@ impl Level {
 }
 
 /// How sure a rule is, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Works, but is new or rarely used.
@@ -81,8 +82,7 @@ impl Confidence {
 }
 
 /// The kind of evidence behind an advised value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The product's documented default, and no fact against it is known.
@@ -106,8 +106,7 @@ impl Basis {
 }
 
 /// The interruption or the risk that comes with the advice, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Risk {
     /// Nothing; the change takes effect immediately.
@@ -163,8 +162,7 @@ impl Risk {
 }
 
 /// How far the effect of advice reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EffectScope {
     /// This mount only; other mounts of the file system stay as they are.
@@ -204,8 +202,7 @@ impl EffectScope {
 }
 
 /// The JSON form of a `Risk`.
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct Interruption {
     /// `none`, `reload`, `restart`, `unmount` or `downtime`.
     interrupts: &'static str,
@@ -224,8 +221,7 @@ fn serialize_interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S
 }
 
 /// The JSON form of a `Change`; all parts are empty for *keep*.
-#[derive(Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Serialize, JsonSchema)]
 struct ChangeParts<'c> {
     set: Option<&'c str>,
     add: &'c [String],
@@ -291,15 +287,14 @@ impl Change {
 }
 
 /// A setting to change or to keep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub setting: &'static Setting,
     /// The change: set a value, add or remove options, or keep the setting.
     #[serde(serialize_with = "serialize_change")]
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "ChangeParts"))]
+    #[schemars(with = "ChangeParts")]
     pub change: Change,
     /// The value in force now, or the reason why it is unknown.
     pub current: Reading<Value>,
@@ -307,10 +302,7 @@ pub struct Advice {
     pub reach: EffectScope,
     /// What the change interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "serialize_interruption")]
-    #[cfg_attr(
-        any(test, feature = "testing"),
-        schemars(flatten, with = "Interruption")
-    )]
+    #[schemars(flatten, with = "Interruption")]
     pub risk: Risk,
     /// The rank among several choices, such as the file systems for a free disk; 1 is the first
     /// choice.
@@ -320,13 +312,13 @@ pub struct Advice {
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub tradeoff: Option<String>,
     /// Commands that make the change, for review.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     pub apply: Vec<ShellCommand>,
     /// Commands whose output shows whether the change is in force.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     pub verify: Vec<ShellCommand>,
     /// Commands that restore the state before the change.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     pub undo: Vec<ShellCommand>,
     /// Commands of a user's rule, which walwise does not check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -355,8 +347,7 @@ impl Advice {
 }
 
 /// Whether a rule's condition holds for a subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// The condition holds.
@@ -382,8 +373,7 @@ impl Outcome {
 }
 
 /// The result of a rule on a subject.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// Id of the rule: `area.name`.
     pub rule: String,
@@ -440,8 +430,7 @@ impl Finding {
 }
 
 /// A fix, or the reason why this host has none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fix {
     /// Whether the fix can be made on this host.
     pub here: bool,
@@ -452,8 +441,7 @@ pub struct Fix {
 }
 
 /// Advice that is withheld, without commands so that nobody runs them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BlockedAdvice {
     /// The setting and its change: `mount.options: add nobarrier`.
     pub advice: String,
@@ -462,8 +450,7 @@ pub struct BlockedAdvice {
 }
 
 /// An evaluated condition with its parts, for explanations.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trace {
     /// The condition in words: `all of`, `device.cache is protected`.
     pub label: String,
@@ -477,8 +464,7 @@ pub struct Trace {
 }
 
 /// The reading that a test used.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Observation {
     /// The subject that the fact describes.
     pub subject: Subject,

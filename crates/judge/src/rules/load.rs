@@ -3,265 +3,30 @@
 //! After a syntax error the TOML parser skips text, so a rule could lose a condition and mean
 //! something else. Such a file is therefore read again, table by table.
 
-mod fields;
-mod split_tables;
-mod remedy {
-    //! The remedy of a rule. A critical rule needs a remedy, advice that is always given, or a
-    //! reason why nothing helps.
-    //!
-    //! Advice with a condition of its own, or with a value from a fact, is not always given.
-
-    use crate::rules::Level;
-    use crate::rules::diagnostic::{Diagnostics, Span};
-    use crate::rules::model::AdviceSpec;
-    use crate::rules::template::Template;
-
-    pub(super) struct RemedyTemplates {
-        pub action: Option<Template>,
-        pub no_action: Option<Template>,
-    }
-
-    impl RemedyTemplates {
-        pub fn require_action_if_critical(
-            &self,
-            level: Option<Level>,
-            advise: &[AdviceSpec],
-            span: Span,
-            problems: &mut Diagnostics,
-        ) {
-            let told = self.action.is_some()
-                || self.no_action.is_some()
-                || advise.iter().any(AdviceSpec::always_changes_setting);
-            if level == Some(Level::Critical) && !told {
-                problems.report_missing_entry(
-                span,
-                "a critical rule without a remedy",
-                "advise a fix, or describe it in `remedy`; if nothing on the host helps, give the reason in `no_remedy`",
-            );
-            }
-        }
-    }
-}
-mod condition;
-mod value;
-mod prose {
-    use super::condition::{self, FactVisibility};
-    use super::fields::SpannedText;
-    use crate::rules::diagnostic::{Diagnostics, Span};
-    use crate::rules::template::Template;
-
-    pub const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
-
-    /// Parses a text of a rule into one line. Reports facts in the text that do not exist or are
-    /// not visible from the rule's scope.
-    pub fn parse_prose(
-        text: &SpannedText,
-        sight: &FactVisibility,
-        problems: &mut Diagnostics,
-    ) -> Template {
-        parse_checked_template(&join_lines(&text.text), &text.span, sight, problems)
-    }
-
-    /// Like [`parse_prose`], but keeps line breaks.
-    pub fn parse_checked_template(
-        text: &str,
-        span: &Span,
-        sight: &FactVisibility,
-        problems: &mut Diagnostics,
-    ) -> Template {
-        let template = Template::parse(text, |name| {
-            condition::find_visible_fact(name, span, sight, problems)
-        })
-        .0;
-        if template.uses_which_placeholder() {
-            problems.report_mistake(
-                span,
-                "`{which}` is allowed only in titles and reasons",
-                WHICH_HELP,
-            );
-        }
-        template
-    }
-
-    pub fn join_lines(text: &str) -> String {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-}
-mod evidence {
-
-    use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
-    use super::prose::join_lines;
-    use crate::rules::diagnostic::Diagnostics;
-    use crate::rules::evidence::Study;
-
-    const EVIDENCE_SCHEMA: TableSchema = TableSchema {
-        what: "this evidence",
-        required: &["source", "year", "says", "caveat"],
-        optional: &["kernel", "hardware", "contradicted_by"],
-    };
-
-    const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
-
-    pub(super) fn parse_evidence(
-        item: SpannedValue<'_>,
-        problems: &mut Diagnostics,
-    ) -> Option<Study> {
-        let before = problems.mistake_count();
-        let fields = CheckedTable::from_item(item, &EVIDENCE_SCHEMA, problems)?;
-        let mut words = |key: &str| {
-            fields
-                .parse_text_field(key, problems)
-                .map(|SpannedText { text, .. }| join_lines(&text))
-        };
-        let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
-        let (kernel, hardware, contradicted_by) =
-            (words("kernel"), words("hardware"), words("contradicted_by"));
-        let year = fields
-            .get("year")
-            .and_then(|item| parse_year(item, problems));
-        if problems.mistake_count() > before {
-            return None;
-        }
-        Some(Study {
-            source: source?,
-            year: year?,
-            kernel,
-            hardware,
-            text: says?,
-            caveat: caveat?,
-            contradicted_by,
-        })
-    }
-
-    fn parse_year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
-        let year = item
-            .get_ref()
-            .as_integer()
-            .and_then(|year| year.as_str().parse().ok());
-        let year = year.filter(|year| YEARS.contains(year));
-        if year.is_none() {
-            problems.report_mistake(
-                item,
-                "a year is a number such as 2019",
-                "write it without quotes, with four digits: 2019",
-            );
-        }
-        year
-    }
-}
-mod overrides {
-    use super::fields::{CheckedTable, SpannedValue, TableSchema};
-    use super::prose::join_lines;
-    use crate::rules::diagnostic::{Diagnostics, Span};
-    use crate::rules::user_rule_statements::{ADJUSTABLE_LEVELS, DisabledRule, LevelOverride};
-
-    const DISABLED_RULE_SCHEMA: TableSchema = TableSchema {
-        what: "this table",
-        required: &["rule", "because"],
-        optional: &["until"],
-    };
-    const OVERRIDE_SCHEMA: TableSchema = TableSchema {
-        what: "this override",
-        required: &["rule", "level", "because"],
-        optional: &["until"],
-    };
-
-    pub(super) fn parse_disabled_rule(
-        item: SpannedValue<'_>,
-        file: &str,
-        problems: &mut Diagnostics,
-    ) -> Option<(DisabledRule, Span)> {
-        let before = problems.mistake_count();
-        let fields = CheckedTable::from_item(item, &DISABLED_RULE_SCHEMA, problems)?;
-        let rule = fields.parse_text_field("rule", problems);
-        let (because, until) = (
-            parse_reason(&fields, problems),
-            fields.parse_date("until", problems),
-        );
-        let (rule, because) = (rule?, because?);
-        if problems.mistake_count() > before {
-            return None;
-        }
-        let line = problems.line_of_offset(rule.span.start);
-        Some((
-            DisabledRule {
-                rule: rule.text,
-                because,
-                until,
-                file: file.to_owned(),
-                line,
-            },
-            rule.span,
-        ))
-    }
-
-    /// Parses a statement that changes a rule's level. The field `was` of the result is a
-    /// placeholder, because the user's file does not state the rule's own level.
-    pub(super) fn parse_level_override(
-        item: SpannedValue<'_>,
-        file: &str,
-        problems: &mut Diagnostics,
-    ) -> Option<(LevelOverride, Span)> {
-        let before = problems.mistake_count();
-        let fields = CheckedTable::from_item(item, &OVERRIDE_SCHEMA, problems)?;
-        let rule = fields.parse_text_field("rule", problems);
-        let level = fields.parse_level(&ADJUSTABLE_LEVELS, problems);
-        let (because, until) = (
-            parse_reason(&fields, problems),
-            fields.parse_date("until", problems),
-        );
-        let (rule, level, because) = (rule?, level?, because?);
-        if problems.mistake_count() > before {
-            return None;
-        }
-        let line = problems.line_of_offset(rule.span.start);
-        let file = file.to_owned();
-        Some((
-            LevelOverride {
-                rule: rule.text,
-                was: level,
-                level,
-                because,
-                until,
-                file,
-                line,
-            },
-            rule.span,
-        ))
-    }
-
-    fn parse_reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
-        let because = fields.parse_text_field("because", problems)?;
-        let words = join_lines(&because.text);
-        if words.is_empty() {
-            problems.report_mistake(
-                because.span,
-                "an empty reason",
-                "write why the rule applies; every report shows the reason",
-            );
-            return None;
-        }
-        Some(words)
-    }
-}
 mod advice;
 mod change_rule;
+mod condition;
 mod example;
+mod fields;
 mod release_rule;
 mod rule_head;
+mod split_tables;
+mod value;
 
 use toml::de::DeTable;
 
 use self::condition::FactVisibility;
 use self::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
-use self::prose::{WHICH_HELP, join_lines};
 use self::rule_head::RuleHeader;
 use self::split_tables::TableSection;
 use super::diagnostic::{Diagnostic, Diagnostics, Severity, Span, limit_diagnostics};
 use super::model::{Author, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample};
 use super::template::Template;
-use super::user_rule_statements::{DisabledRule, LevelOverride};
-use super::{Basis, Confidence, Level};
+use super::{Basis, Confidence, DisabledRule, Level, LevelOverride};
+use crate::rules::ADJUSTABLE_LEVELS;
+use crate::rules::evidence::Study;
+use crate::rules::model::AdviceSpec;
+use walwise_model::text::JoinText;
 
 const FILE_SCHEMA: TableSchema = TableSchema {
     what: "a rule file",
@@ -468,12 +233,12 @@ fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) ->
         for item in top.repeated_tables("off", &mut problems) {
             loaded
                 .off
-                .extend(overrides::parse_disabled_rule(item, file, &mut problems));
+                .extend(parse_disabled_rule(item, file, &mut problems));
         }
         for item in top.repeated_tables("override", &mut problems) {
             loaded
                 .overrides
-                .extend(overrides::parse_level_override(item, file, &mut problems));
+                .extend(parse_level_override(item, file, &mut problems));
         }
     }
     let broken = problems.has_syntax_errors();
@@ -561,7 +326,7 @@ fn parse_rule(
     }
     let mut evidence = Vec::new();
     for item in fields.table_list("evidence", problems) {
-        evidence.extend(evidence::parse_evidence(item, problems));
+        evidence.extend(parse_evidence(item, problems));
     }
     let examples = match terms.examples {
         ExampleLoading::Read => parse_examples(&fields, sight, problems),
@@ -643,4 +408,209 @@ fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
         );
     }
     template
+}
+
+const DISABLED_RULE_SCHEMA: TableSchema = TableSchema {
+    what: "this table",
+    required: &["rule", "because"],
+    optional: &["until"],
+};
+const OVERRIDE_SCHEMA: TableSchema = TableSchema {
+    what: "this override",
+    required: &["rule", "level", "because"],
+    optional: &["until"],
+};
+
+fn parse_disabled_rule(
+    item: SpannedValue<'_>,
+    file: &str,
+    problems: &mut Diagnostics,
+) -> Option<(DisabledRule, Span)> {
+    let before = problems.mistake_count();
+    let fields = CheckedTable::from_item(item, &DISABLED_RULE_SCHEMA, problems)?;
+    let rule = fields.parse_text_field("rule", problems);
+    let (because, until) = (
+        parse_reason(&fields, problems),
+        fields.parse_date("until", problems),
+    );
+    let (rule, because) = (rule?, because?);
+    if problems.mistake_count() > before {
+        return None;
+    }
+    let line = problems.line_of_offset(rule.span.start);
+    Some((
+        DisabledRule {
+            rule: rule.text,
+            because,
+            until,
+            file: file.to_owned(),
+            line,
+        },
+        rule.span,
+    ))
+}
+
+/// Parses a statement that changes a rule's level. The field `was` of the result is a
+/// placeholder, because the user's file does not state the rule's own level.
+fn parse_level_override(
+    item: SpannedValue<'_>,
+    file: &str,
+    problems: &mut Diagnostics,
+) -> Option<(LevelOverride, Span)> {
+    let before = problems.mistake_count();
+    let fields = CheckedTable::from_item(item, &OVERRIDE_SCHEMA, problems)?;
+    let rule = fields.parse_text_field("rule", problems);
+    let level = fields.parse_level(&ADJUSTABLE_LEVELS, problems);
+    let (because, until) = (
+        parse_reason(&fields, problems),
+        fields.parse_date("until", problems),
+    );
+    let (rule, level, because) = (rule?, level?, because?);
+    if problems.mistake_count() > before {
+        return None;
+    }
+    let line = problems.line_of_offset(rule.span.start);
+    let file = file.to_owned();
+    Some((
+        LevelOverride {
+            rule: rule.text,
+            was: level,
+            level,
+            because,
+            until,
+            file,
+            line,
+        },
+        rule.span,
+    ))
+}
+
+fn parse_reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
+    let because = fields.parse_text_field("because", problems)?;
+    let words = join_lines(&because.text);
+    if words.is_empty() {
+        problems.report_mistake(
+            because.span,
+            "an empty reason",
+            "write why the rule applies; every report shows the reason",
+        );
+        return None;
+    }
+    Some(words)
+}
+
+const EVIDENCE_SCHEMA: TableSchema = TableSchema {
+    what: "this evidence",
+    required: &["source", "year", "says", "caveat"],
+    optional: &["kernel", "hardware", "contradicted_by"],
+};
+
+const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
+
+fn parse_evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
+    let before = problems.mistake_count();
+    let fields = CheckedTable::from_item(item, &EVIDENCE_SCHEMA, problems)?;
+    let mut words = |key: &str| {
+        fields
+            .parse_text_field(key, problems)
+            .map(|SpannedText { text, .. }| join_lines(&text))
+    };
+    let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
+    let (kernel, hardware, contradicted_by) =
+        (words("kernel"), words("hardware"), words("contradicted_by"));
+    let year = fields
+        .get("year")
+        .and_then(|item| parse_year(item, problems));
+    if problems.mistake_count() > before {
+        return None;
+    }
+    Some(Study {
+        source: source?,
+        year: year?,
+        kernel,
+        hardware,
+        text: says?,
+        caveat: caveat?,
+        contradicted_by,
+    })
+}
+
+fn parse_year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
+    let year = item
+        .get_ref()
+        .as_integer()
+        .and_then(|year| year.as_str().parse().ok());
+    let year = year.filter(|year| YEARS.contains(year));
+    if year.is_none() {
+        problems.report_mistake(
+            item,
+            "a year is a number such as 2019",
+            "write it without quotes, with four digits: 2019",
+        );
+    }
+    year
+}
+
+const WHICH_HELP: &str = "write `{subject}`, which is the subject's own name";
+
+/// Parses a text of a rule into one line. Reports facts in the text that do not exist or are
+/// not visible from the rule's scope.
+fn parse_prose(text: &SpannedText, sight: &FactVisibility, problems: &mut Diagnostics) -> Template {
+    parse_checked_template(&join_lines(&text.text), &text.span, sight, problems)
+}
+
+/// Like [`parse_prose`], but keeps line breaks.
+fn parse_checked_template(
+    text: &str,
+    span: &Span,
+    sight: &FactVisibility,
+    problems: &mut Diagnostics,
+) -> Template {
+    let template = Template::parse(text, |name| {
+        condition::find_visible_fact(name, span, sight, problems)
+    })
+    .0;
+    if template.uses_which_placeholder() {
+        problems.report_mistake(
+            span,
+            "`{which}` is allowed only in titles and reasons",
+            WHICH_HELP,
+        );
+    }
+    template
+}
+
+fn join_lines(text: &str) -> String {
+    text.split_whitespace().join_with(" ")
+}
+
+// The remedy of a rule. A critical rule needs a remedy, advice that is always given, or a
+// reason why nothing helps.
+//
+// Advice with a condition of its own, or with a value from a fact, is not always given.
+
+struct RemedyTemplates {
+    pub action: Option<Template>,
+    pub no_action: Option<Template>,
+}
+
+impl RemedyTemplates {
+    pub fn require_action_if_critical(
+        &self,
+        level: Option<Level>,
+        advise: &[AdviceSpec],
+        span: Span,
+        problems: &mut Diagnostics,
+    ) {
+        let told = self.action.is_some()
+            || self.no_action.is_some()
+            || advise.iter().any(AdviceSpec::always_changes_setting);
+        if level == Some(Level::Critical) && !told {
+            problems.report_missing_entry(
+            span,
+            "a critical rule without a remedy",
+            "advise a fix, or describe it in `remedy`; if nothing on the host helps, give the reason in `no_remedy`",
+        );
+        }
+    }
 }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::evidence::Study;
 use super::template::Template;
-use super::user_commands::UserCommandSpec;
-use super::{Basis, Change, Confidence, EffectScope, Fix, Level, Risk};
+use super::{Basis, Change, Confidence, EffectScope, Fix, Level, Risk, UserCommandSpec};
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name};
 use crate::provenance::Verification;

@@ -6,15 +6,14 @@
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rule_file::{UserFile, sha256};
 use super::rule_set::RuleSet;
-use super::{DisabledRule, ExpiredStatement, LevelOverride};
+use super::{DisabledRule, ExpiredStatement, LevelOverride, UserFile, sha256};
 
 /// The rules and tables in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pack {
     /// The version of walwise, and so of its own rules.
     pub version: String,

@@ -9,14 +9,12 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 
-use super::builtin;
 use super::diagnostic::{Diagnostic, FileDiagnostics, SourceLocation, Span};
 use super::load::{self, LoadOptions, LoadedFile};
 use super::model::{Author, ExampleLoading, Rule};
-use super::rule_file::{RuleFile, UserFile};
 use super::suggest::did_you_mean;
-use super::user_rule_statements::{
-    ADJUSTABLE_LEVELS, DisabledRule, ExpiredStatement, LevelOverride,
+use super::{
+    ADJUSTABLE_LEVELS, DisabledRule, ExpiredStatement, LevelOverride, RuleFile, UserFile, builtin,
 };
 use crate::escape::ShellCommand;
 use crate::text::{line_index, names_and_count};

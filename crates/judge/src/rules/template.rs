@@ -363,7 +363,7 @@ mod tests {
 
     use super::*;
     use crate::facts::catalog::{self, mount};
-    use crate::facts::{Reading, Source, UnknownReason};
+    use crate::facts::{Reading, Source};
 
     fn render_command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
@@ -371,7 +371,7 @@ mod tests {
         facts.insert(
             &subject,
             &mount::POINT,
-            point.map_or(Reading::unknown(UnknownReason::Denied, ""), known),
+            point.map_or(Reading::denied(""), known),
         );
         Template::parse(source, catalog::find_by_name)
             .0

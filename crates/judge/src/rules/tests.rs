@@ -121,7 +121,7 @@ mod coverage {
     use std::collections::BTreeSet;
 
     use super::worlds::given_facts_mut;
-    use crate::facts::{Reading, UnknownReason, Value};
+    use crate::facts::{Reading, Value};
     use crate::rules::model::{Condition, ExampleFact, FactTest, Rule, RuleExample};
     use crate::rules::{RuleSet, builtin, examples};
 
@@ -146,7 +146,7 @@ mod coverage {
             let Some((_, reading)) = given.into_iter().filter(known).nth(place) else {
                 return all;
             };
-            *reading = Reading::<Value>::unknown(UnknownReason::Denied, "taken away");
+            *reading = Reading::<Value>::denied("taken away");
             all.push(other);
         }
         all

@@ -1,414 +1,6 @@
 //! Inserts the sizing of each server's log as facts. If a needed fact is unknown, the result is
 //! unknown for the same reason.
 
-mod postgres {
-    use super::{ServerFacts, UnknownFact, derived_source, forecast_ends_in_micros};
-    use crate::facts::catalog::cluster::LogSizeFit;
-    use crate::facts::catalog::{mount, postgres};
-    use crate::facts::{FactSet, Reading, Subject, UnknownReason};
-    use crate::servers::{format_postgres_size, format_postgres_time};
-    use crate::sizing::forecast::Forecast;
-    use crate::sizing::saturating_bytes;
-    use crate::sizing::wal::{
-        CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing,
-    };
-    use crate::text;
-
-    /// A longer `checkpoint_timeout`, in seconds, whose trade-off against the present one becomes a
-    /// fact.
-    const LONGER_TIMEOUT: f64 = 900.0;
-    /// The shortest counting time, in seconds, whose average is representative.
-    const MIN_COUNTED_SECONDS: f64 = 60.0;
-
-    const SIZING_FACTS: [&str; 6] = [
-        postgres::WAL_MADE.name(),
-        postgres::CHECKPOINTS_TIMED.name(),
-        postgres::CHECKPOINTS_REQUESTED.name(),
-        postgres::MAX_WAL_SIZE.name(),
-        postgres::CHECKPOINT_TIMEOUT.name(),
-        postgres::CHECKPOINT_TARGET.name(),
-    ];
-
-    pub fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
-        let server = ServerFacts {
-            facts,
-            subject: cluster,
-        };
-        let rate = server.average_wal_rate();
-        let sized = server.wal_sizing();
-        let whole = |rate: &f64| {
-            Reading::known(
-                saturating_bytes(*rate),
-                derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
-            )
-        };
-        let rate = rate.as_ref().map_or_else(UnknownFact::reading, whole);
-        let on_basis = |value| Reading::known(value, derived_source(&SIZING_FACTS));
-        let told = match &sized {
-            Err(why) => WalConclusions {
-                busy: why.reading(),
-                forced: why.reading(),
-                fit: why.reading(),
-                size: why.reading(),
-                trade: why.reading(),
-                recovery: why.reading(),
-                longer: why.reading(),
-            },
-            Ok(sizing) => server.conclude_wal_facts(sizing, &on_basis),
-        };
-        facts.insert(cluster, &postgres::WAL_RATE, rate);
-        facts.insert(
-            cluster,
-            &postgres::WAL_BUSY_RATE,
-            told.busy.map(saturating_bytes),
-        );
-        facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
-        facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
-        facts.insert(cluster, &postgres::WAL_SIZE, told.size);
-        facts.insert(cluster, &postgres::WAL_TRADE, told.trade);
-        let (least, most) = forecast_ends_in_micros(&told.recovery);
-        facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
-        facts.insert(cluster, &postgres::RECOVERY_MOST, most);
-        facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
-    }
-
-    struct WalConclusions {
-        busy: Reading<f64>,
-        forced: Reading<f64>,
-        fit: Reading<LogSizeFit>,
-        size: Reading<String>,
-        trade: Reading<String>,
-        recovery: Reading<Forecast>,
-        longer: Reading<String>,
-    }
-
-    impl ServerFacts<'_> {
-        /// WAL bytes per second, over all counted time or, failing that, since the last checkpoint.
-        fn average_wal_rate(&self) -> Result<f64, UnknownFact> {
-            // A standby has no WAL position of its own, so `WAL_RECENT` is unknown and no rate
-            // results. Its counters exclude replayed WAL.
-            let recent = self.require(&postgres::WAL_RECENT)?;
-            let per_second = |bytes: u64, micros: f64| {
-                (micros >= MIN_COUNTED_SECONDS * 1e6).then(|| bytes as f64 / (micros / 1e6))
-            };
-            let counted = self
-                .value(&postgres::WAL_MADE)
-                .zip(self.value(&postgres::WAL_TIME));
-            if let Some(rate) = counted.and_then(|(bytes, micros)| per_second(bytes, micros)) {
-                return Ok(rate);
-            }
-            let micros = self.require(&postgres::WAL_RECENT_TIME)?;
-            per_second(recent, micros).ok_or_else(|| {
-                let detail = "the server has counted its WAL for less than a minute";
-                UnknownFact(Reading::unknown(UnknownReason::Ambiguous, detail))
-            })
-        }
-
-        fn wal_sizing(&self) -> Result<WalSizing, UnknownFact> {
-            let version = self.require(&postgres::VERSION)?;
-            let settings = CheckpointSettings {
-                max_wal_size: self.require(&postgres::MAX_WAL_SIZE)?,
-                segment: self.require(&postgres::WAL_SEGMENT_SIZE)?,
-                timeout: self.require(&postgres::CHECKPOINT_TIMEOUT)? / 1e6,
-                target: self.require(&postgres::CHECKPOINT_TARGET)?,
-                keeps_two_cycles: version.number(0) < 11,
-            };
-            let contents = || {
-                let (bytes, records) = (
-                    self.value(&postgres::WAL_MADE)?,
-                    self.value(&postgres::WAL_RECORDS)?,
-                );
-                let images = self.value(&postgres::WAL_IMAGES)?;
-                Some(WalContents {
-                    bytes: bytes as f64,
-                    records: records as f64,
-                    images: images as f64,
-                })
-            };
-            let counts = WalCounts {
-                rate: self.average_wal_rate()?,
-                contents: contents(),
-                timed: self.require(&postgres::CHECKPOINTS_TIMED)?,
-                requested: self.require(&postgres::CHECKPOINTS_REQUESTED)?,
-                seconds: self.require(&postgres::CHECKPOINTS_TIME)? / 1e6,
-            };
-            WalSizing::new(settings, counts).ok_or_else(|| {
-                let detail =
-                    format!("the server has counted fewer than {MIN_CHECKPOINTS} checkpoints");
-                UnknownFact(Reading::unknown(UnknownReason::Ambiguous, detail))
-            })
-        }
-
-        fn conclude_wal_facts(
-            &self,
-            sizing: &WalSizing,
-            on_basis: &dyn Fn(String) -> Reading<String>,
-        ) -> WalConclusions {
-            let busy = sizing.busy.most;
-            let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
-            let timeout = self
-                .value(&postgres::CHECKPOINT_TIMEOUT)
-                .unwrap_or_default()
-                / 1e6;
-            let fit = sizing.max_wal_size_fit(self.log_free_bytes());
-            let no_free = || match self
-                .facts
-                .subject_in_scope(self.subject, mount::FREE.info.scope)
-            {
-                Some(mount) => self
-                    .facts
-                    .get(&mount, &mount::FREE)
-                    .map(|_| LogSizeFit::Enough),
-                None => Reading::unknown(
-                    UnknownReason::NotCollected,
-                    "the WAL's file system is unknown",
-                ),
-            };
-            let size = fit.and_then(|(_, size)| size);
-            let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
-            let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);
-            WalConclusions {
-                busy: Reading::known(busy, derived_source(&SIZING_FACTS)),
-                forced: Reading::known(
-                    sizing.forced_checkpoint_share() * 100.0,
-                    derived_source(&SIZING_FACTS),
-                ),
-                fit: fit.map_or_else(no_free, |(fit, _)| {
-                    Reading::known(fit, derived_source(&SIZING_FACTS))
-                }),
-                size: size.map_or_else(
-                    || absent_reading("the size is already sufficient, or no larger size fits"),
-                    |size| on_basis(format_postgres_size(size)),
-                ),
-                trade: size.map_or_else(
-                    || absent_reading("the size is already sufficient, or no larger size fits"),
-                    |size| on_basis(self.wal_size_tradeoff(sizing, size, (most, timeout))),
-                ),
-                recovery: match sizing.recovery_forecast(most, timeout) {
-                    _ if self.is_on_rotating_disk() => {
-                        absent_reading("replay was not measured on hard disks")
-                    }
-                    Some(span) => Reading::known(span, derived_source(&SIZING_FACTS)),
-                    None => absent_reading("this release does not count WAL records"),
-                },
-                longer: if has_room && timeout < LONGER_TIMEOUT {
-                    on_basis(self.timeout_tradeoff(sizing, needed, (most, timeout)))
-                } else {
-                    on_basis(String::new())
-                },
-            }
-        }
-
-        fn wal_size_tradeoff(
-            &self,
-            sizing: &WalSizing,
-            size: u64,
-            (now, timeout): (u64, f64),
-        ) -> String {
-            format!(
-                "{}: a checkpoint every {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
-                format_postgres_size(size),
-                sizing.checkpoint_interval(size).seconds_text(),
-                busy_rates_text(sizing),
-                self.counted_since_text(),
-                sizing.full_page_image_reduction(size, timeout).ratio_text(),
-                self.recovery_comparison_text(sizing, (size, timeout), (now, timeout)),
-            )
-        }
-
-        fn timeout_tradeoff(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
-            format!(
-                "{} needs max_wal_size = {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
-                format_postgres_time(LONGER_TIMEOUT * 1e6),
-                format_postgres_size(needed),
-                busy_rates_text(sizing),
-                self.counted_since_text(),
-                sizing
-                    .full_page_image_reduction(needed, LONGER_TIMEOUT)
-                    .ratio_text(),
-                self.recovery_comparison_text(sizing, (needed, LONGER_TIMEOUT), now),
-            )
-        }
-
-        fn counted_since_text(&self) -> String {
-            self.value(&postgres::WAL_SINCE)
-                .map(|since| format!(" since {since}"))
-                .unwrap_or_default()
-        }
-
-        fn recovery_comparison_text(
-            &self,
-            sizing: &WalSizing,
-            then: (u64, f64),
-            now: (u64, f64),
-        ) -> String {
-            let of = |(size, timeout)| sizing.recovery_forecast(size, timeout);
-            match (of(then), of(now)) {
-                _ if self.is_on_rotating_disk() => {
-                    "recovery time on hard disks is unknown".to_owned()
-                }
-                (Some(then), Some(now)) => {
-                    format!(
-                        "crash recovery takes {} instead of {}",
-                        then.seconds_text(),
-                        now.seconds_text()
-                    )
-                }
-                _ => "recovery time is unknown".to_owned(),
-            }
-        }
-    }
-
-    fn absent_reading<T>(detail: &str) -> Reading<T> {
-        Reading::unknown(UnknownReason::Absent, detail)
-    }
-
-    fn busy_rates_text(sizing: &WalSizing) -> String {
-        let (least, most) = (
-            text::format_bytes(saturating_bytes(sizing.busy.least)),
-            text::format_bytes(saturating_bytes(sizing.busy.most)),
-        );
-        if least == most {
-            format!("{most}/s")
-        } else {
-            format!("{least}/s to {most}/s")
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::facts::catalog::cluster;
-        use crate::facts::{ServerKind, Source};
-        use crate::version::Version;
-
-        fn facts_of_busy_server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
-            let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
-            let mut facts = FactSet::default();
-            let from = || Source::system_call("test");
-            facts.link(&server, &wal);
-            facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
-            facts.insert_known(
-                &server,
-                &postgres::VERSION,
-                Version::parse(major).unwrap(),
-                from(),
-            );
-            for (key, value) in [
-                (&postgres::MAX_WAL_SIZE, 1 << 30),
-                (&postgres::WAL_SEGMENT_SIZE, 16 << 20),
-                (&postgres::WAL_BUFFERS, 65_536),
-                (&postgres::SHARED_BUFFERS, 1 << 30),
-                (&postgres::WAL_MADE, 1 << 40),
-                (&postgres::WAL_RECORDS, 1 << 32),
-                (&postgres::WAL_IMAGES, 1 << 26),
-                (&postgres::WAL_RECENT, 1 << 20),
-                (&postgres::CHECKPOINTS_TIMED, 700),
-                (&postgres::CHECKPOINTS_REQUESTED, 1900),
-            ] {
-                facts.insert_known(&server, key, value, from());
-            }
-            for (key, seconds) in [
-                (&postgres::CHECKPOINT_TIMEOUT, 300.0),
-                (&postgres::WAL_TIME, 345_600.0),
-                (&postgres::WAL_RECENT_TIME, 5.0),
-                (&postgres::CHECKPOINTS_TIME, 345_600.0),
-            ] {
-                facts.insert_known(&server, key, seconds * 1e6, from());
-            }
-            facts.insert_known(&server, &postgres::CHECKPOINT_TARGET, 0.9, from());
-            if let Some(free) = free {
-                facts.insert_known(&wal, &mount::FREE, free, from());
-                facts.insert_known(&wal, &mount::FREE_PERCENT, 50.0, from());
-                facts.insert_known(&wal, &mount::SIZE, free * 2, from());
-            }
-            derive_wal_facts(&mut facts, &server);
-            (facts, server)
-        }
-
-        #[test]
-        fn a_larger_size_is_advised_with_its_tradeoff() {
-            let (facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
-            assert_eq!(
-                facts.value(&server, &postgres::WAL_GROWTH),
-                Some(LogSizeFit::TooSmall)
-            );
-            assert_eq!(
-                facts.value(&server, &postgres::WAL_SIZE).as_deref(),
-                Some("8GB")
-            );
-            let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-            let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (busy periods); 1 to 4.2 times fewer full-page images; \
-                    crash recovery takes";
-            assert!(trade.starts_with(told), "{trade}");
-            let (least, most) = (
-                facts.value(&server, &postgres::RECOVERY_LEAST),
-                facts.value(&server, &postgres::RECOVERY_MOST),
-            );
-            assert!(least.unwrap() < most.unwrap());
-            let longer = facts.value(&server, &postgres::TIMEOUT_TRADE).unwrap();
-            assert!(
-                longer.starts_with("15min needs max_wal_size = 16GB at "),
-                "{longer}"
-            );
-        }
-
-        #[test]
-        fn nothing_grows_on_a_nearly_full_file_system() {
-            let (mut facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
-            let full = Source::system_call("test");
-            facts.insert_known(&Subject::mount("/pg"), &mount::FREE_PERCENT, 9.0, full);
-            derive_wal_facts(&mut facts, &server);
-            assert_eq!(
-                facts.value(&server, &postgres::WAL_GROWTH),
-                Some(LogSizeFit::NoRoom)
-            );
-            assert_eq!(facts.value(&server, &postgres::WAL_SIZE), None);
-            assert_eq!(
-                facts.value(&server, &postgres::TIMEOUT_TRADE).as_deref(),
-                Some("")
-            );
-        }
-
-        #[test]
-        fn missing_facts_make_sizes_unknown() {
-            let (facts, unknown_room) = facts_of_busy_server(None, "16.4");
-            assert_eq!(facts.value(&unknown_room, &postgres::WAL_GROWTH), None);
-            assert_eq!(facts.value(&unknown_room, &postgres::WAL_SIZE), None);
-            let (mut facts, standby) = facts_of_busy_server(Some(1 << 40), "16.4");
-            facts.insert(
-                &standby,
-                &postgres::WAL_RECENT,
-                Reading::unknown(UnknownReason::Absent, "a standby"),
-            );
-            derive_wal_facts(&mut facts, &standby);
-            for key in [
-                &postgres::WAL_SIZE,
-                &postgres::WAL_TRADE,
-                &postgres::TIMEOUT_TRADE,
-            ] {
-                let Reading::Unknown { detail, .. } = facts.get(&standby, key) else {
-                    panic!("{}", key.name())
-                };
-                assert_eq!(detail, "a standby");
-            }
-        }
-
-        #[test]
-        fn recovery_time_is_unknown_without_record_counts() {
-            let (mut facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
-            facts.insert(
-                &server,
-                &postgres::WAL_RECORDS,
-                Reading::unknown(UnknownReason::Absent, "13"),
-            );
-            derive_wal_facts(&mut facts, &server);
-            let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-            assert!(trade.ends_with("recovery time is unknown"), "{trade}");
-            assert_eq!(facts.value(&server, &postgres::RECOVERY_MOST), None);
-        }
-    }
-}
 mod mysql {
     use super::{
         ServerFacts, UnknownFact, derived_reading, derived_source, forecast_ends_in_micros,
@@ -416,9 +8,9 @@ mod mysql {
     use crate::facts::catalog::cluster::{KIND, LogSizeFit};
     use crate::facts::catalog::{mount, mysql};
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
-    use crate::sizing::forecast::Forecast;
-    use crate::sizing::redo::{MIN_COUNTED_SECONDS, RedoCounts};
+    use crate::sizing::Forecast;
     use crate::sizing::saturating_bytes;
+    use crate::sizing::{MIN_COUNTED_SECONDS, RedoCounts};
     use crate::text;
 
     /// The largest `innodb_log_buffer_size` that is advised, in bytes.
@@ -517,10 +109,7 @@ mod mysql {
             };
             let unsettled = || {
                 if counts.seconds < MIN_COUNTED_SECONDS {
-                    return Reading::unknown(
-                        UnknownReason::Ambiguous,
-                        "the server has run for less than an hour",
-                    );
+                    return Reading::ambiguous("the server has run for less than an hour");
                 }
                 match self
                     .facts
@@ -540,12 +129,7 @@ mod mysql {
             let fit = judged.map_or_else(unsettled, |(fit, _)| {
                 Reading::known(fit, derived_source(&SIZING_FACTS))
             });
-            let none = || {
-                Reading::unknown(
-                    UnknownReason::Absent,
-                    "the size is already sufficient, or no larger size fits",
-                )
-            };
+            let none = || Reading::absent("the size is already sufficient, or no larger size fits");
             match judged.and_then(|(_, size)| size) {
                 Some(size) => {
                     let (wanted, trade) = (size.to_string(), self.redo_size_tradeoff(counts, size));
@@ -601,7 +185,7 @@ mod mysql {
                 (Some(_), true) => "replay was not measured on hard disks",
                 (None, _) => "the server does not report its checkpoint age",
             };
-            Reading::unknown(UnknownReason::Absent, detail)
+            Reading::absent(detail)
         }
 
         /// Twice the current size if sessions have waited for the log buffer and the result is at
@@ -626,19 +210,24 @@ mod mysql {
     }
 }
 
-use super::forecast::Forecast;
-use super::retention;
-use super::server_facts::{ServerFacts, UnknownFact, derived_reading, derived_source};
-use crate::facts::catalog::cluster;
-use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
+use super::{
+    Forecast, ServerFacts, UnknownFact, derive_retention_facts, derived_reading, derived_source,
+};
+use crate::facts::catalog::cluster::{self, LogSizeFit};
+use crate::facts::catalog::{mount, postgres};
+use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
+use crate::servers::{format_postgres_size, format_postgres_time};
+use crate::sizing::saturating_bytes;
+use crate::sizing::wal::{CheckpointSettings, MIN_CHECKPOINTS, WalContents, WalCounts, WalSizing};
+use crate::text;
 
 pub fn derive_sizing_facts(facts: &mut FactSet) {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     for subject in clusters {
         match facts.value(&subject, &cluster::KIND) {
             Some(ServerKind::Postgres) => {
-                postgres::derive_wal_facts(facts, &subject);
-                retention::derive_retention_facts(facts, &subject);
+                derive_wal_facts(facts, &subject);
+                derive_retention_facts(facts, &subject);
             }
             Some(ServerKind::Mysql | ServerKind::Mariadb) => {
                 mysql::derive_redo_facts(facts, &subject);
@@ -653,4 +242,392 @@ fn forecast_ends_in_micros(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f
         span.clone().map(|span| span.least * 1e6),
         span.clone().map(|span| span.most * 1e6),
     )
+}
+
+/// A longer `checkpoint_timeout`, in seconds, whose trade-off against the present one becomes a
+/// fact.
+const LONGER_TIMEOUT: f64 = 900.0;
+/// The shortest counting time, in seconds, whose average is representative.
+const MIN_COUNTED_SECONDS: f64 = 60.0;
+
+const SIZING_FACTS: [&str; 6] = [
+    postgres::WAL_MADE.name(),
+    postgres::CHECKPOINTS_TIMED.name(),
+    postgres::CHECKPOINTS_REQUESTED.name(),
+    postgres::MAX_WAL_SIZE.name(),
+    postgres::CHECKPOINT_TIMEOUT.name(),
+    postgres::CHECKPOINT_TARGET.name(),
+];
+
+fn derive_wal_facts(facts: &mut FactSet, cluster: &Subject) {
+    let server = ServerFacts {
+        facts,
+        subject: cluster,
+    };
+    let rate = server.average_wal_rate();
+    let sized = server.wal_sizing();
+    let whole = |rate: &f64| {
+        Reading::known(
+            saturating_bytes(*rate),
+            derived_source(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
+        )
+    };
+    let rate = rate.as_ref().map_or_else(UnknownFact::reading, whole);
+    let on_basis = |value| Reading::known(value, derived_source(&SIZING_FACTS));
+    let told = match &sized {
+        Err(why) => WalConclusions {
+            busy: why.reading(),
+            forced: why.reading(),
+            fit: why.reading(),
+            size: why.reading(),
+            trade: why.reading(),
+            recovery: why.reading(),
+            longer: why.reading(),
+        },
+        Ok(sizing) => server.conclude_wal_facts(sizing, &on_basis),
+    };
+    facts.insert(cluster, &postgres::WAL_RATE, rate);
+    facts.insert(
+        cluster,
+        &postgres::WAL_BUSY_RATE,
+        told.busy.map(saturating_bytes),
+    );
+    facts.insert(cluster, &postgres::CHECKPOINTS_FORCED, told.forced);
+    facts.insert(cluster, &postgres::WAL_GROWTH, told.fit);
+    facts.insert(cluster, &postgres::WAL_SIZE, told.size);
+    facts.insert(cluster, &postgres::WAL_TRADE, told.trade);
+    let (least, most) = forecast_ends_in_micros(&told.recovery);
+    facts.insert(cluster, &postgres::RECOVERY_LEAST, least);
+    facts.insert(cluster, &postgres::RECOVERY_MOST, most);
+    facts.insert(cluster, &postgres::TIMEOUT_TRADE, told.longer);
+}
+
+struct WalConclusions {
+    busy: Reading<f64>,
+    forced: Reading<f64>,
+    fit: Reading<LogSizeFit>,
+    size: Reading<String>,
+    trade: Reading<String>,
+    recovery: Reading<Forecast>,
+    longer: Reading<String>,
+}
+
+impl ServerFacts<'_> {
+    /// WAL bytes per second, over all counted time or, failing that, since the last checkpoint.
+    fn average_wal_rate(&self) -> Result<f64, UnknownFact> {
+        // A standby has no WAL position of its own, so `WAL_RECENT` is unknown and no rate
+        // results. Its counters exclude replayed WAL.
+        let recent = self.require(&postgres::WAL_RECENT)?;
+        let per_second = |bytes: u64, micros: f64| {
+            (micros >= MIN_COUNTED_SECONDS * 1e6).then(|| bytes as f64 / (micros / 1e6))
+        };
+        let counted = self
+            .value(&postgres::WAL_MADE)
+            .zip(self.value(&postgres::WAL_TIME));
+        if let Some(rate) = counted.and_then(|(bytes, micros)| per_second(bytes, micros)) {
+            return Ok(rate);
+        }
+        let micros = self.require(&postgres::WAL_RECENT_TIME)?;
+        per_second(recent, micros).ok_or_else(|| {
+            let detail = "the server has counted its WAL for less than a minute";
+            UnknownFact(Reading::ambiguous(detail))
+        })
+    }
+
+    fn wal_sizing(&self) -> Result<WalSizing, UnknownFact> {
+        let version = self.require(&postgres::VERSION)?;
+        let settings = CheckpointSettings {
+            max_wal_size: self.require(&postgres::MAX_WAL_SIZE)?,
+            segment: self.require(&postgres::WAL_SEGMENT_SIZE)?,
+            timeout: self.require(&postgres::CHECKPOINT_TIMEOUT)? / 1e6,
+            target: self.require(&postgres::CHECKPOINT_TARGET)?,
+            keeps_two_cycles: version.number(0) < 11,
+        };
+        let contents = || {
+            let (bytes, records) = (
+                self.value(&postgres::WAL_MADE)?,
+                self.value(&postgres::WAL_RECORDS)?,
+            );
+            let images = self.value(&postgres::WAL_IMAGES)?;
+            Some(WalContents {
+                bytes: bytes as f64,
+                records: records as f64,
+                images: images as f64,
+            })
+        };
+        let counts = WalCounts {
+            rate: self.average_wal_rate()?,
+            contents: contents(),
+            timed: self.require(&postgres::CHECKPOINTS_TIMED)?,
+            requested: self.require(&postgres::CHECKPOINTS_REQUESTED)?,
+            seconds: self.require(&postgres::CHECKPOINTS_TIME)? / 1e6,
+        };
+        WalSizing::new(settings, counts).ok_or_else(|| {
+            let detail = format!("the server has counted fewer than {MIN_CHECKPOINTS} checkpoints");
+            UnknownFact(Reading::ambiguous(detail))
+        })
+    }
+
+    fn conclude_wal_facts(
+        &self,
+        sizing: &WalSizing,
+        on_basis: &dyn Fn(String) -> Reading<String>,
+    ) -> WalConclusions {
+        let busy = sizing.busy.most;
+        let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
+        let timeout = self
+            .value(&postgres::CHECKPOINT_TIMEOUT)
+            .unwrap_or_default()
+            / 1e6;
+        let fit = sizing.max_wal_size_fit(self.log_free_bytes());
+        let no_free = || match self
+            .facts
+            .subject_in_scope(self.subject, mount::FREE.info.scope)
+        {
+            Some(mount) => self
+                .facts
+                .get(&mount, &mount::FREE)
+                .map(|_| LogSizeFit::Enough),
+            None => Reading::unknown(
+                UnknownReason::NotCollected,
+                "the WAL's file system is unknown",
+            ),
+        };
+        let size = fit.and_then(|(_, size)| size);
+        let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
+        let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);
+        WalConclusions {
+            busy: Reading::known(busy, derived_source(&SIZING_FACTS)),
+            forced: Reading::known(
+                sizing.forced_checkpoint_share() * 100.0,
+                derived_source(&SIZING_FACTS),
+            ),
+            fit: fit.map_or_else(no_free, |(fit, _)| {
+                Reading::known(fit, derived_source(&SIZING_FACTS))
+            }),
+            size: size.map_or_else(
+                || absent_reading("the size is already sufficient, or no larger size fits"),
+                |size| on_basis(format_postgres_size(size)),
+            ),
+            trade: size.map_or_else(
+                || absent_reading("the size is already sufficient, or no larger size fits"),
+                |size| on_basis(self.wal_size_tradeoff(sizing, size, (most, timeout))),
+            ),
+            recovery: match sizing.recovery_forecast(most, timeout) {
+                _ if self.is_on_rotating_disk() => {
+                    absent_reading("replay was not measured on hard disks")
+                }
+                Some(span) => Reading::known(span, derived_source(&SIZING_FACTS)),
+                None => absent_reading("this release does not count WAL records"),
+            },
+            longer: if has_room && timeout < LONGER_TIMEOUT {
+                on_basis(self.timeout_tradeoff(sizing, needed, (most, timeout)))
+            } else {
+                on_basis(String::new())
+            },
+        }
+    }
+
+    fn wal_size_tradeoff(
+        &self,
+        sizing: &WalSizing,
+        size: u64,
+        (now, timeout): (u64, f64),
+    ) -> String {
+        format!(
+            "{}: a checkpoint every {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
+            format_postgres_size(size),
+            sizing.checkpoint_interval(size).seconds_text(),
+            busy_rates_text(sizing),
+            self.counted_since_text(),
+            sizing.full_page_image_reduction(size, timeout).ratio_text(),
+            self.recovery_comparison_text(sizing, (size, timeout), (now, timeout)),
+        )
+    }
+
+    fn timeout_tradeoff(&self, sizing: &WalSizing, needed: u64, now: (u64, f64)) -> String {
+        format!(
+            "{} needs max_wal_size = {} at {} of WAL (busy periods{}); {} times fewer full-page images; {}",
+            format_postgres_time(LONGER_TIMEOUT * 1e6),
+            format_postgres_size(needed),
+            busy_rates_text(sizing),
+            self.counted_since_text(),
+            sizing
+                .full_page_image_reduction(needed, LONGER_TIMEOUT)
+                .ratio_text(),
+            self.recovery_comparison_text(sizing, (needed, LONGER_TIMEOUT), now),
+        )
+    }
+
+    fn counted_since_text(&self) -> String {
+        self.value(&postgres::WAL_SINCE)
+            .map(|since| format!(" since {since}"))
+            .unwrap_or_default()
+    }
+
+    fn recovery_comparison_text(
+        &self,
+        sizing: &WalSizing,
+        then: (u64, f64),
+        now: (u64, f64),
+    ) -> String {
+        let of = |(size, timeout)| sizing.recovery_forecast(size, timeout);
+        match (of(then), of(now)) {
+            _ if self.is_on_rotating_disk() => "recovery time on hard disks is unknown".to_owned(),
+            (Some(then), Some(now)) => {
+                format!(
+                    "crash recovery takes {} instead of {}",
+                    then.seconds_text(),
+                    now.seconds_text()
+                )
+            }
+            _ => "recovery time is unknown".to_owned(),
+        }
+    }
+}
+
+fn absent_reading<T>(detail: &str) -> Reading<T> {
+    Reading::absent(detail)
+}
+
+fn busy_rates_text(sizing: &WalSizing) -> String {
+    let (least, most) = (
+        text::format_bytes(saturating_bytes(sizing.busy.least)),
+        text::format_bytes(saturating_bytes(sizing.busy.most)),
+    );
+    if least == most {
+        format!("{most}/s")
+    } else {
+        format!("{least}/s to {most}/s")
+    }
+}
+
+#[cfg(test)]
+mod postgres_tests {
+    use super::*;
+    use crate::facts::catalog::cluster;
+    use crate::facts::{ServerKind, Source};
+    use crate::version::Version;
+
+    fn facts_of_busy_server(free: Option<u64>, major: &str) -> (FactSet, Subject) {
+        let (server, wal) = (Subject::cluster("/pg"), Subject::mount("/pg"));
+        let mut facts = FactSet::default();
+        let from = || Source::system_call("test");
+        facts.link(&server, &wal);
+        facts.insert_known(&server, &cluster::KIND, ServerKind::Postgres, from());
+        facts.insert_known(
+            &server,
+            &postgres::VERSION,
+            Version::parse(major).unwrap(),
+            from(),
+        );
+        for (key, value) in [
+            (&postgres::MAX_WAL_SIZE, 1 << 30),
+            (&postgres::WAL_SEGMENT_SIZE, 16 << 20),
+            (&postgres::WAL_BUFFERS, 65_536),
+            (&postgres::SHARED_BUFFERS, 1 << 30),
+            (&postgres::WAL_MADE, 1 << 40),
+            (&postgres::WAL_RECORDS, 1 << 32),
+            (&postgres::WAL_IMAGES, 1 << 26),
+            (&postgres::WAL_RECENT, 1 << 20),
+            (&postgres::CHECKPOINTS_TIMED, 700),
+            (&postgres::CHECKPOINTS_REQUESTED, 1900),
+        ] {
+            facts.insert_known(&server, key, value, from());
+        }
+        for (key, seconds) in [
+            (&postgres::CHECKPOINT_TIMEOUT, 300.0),
+            (&postgres::WAL_TIME, 345_600.0),
+            (&postgres::WAL_RECENT_TIME, 5.0),
+            (&postgres::CHECKPOINTS_TIME, 345_600.0),
+        ] {
+            facts.insert_known(&server, key, seconds * 1e6, from());
+        }
+        facts.insert_known(&server, &postgres::CHECKPOINT_TARGET, 0.9, from());
+        if let Some(free) = free {
+            facts.insert_known(&wal, &mount::FREE, free, from());
+            facts.insert_known(&wal, &mount::FREE_PERCENT, 50.0, from());
+            facts.insert_known(&wal, &mount::SIZE, free * 2, from());
+        }
+        derive_wal_facts(&mut facts, &server);
+        (facts, server)
+    }
+
+    #[test]
+    fn a_larger_size_is_advised_with_its_tradeoff() {
+        let (facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
+        assert_eq!(
+            facts.value(&server, &postgres::WAL_GROWTH),
+            Some(LogSizeFit::TooSmall)
+        );
+        assert_eq!(
+            facts.value(&server, &postgres::WAL_SIZE).as_deref(),
+            Some("8GB")
+        );
+        let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
+        let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s of WAL (busy periods); 1 to 4.2 times fewer full-page images; \
+                    crash recovery takes";
+        assert!(trade.starts_with(told), "{trade}");
+        let (least, most) = (
+            facts.value(&server, &postgres::RECOVERY_LEAST),
+            facts.value(&server, &postgres::RECOVERY_MOST),
+        );
+        assert!(least.unwrap() < most.unwrap());
+        let longer = facts.value(&server, &postgres::TIMEOUT_TRADE).unwrap();
+        assert!(
+            longer.starts_with("15min needs max_wal_size = 16GB at "),
+            "{longer}"
+        );
+    }
+
+    #[test]
+    fn nothing_grows_on_a_nearly_full_file_system() {
+        let (mut facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
+        let full = Source::system_call("test");
+        facts.insert_known(&Subject::mount("/pg"), &mount::FREE_PERCENT, 9.0, full);
+        derive_wal_facts(&mut facts, &server);
+        assert_eq!(
+            facts.value(&server, &postgres::WAL_GROWTH),
+            Some(LogSizeFit::NoRoom)
+        );
+        assert_eq!(facts.value(&server, &postgres::WAL_SIZE), None);
+        assert_eq!(
+            facts.value(&server, &postgres::TIMEOUT_TRADE).as_deref(),
+            Some("")
+        );
+    }
+
+    #[test]
+    fn missing_facts_make_sizes_unknown() {
+        let (facts, unknown_room) = facts_of_busy_server(None, "16.4");
+        assert_eq!(facts.value(&unknown_room, &postgres::WAL_GROWTH), None);
+        assert_eq!(facts.value(&unknown_room, &postgres::WAL_SIZE), None);
+        let (mut facts, standby) = facts_of_busy_server(Some(1 << 40), "16.4");
+        facts.insert(
+            &standby,
+            &postgres::WAL_RECENT,
+            Reading::absent("a standby"),
+        );
+        derive_wal_facts(&mut facts, &standby);
+        for key in [
+            &postgres::WAL_SIZE,
+            &postgres::WAL_TRADE,
+            &postgres::TIMEOUT_TRADE,
+        ] {
+            let Reading::Unknown { detail, .. } = facts.get(&standby, key) else {
+                panic!("{}", key.name())
+            };
+            assert_eq!(detail, "a standby");
+        }
+    }
+
+    #[test]
+    fn recovery_time_is_unknown_without_record_counts() {
+        let (mut facts, server) = facts_of_busy_server(Some(1 << 40), "16.4");
+        facts.insert(&server, &postgres::WAL_RECORDS, Reading::absent("13"));
+        derive_wal_facts(&mut facts, &server);
+        let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
+        assert!(trade.ends_with("recovery time is unknown"), "{trade}");
+        assert_eq!(facts.value(&server, &postgres::RECOVERY_MOST), None);
+    }
 }

@@ -5,8 +5,7 @@
 //! (`CalculateCheckpointSegments` in xlog.c). Replay speed was measured on other hosts, so its
 //! range is wide.
 
-use super::ceil_power_of_two;
-use super::forecast::Forecast;
+use super::{Forecast, ceil_power_of_two};
 use crate::facts::catalog::cluster::LogSizeFit;
 
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::drill_logs::{AckLog, ReadBackLog};
-use super::outcome::{DrillResult, unproven_power_cut_reason};
-use super::stack_fingerprint::StackFingerprint;
+use super::{AckLog, DrillResult, ReadBackLog, StackFingerprint, unproven_power_cut_reason};
 use crate::facts::catalog::drill;
 use crate::facts::{FactSet, Source, Subject};
 use crate::text::display_safe;

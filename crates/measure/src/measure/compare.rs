@@ -1,9 +1,10 @@
 //! Compares methods by their latencies. Methods take turns, so a common slowdown cancels out. One
 //! observation is the ratio of two medians of the same run; the sign test gives the interval.
 
-use super::estimate::MEANINGFUL_PERCENT;
-use super::order_statistics;
-use super::{Comparison, Conclusion, Estimate, Latencies, Measurement, Method, MethodResult};
+use super::{
+    Comparison, Conclusion, Estimate, Latencies, MEANINGFUL_PERCENT, Measurement, Method,
+    MethodResult, order_statistics,
+};
 
 /// Error probability of one comparison. A probe makes at most four comparisons, which err together
 /// in at most 5 % of cases.

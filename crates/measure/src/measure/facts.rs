@@ -1,6 +1,5 @@
 use super::compare::{compare_paced_commits, is_slower_with_two_pages, overall_conclusion};
-use super::estimate::MEANINGFUL_PERCENT;
-use super::{Measurement, Method, MethodResult};
+use super::{MEANINGFUL_PERCENT, Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
@@ -26,7 +25,7 @@ pub fn insert_probe_facts(
         id: "commit".to_owned(),
     };
     let known = |value| Reading::known(value, source());
-    let missing = |what: &str| Reading::unknown(UnknownReason::Absent, what);
+    let missing = |what: &str| Reading::absent(what);
     let default = found.reference_method();
 
     super::workload::insert_workload_facts(&found.workloads, target, facts);
@@ -83,8 +82,7 @@ pub fn insert_probe_facts(
         None => missing("these disks do not count flushes"),
         // A count below the probe's own flushes proves that flushes are missing, whatever other
         // programs do. A higher count may include flushes of other programs.
-        Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::unknown(
-            UnknownReason::Ambiguous,
+        Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::ambiguous(
             "other programs used the disks during the probe; the counted flushes may include theirs",
         ),
         Some(count) => known(count),
@@ -121,7 +119,7 @@ pub fn insert_probe_facts(
     facts.insert(target, &probe::IMPLAUSIBLE, implausible);
     let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());
     let because = because.map_or_else(
-        || Reading::unknown(UnknownReason::Absent, "the speed is plausible"),
+        || Reading::absent("the speed is plausible"),
         |because| Reading::known(because, source()),
     );
     facts.insert(target, &probe::IMPLAUSIBLE_BECAUSE, because);
@@ -173,7 +171,7 @@ fn known_probe_reading(value: bool) -> Reading<bool> {
 }
 
 fn absent_reading(what: &str) -> Reading<bool> {
-    Reading::unknown(UnknownReason::Absent, what)
+    Reading::absent(what)
 }
 
 fn has_durable_commit_rate(found: &Measurement) -> bool {

@@ -3,104 +3,15 @@
 //! Imported figures are shown separately and never used for advice: one figure per method has no
 //! interval, and both tools open files differently from the server.
 
-mod imported_run {
-    use serde::Serialize;
-
-    use crate::measure::pg_test_section::SourceSection;
-    use crate::text;
-
-    /// Flushes per second that no block device exceeds; see
-    /// [`crate::measure::SpeedLimit::for_block_device`].
-    const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
-
-    /// One run of `pg_test_fsync` or fio, with remarks and a conclusion.
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct ImportedRun {
-        /// The program, with its version if the output has it.
-        pub tool: String,
-        /// Duration or number of operations, in the tool's words.
-        pub budget: String,
-        /// Rows of figures, in the tool's order.
-        pub rows: Vec<ImportedRow>,
-        /// Sentences about the limits of these figures.
-        pub remarks: Vec<String>,
-        /// The conclusion for a server, in one sentence.
-        pub sentence: String,
-    }
-
-    impl ImportedRun {
-        pub fn find_row(&self, group: SourceSection, name: &str) -> Option<&ImportedRow> {
-            self.rows
-                .iter()
-                .find(|row| row.group == group && row.name == name)
-        }
-    }
-
-    #[derive(Clone, Debug, PartialEq, Serialize)]
-    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-    pub struct ImportedRow {
-        /// Section of the output that the figure comes from.
-        pub group: SourceSection,
-        /// Name of the method or job, display-safe.
-        pub name: String,
-        /// Operations per second; absent if the output has no figure.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub per_second: Option<f64>,
-        /// Most operations in flight at a time; absent if the output does not prove a number.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub at_a_time: Option<u64>,
-        /// Percentiles of one flush, as `(percent, µs)`; empty if the tool reports none.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        pub percentiles_us: Vec<(f64, f64)>,
-        /// Reason for a missing figure.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub missing: Option<String>,
-    }
-
-    impl ImportedRow {
-        pub fn percentile_us(&self, percent: f64) -> Option<f64> {
-            self.percentiles_us
-                .iter()
-                .find(|(of, _)| (of - percent).abs() < 1e-6)
-                .map(|(_, us)| *us)
-        }
-
-        /// Flushes per second with one flush in flight: the inverse of the median latency, or else
-        /// the rate divided by the number in flight.
-        pub fn single_flush_rate(&self) -> Option<f64> {
-            let by_latency = self
-                .percentile_us(50.0)
-                .filter(|us| *us > 0.0)
-                .map(|us| 1e6 / us);
-            by_latency.or_else(|| Some(self.per_second? / self.at_a_time? as f64))
-        }
-    }
-
-    pub fn implausible_rate_remark(
-        rows: &[ImportedRow],
-        is_flushed: impl Fn(&ImportedRow) -> bool,
-    ) -> Option<String> {
-        let flushed = rows.iter().filter(|row| is_flushed(row));
-        let (row, rate) = flushed
-            .filter_map(|row| Some((row, row.single_flush_rate()?)))
-            .filter(|(_, rate)| *rate > MAX_FLUSHES_PER_SECOND)
-            .max_by(|a, b| a.1.total_cmp(&b.1))?;
-        Some(format!(
-            "{} flushes/s with {} exceed the speed of any disk: the data was not flushed there (memory file system?).",
-            text::round_grouped(rate),
-            row.name
-        ))
-    }
-}
 mod fio;
 mod pg_test_fsync;
 
 use std::fmt::Write as _;
 
-pub use imported_run::{ImportedRow, ImportedRun};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::pg_test_section::SourceSection;
+use super::SourceSection;
 use crate::text;
 
 pub fn import(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
@@ -171,6 +82,88 @@ fn figures_text(row: &ImportedRow) -> String {
         let _ = write!(words, "  one flush: {}", shown.join(", "));
     }
     words
+}
+
+/// Flushes per second that no block device exceeds; see
+/// [`crate::measure::SpeedLimit::for_block_device`].
+const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
+
+/// One run of `pg_test_fsync` or fio, with remarks and a conclusion.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ImportedRun {
+    /// The program, with its version if the output has it.
+    pub tool: String,
+    /// Duration or number of operations, in the tool's words.
+    pub budget: String,
+    /// Rows of figures, in the tool's order.
+    pub rows: Vec<ImportedRow>,
+    /// Sentences about the limits of these figures.
+    pub remarks: Vec<String>,
+    /// The conclusion for a server, in one sentence.
+    pub sentence: String,
+}
+
+impl ImportedRun {
+    pub fn find_row(&self, group: SourceSection, name: &str) -> Option<&ImportedRow> {
+        self.rows
+            .iter()
+            .find(|row| row.group == group && row.name == name)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ImportedRow {
+    /// Section of the output that the figure comes from.
+    pub group: SourceSection,
+    /// Name of the method or job, display-safe.
+    pub name: String,
+    /// Operations per second; absent if the output has no figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_second: Option<f64>,
+    /// Most operations in flight at a time; absent if the output does not prove a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_a_time: Option<u64>,
+    /// Percentiles of one flush, as `(percent, µs)`; empty if the tool reports none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub percentiles_us: Vec<(f64, f64)>,
+    /// Reason for a missing figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl ImportedRow {
+    pub fn percentile_us(&self, percent: f64) -> Option<f64> {
+        self.percentiles_us
+            .iter()
+            .find(|(of, _)| (of - percent).abs() < 1e-6)
+            .map(|(_, us)| *us)
+    }
+
+    /// Flushes per second with one flush in flight: the inverse of the median latency, or else
+    /// the rate divided by the number in flight.
+    pub fn single_flush_rate(&self) -> Option<f64> {
+        let by_latency = self
+            .percentile_us(50.0)
+            .filter(|us| *us > 0.0)
+            .map(|us| 1e6 / us);
+        by_latency.or_else(|| Some(self.per_second? / self.at_a_time? as f64))
+    }
+}
+
+fn implausible_rate_remark(
+    rows: &[ImportedRow],
+    is_flushed: impl Fn(&ImportedRow) -> bool,
+) -> Option<String> {
+    let flushed = rows.iter().filter(|row| is_flushed(row));
+    let (row, rate) = flushed
+        .filter_map(|row| Some((row, row.single_flush_rate()?)))
+        .filter(|(_, rate)| *rate > MAX_FLUSHES_PER_SECOND)
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "{} flushes/s with {} exceed the speed of any disk: the data was not flushed there (memory file system?).",
+        text::round_grouped(rate),
+        row.name
+    ))
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 //! Two measurements differ more than the rounds of a single measurement. A shift therefore counts
 //! only if it exceeds the drift within both.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::estimate::{Estimate, MEANINGFUL_PERCENT};
 use super::order_statistics::{self, median_of, median_of_sorted, quantile, sorted};
+use super::{Estimate, MEANINGFUL_PERCENT};
 
 /// A measurement is divided into at most this many runs, because consecutive rounds are correlated.
 const MAX_RUNS: usize = 20;
@@ -18,8 +19,7 @@ const MIN_RUNS: usize = 8;
 const Z_99_PERCENT: f64 = 2.576;
 
 /// Direction of a latency change; `not` if the change is within noise or at most 5 %.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ShiftDirection {
     /// The commits are slower, by more than noise and by more than 5 %.
@@ -32,8 +32,7 @@ pub enum ShiftDirection {
 
 /// Change of the median latency from an earlier to a later measurement, whose rounds are not
 /// paired.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Shift {
     /// Change in percent of the earlier latency, with its 99 % interval; negative if faster.
     pub percent: Estimate,

@@ -1,17 +1,16 @@
 //! The result of a probe, as every output shows it. Times are microseconds per commit unless the
 //! name of a field has another unit.
 
+use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::measured_log::LogKind;
-use super::{Conclusion, Estimate, MeasuredLog, Method, WorkloadResult};
+use super::{Conclusion, Estimate, LogKind, MeasuredLog, Method, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
 
 /// Result of one method with one write size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MethodResult {
     pub method: Method,
     /// Log pages per commit, in one write; 8 kB unless `log` has another size.
@@ -38,8 +37,7 @@ pub struct MethodResult {
 }
 
 /// The latency of commits, in microseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latencies {
     /// Commits measured, without warm-up.
     pub samples: u64,
@@ -63,8 +61,7 @@ pub struct Latencies {
 }
 
 /// A method compared with the default by paced commits of one page.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     pub method: Method,
     /// The method that serves as the reference.
@@ -75,11 +72,10 @@ pub struct Comparison {
 }
 
 /// A limit of the figures, with its consequence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Caveat {
     /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub id: CaveatId,
     #[serde(rename = "text", alias = "says")]
     pub text: String,
@@ -91,8 +87,7 @@ pub struct Caveat {
 }
 
 /// The result of a probe of one directory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// Parent of the scratch directory; display-safe.
     pub directory: String,

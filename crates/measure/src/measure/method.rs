@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -45,8 +46,7 @@ struct MethodProperties {
 macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident { $($row:tt)* })*) => {
         /// A method of making a write to the log durable, or an unflushed write as the lower bound.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Method {
             $($(#[$doc])* $method,)*

@@ -1,8 +1,7 @@
 //! Prints figures in the layout of `pg_test_fsync` 15 (src/bin/pg_test_fsync/pg_test_fsync.c), so
 //! that scripts written for the tool keep working. [`super::import`] reads this layout too.
 
-use super::pg_test_section::SourceSection;
-use super::{PG_TESTS, WorkloadRow};
+use super::{PG_TESTS, SourceSection, WorkloadRow};
 
 const PREFERENCE_ORDER: &str =
     "(in wal_sync_method preference order, except fdatasync is Linux's default)";

@@ -22,7 +22,6 @@ impl Phase {
             Self::Workload(Workload::Innodb) => "measuring redo and binary log",
             Self::Workload(Workload::Files) => "measuring small files",
             Self::Workload(Workload::Entangle) => "measuring next to a writer",
-            Self::Workload(Workload::Floor) => "measuring without flushes",
             Self::Workload(Workload::PgTestFsync) => "running the tests of pg_test_fsync",
             Self::Workload(Workload::Transaction) => "measuring transactions",
             Self::CleaningUp => "removing the scratch directory",

@@ -6,6 +6,7 @@ use super::{Comparison, Conclusion, Estimate, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text::bars::{bar_char, draw_interval};
 use crate::text::format_micros_or_dash;
+use walwise_model::text::JoinText;
 
 const BAR_WIDTH: usize = 24;
 
@@ -49,7 +50,7 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
             format_micros_or_dash(row.paced_median_us()),
             format_micros_or_dash(row.paced_p99_us()),
             format_micros_or_dash(row.back_to_back_us()),
-            says.collect::<Vec<_>>().join("  ")
+            says.join_with("  ")
         )
         .trim_end()
         .to_owned()

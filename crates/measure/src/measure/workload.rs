@@ -4,129 +4,17 @@
 //! Rows with several threads are compared by throughput, not by single latencies: operations that
 //! share a flush wait together.
 
-mod result;
-mod facts {
-    use super::result::{Workload, WorkloadResult, WorkloadRow};
-    use crate::facts::catalog::probe;
-    use crate::facts::{FactSet, Key, Source, Subject};
-
-    type RowFigure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
-
-    /// Inserts the facts of the workloads that ran; the facts of others stay *not collected*.
-    pub fn insert_workload_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet) {
-        let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
-        let rate = |row: &WorkloadRow| Some(row.per_second.value);
-        let median = |row: &WorkloadRow| Some(row.median_us.value);
-        let wanted: [(Workload, &str, RowFigure<'_>, &Key<f64>); 9] = [
-            (
-                Workload::Segment,
-                "filled with zeros",
-                &ratio,
-                &probe::NEW_SEGMENT_ZEROED,
-            ),
-            (
-                Workload::Segment,
-                "not filled",
-                &ratio,
-                &probe::NEW_SEGMENT_UNFILLED,
-            ),
-            (
-                Workload::Group,
-                "16 sessions",
-                &rate,
-                &probe::GROUP_COMMITS_PER_SECOND,
-            ),
-            (
-                Workload::Innodb,
-                "both in turn, 512 B",
-                &median,
-                &probe::BINLOG_COMMIT,
-            ),
-            (
-                Workload::Transaction,
-                "redo log and binary log",
-                &median,
-                &probe::BINLOG_COMMIT,
-            ),
-            (
-                Workload::Transaction,
-                "16 sessions",
-                &rate,
-                &probe::GROUP_COMMITS_PER_SECOND,
-            ),
-            (Workload::Files, "1 thread", &rate, &probe::FILES_PER_SECOND),
-            (
-                Workload::Entangle,
-                "fdatasync, beside a writer",
-                &ratio,
-                &probe::ENTANGLED_FDATASYNC,
-            ),
-            (
-                Workload::Entangle,
-                "fsync, beside a writer",
-                &ratio,
-                &probe::ENTANGLED_FSYNC,
-            ),
-        ];
-        for (workload, name, figure, key) in wanted {
-            let row = found
-                .iter()
-                .filter(|one| one.workload == workload)
-                .flat_map(|one| &one.rows);
-            let row = row
-                .filter(|row| row.samples > 0)
-                .find(|row| row.name == name);
-            if let Some(value) = row.and_then(figure) {
-                facts.insert_known(
-                    target,
-                    key,
-                    value,
-                    Source::Probe {
-                        id: workload.name().to_owned(),
-                    },
-                );
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-        use crate::measure::{RoundSamples, RowSamples};
-
-        #[test]
-        fn only_what_was_measured_becomes_known() {
-            let pass = RoundSamples {
-                times_us: vec![100.0; 4],
-                seconds: 0.0004,
-                flush_calls: 4,
-                flushes: None,
-            };
-            let series = |name: &str| RowSamples {
-                rounds: vec![pass.clone(); 8],
-                ..RowSamples::new(name, 8192)
-            };
-            let rows = [
-                series("fdatasync, alone"),
-                series("fdatasync, beside a writer").compared_with(0),
-            ];
-            let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
-            let (target, mut facts) = (Subject::target("/t"), FactSet::default());
-            insert_workload_facts(&found, &target, &mut facts);
-            assert_eq!(facts.value(&target, &probe::ENTANGLED_FDATASYNC), Some(1.0));
-            assert_eq!(facts.value(&target, &probe::ENTANGLED_FSYNC), None);
-            assert_eq!(facts.value(&target, &probe::FILES_PER_SECOND), None);
-        }
-    }
-}
 mod sentences;
 
-use super::Conclusion;
-use super::estimate::{MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99};
-use super::order_statistics::{ALPHA, median_interval, median_interval_or_span, median_of};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-pub(super) use facts::insert_workload_facts;
-pub use result::{Workload, WorkloadResult, WorkloadRow};
+use super::order_statistics::{ALPHA, median_interval, median_interval_or_span, median_of};
+use super::{Conclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99};
+use crate::facts::catalog::probe;
+use crate::facts::{FactSet, Key, Source, Subject};
+use crate::measure::Estimate;
+
 pub use sentences::workload_lines;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -297,6 +185,250 @@ fn conclusion_from_ratios(ratios: &[f64]) -> Conclusion {
     }
 }
 
+type RowFigure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
+
+/// Inserts the facts of the workloads that ran; the facts of others stay *not collected*.
+pub(super) fn insert_workload_facts(
+    found: &[WorkloadResult],
+    target: &Subject,
+    facts: &mut FactSet,
+) {
+    let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
+    let rate = |row: &WorkloadRow| Some(row.per_second.value);
+    let median = |row: &WorkloadRow| Some(row.median_us.value);
+    let wanted: [(Workload, &str, RowFigure<'_>, &Key<f64>); 9] = [
+        (
+            Workload::Segment,
+            "filled with zeros",
+            &ratio,
+            &probe::NEW_SEGMENT_ZEROED,
+        ),
+        (
+            Workload::Segment,
+            "not filled",
+            &ratio,
+            &probe::NEW_SEGMENT_UNFILLED,
+        ),
+        (
+            Workload::Group,
+            "16 sessions",
+            &rate,
+            &probe::GROUP_COMMITS_PER_SECOND,
+        ),
+        (
+            Workload::Innodb,
+            "both in turn, 512 B",
+            &median,
+            &probe::BINLOG_COMMIT,
+        ),
+        (
+            Workload::Transaction,
+            "redo log and binary log",
+            &median,
+            &probe::BINLOG_COMMIT,
+        ),
+        (
+            Workload::Transaction,
+            "16 sessions",
+            &rate,
+            &probe::GROUP_COMMITS_PER_SECOND,
+        ),
+        (Workload::Files, "1 thread", &rate, &probe::FILES_PER_SECOND),
+        (
+            Workload::Entangle,
+            "fdatasync, beside a writer",
+            &ratio,
+            &probe::ENTANGLED_FDATASYNC,
+        ),
+        (
+            Workload::Entangle,
+            "fsync, beside a writer",
+            &ratio,
+            &probe::ENTANGLED_FSYNC,
+        ),
+    ];
+    for (workload, name, figure, key) in wanted {
+        let row = found
+            .iter()
+            .filter(|one| one.workload == workload)
+            .flat_map(|one| &one.rows);
+        let row = row
+            .filter(|row| row.samples > 0)
+            .find(|row| row.name == name);
+        if let Some(value) = row.and_then(figure) {
+            facts.insert_known(
+                target,
+                key,
+                value,
+                Source::Probe {
+                    id: workload.name().to_owned(),
+                },
+            );
+        }
+    }
+}
+
+/// An activity of a database, or of its neighbours, that is measured separately.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Workload {
+    /// First writes into a new WAL segment: recycled, zero-filled (`wal_init_zero`), or neither.
+    Segment,
+    /// Group commit: clients that share flushes, as in PostgreSQL.
+    Group,
+    /// InnoDB's redo log, the binary log, and both in turn.
+    Innodb,
+    /// Small files written and durably renamed.
+    Files,
+    /// Commits next to a busy writer on the same file system.
+    Entangle,
+    /// The tests of `pg_test_fsync`, for comparison with that tool; a separate option requests
+    /// them.
+    PgTestFsync,
+    /// InnoDB transactions, flushed as the target's server flushes them; part of every measurement
+    /// of a server with InnoDB.
+    Transaction,
+}
+
+impl Workload {
+    /// Workloads that a request for all workloads runs, in the order of measurement.
+    pub const ALL: [Self; 5] = [
+        Self::Segment,
+        Self::Group,
+        Self::Innodb,
+        Self::Files,
+        Self::Entangle,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Segment => "segment",
+            Self::Group => "group",
+            Self::Innodb => "innodb",
+            Self::Files => "files",
+            Self::Entangle => "entangle",
+            Self::PgTestFsync => "pg-test-fsync",
+            Self::Transaction => "transaction",
+        }
+    }
+
+    pub fn operation_text(self) -> &'static str {
+        match self {
+            Self::Segment => {
+                "8 kB pages written into a segment and flushed with fdatasync, and segment creation"
+            }
+            Self::Group => "commits of 512 B; one fdatasync covers all waiting commits",
+            Self::Innodb => {
+                "records appended and flushed: redo log in a file of fixed size, binary log in a growing file"
+            }
+            Self::Files => "create, write 4 kB, fsync, rename, fsync of the directory",
+            Self::Entangle => {
+                "8 kB pages overwritten and flushed, alone and next to a writer of at most 32 MiB/s"
+            }
+            Self::PgTestFsync => "the tests of pg_test_fsync, in rounds",
+            Self::Transaction => {
+                "records of 512 B in redo log and binary log; one flush covers all waiting transactions"
+            }
+        }
+    }
+}
+
+/// One operation of a workload, measured with a fixed number of threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadRow {
+    /// Name of the operation, to which `against` of other rows refers.
+    pub name: String,
+    /// Number of threads that ran the operation at the same time.
+    pub threads: u32,
+    /// Bytes written per operation.
+    pub bytes: u64,
+    /// Operations measured, without warm-up. 0 if the row failed: `error` has the reason.
+    pub samples: u64,
+    /// Operations per second of all threads: median of the rounds, with its interval.
+    pub per_second: Estimate,
+    /// Mean over all operations of all rounds.
+    pub mean_us: f64,
+    /// Median latency of an operation, with its interval over rounds.
+    pub median_us: Estimate,
+    /// 95th percentile of the latency; all rounds have equal weight.
+    pub p95_us: f64,
+    /// 99th percentile, from 1,000 samples on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    /// Longest latency of a single operation.
+    pub max_us: f64,
+    /// Flushes per operation that system calls or open flags requested.
+    pub flush_calls_per_operation: f64,
+    /// Flushes per operation that the disks counted; absent if the disks do not count flushes, or
+    /// other I/O ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes_per_operation: Option<f64>,
+    /// Name of the reference row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// Latency relative to the reference row, paired by round: 2 is twice as long. With several
+    /// threads the elapsed time per operation counts, so a ratio below 1 is a gain in throughput.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_ratio: Option<Estimate>,
+    /// Result of the comparison with the reference row; absent without a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Conclusion>,
+    /// Median of each round, in order.
+    pub rounds_us: Vec<f64>,
+    /// Latency of every operation, by round; only on request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_us: Vec<Vec<f64>>,
+    /// Reason for a missing result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// All rows of one workload, with a summary sentence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadResult {
+    pub workload: Workload,
+    /// The operation in words, such as `8 kB written and not flushed`.
+    pub operation: String,
+    /// Number of rounds in which every row without an error was measured.
+    pub rounds: u32,
+    /// One row per operation, in a fixed order.
+    pub rows: Vec<WorkloadRow>,
+    /// Summary of the rows; states if nothing was measured.
+    pub sentence: String,
+}
+
+#[cfg(test)]
+mod facts_tests {
+    use super::*;
+    use crate::measure::{RoundSamples, RowSamples};
+
+    #[test]
+    fn only_what_was_measured_becomes_known() {
+        let pass = RoundSamples {
+            times_us: vec![100.0; 4],
+            seconds: 0.0004,
+            flush_calls: 4,
+            flushes: None,
+        };
+        let series = |name: &str| RowSamples {
+            rounds: vec![pass.clone(); 8],
+            ..RowSamples::new(name, 8192)
+        };
+        let rows = [
+            series("fdatasync, alone"),
+            series("fdatasync, beside a writer").compared_with(0),
+        ];
+        let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
+        let (target, mut facts) = (Subject::target("/t"), FactSet::default());
+        insert_workload_facts(&found, &target, &mut facts);
+        assert_eq!(facts.value(&target, &probe::ENTANGLED_FDATASYNC), Some(1.0));
+        assert_eq!(facts.value(&target, &probe::ENTANGLED_FSYNC), None);
+        assert_eq!(facts.value(&target, &probe::FILES_PER_SECOND), None);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -406,11 +538,11 @@ mod tests {
     fn samples_are_kept_only_when_asked_for() {
         let all = [sample_series(1, 100.0, None)];
         assert!(
-            WorkloadResult::new(Workload::Floor, &all, false).rows[0]
+            WorkloadResult::new(Workload::Group, &all, false).rows[0]
                 .samples_us
                 .is_empty()
         );
-        let kept = WorkloadResult::new(Workload::Floor, &all, true);
+        let kept = WorkloadResult::new(Workload::Group, &all, true);
         assert_eq!(kept.rows[0].samples_us.concat().len(), 120);
     }
 
@@ -421,7 +553,7 @@ mod tests {
             ..RowSamples::new("direct", 8192)
         };
         let found = WorkloadResult::new(
-            Workload::Floor,
+            Workload::Group,
             &[refused, sample_series(1, 5.0, Some(0))],
             true,
         );

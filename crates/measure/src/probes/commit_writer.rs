@@ -24,7 +24,7 @@ pub struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    pub fn random(length: usize, rng: &mut super::schedule::Rng) -> Self {
+    pub fn random(length: usize, rng: &mut super::Rng) -> Self {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
             let noise = rng.next_u64().to_ne_bytes();
@@ -165,7 +165,7 @@ pub fn flush_file(method: Method, file: &OwnedFd, interrupted: &mut bool) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probes::schedule::Rng;
+    use crate::probes::Rng;
 
     #[test]
     fn pages_are_aligned_and_full() {

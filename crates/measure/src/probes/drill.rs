@@ -17,11 +17,10 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::commit_writer::{CommitWriter, retry_interrupted};
-use super::error::{ProbeError, ProbeErrorKind, display_path};
 use super::scratch::fill_with_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database;
-use super::wal_methods::open_flags;
+use super::{ProbeError, ProbeErrorKind, display_path, open_flags};
 use crate::drill::{
     NumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, page_number,
 };

@@ -2,12 +2,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::IFlags;
 
-use super::error::{Refusal, display_path};
 use super::redo_log_config::RedoLogConfig;
 use super::request::{ProbeOptions, ProbeRequest, ServerLog};
 use super::scratch_place::{self, ScratchParent, SpaceNeeded};
-use super::wal_methods::postgres_sync_methods;
-use super::wear;
+use super::{Refusal, display_path, postgres_sync_methods, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
 use crate::measure::{MeasuredLog, Method, SpeedLimit, Workload};
@@ -285,14 +283,14 @@ mod tests {
         let all = plan_probe(&request).unwrap();
         assert!(
             all.announcement
-                .contains("48 MiB at a time, in at most 70 s; that uses under 0.001 % of"),
+                .contains("48 MiB at a time, in at most 60 s; that uses under 0.001 % of"),
             "{}",
             all.announcement
         );
         request.pages.clear();
         let without = plan_probe(&request).unwrap();
         assert!(
-            without.rows.is_empty() && without.announcement.contains("in at most 60 s"),
+            without.rows.is_empty() && without.announcement.contains("in at most 50 s"),
             "{}",
             without.announcement
         );

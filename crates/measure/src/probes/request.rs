@@ -6,8 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::redo_log_config::RedoLogConfig;
-use super::wal_methods::WalSettings;
-use super::wear;
+use super::{WalSettings, wear};
 use crate::facts::catalog::device::{self, CacheVolatility, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
@@ -173,7 +172,7 @@ fn speed_limit(
         rpm.filter(|rpm| *rpm > 0 && attached && platters && unprotected)
     };
     let on_host = facts
-        .value(&Subject::host(), &machine::SEEN_BY)
+        .host_value(&machine::SEEN_BY)
         .is_some_and(Vantage::is_host);
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
@@ -279,10 +278,7 @@ mod tests {
             panic!("{:?}", full.server)
         };
         assert_eq!(server.major, Some(15));
-        assert!(
-            super::super::wal_methods::postgres_sync_methods(server)
-                .contains(&Method::OpenDatasyncDirect)
-        );
+        assert!(super::super::postgres_sync_methods(server).contains(&Method::OpenDatasyncDirect));
     }
 
     fn speed_limit_with(

@@ -14,16 +14,14 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::cancellation::{CancelHandle, StopReason};
 use super::commit_writer::{CommitTiming, CommitWriter, WriteBuffer, WriteCursor};
-use super::counters::{CpuTime, DiskCounterReader, SuspendClocks};
-use super::error::{ProbeError, ProbeErrorKind, display_path};
-use super::pace;
 use super::plan::ProbePlan;
-use super::schedule::{Rng, commits_per_round};
 use super::scratch::ScratchDirectory;
-use super::wal_methods::open_flags;
 use super::workload::{self, WorkloadContext};
+use super::{
+    CancelHandle, CpuTime, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, ProbeErrorKind, Rng,
+    StopReason, SuspendClocks, commits_per_round, display_path, open_flags,
+};
 use crate::measure::{
     DiskTraffic, FlushCount, Measurement, Method, MethodCell, Phase, ProbeSamples, Progress,
     SampleContext, Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
@@ -525,7 +523,7 @@ impl<'a> ProbeRun<'a> {
         let mut turn = Vec::with_capacity(self.paced.len());
         for nth in self.rng.permutation(self.paced.len()) {
             self.check_budget()?;
-            std::thread::sleep(pace::PAUSE_BEFORE_COMMIT);
+            std::thread::sleep(PAUSE_BEFORE_COMMIT);
             let Some(i) = self.paced.get(nth).copied() else {
                 continue;
             };

@@ -11,7 +11,6 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::commit_writer::retry_interrupted;
-use super::error::{ProbeError, ProbeErrorKind, display_path};
 use super::plan::ProbePlan;
 use super::scratch_directory::{
     current_path, find_leftovers, make_private_directory, mark_in_use, new_scratch_name,
@@ -19,6 +18,7 @@ use super::scratch_directory::{
 };
 use super::scratch_place::INHERITED_FLAGS;
 use super::scratch_watcher::ScratchWatcher;
+use super::{ProbeError, ProbeErrorKind, display_path};
 use crate::escape::ShellCommand;
 use crate::text;
 

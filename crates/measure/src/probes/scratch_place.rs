@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 
-use super::error::{Refusal, display_path};
+use super::{Refusal, display_path};
 use crate::facts::{Choice, ServerArea};
 use crate::text;
+use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScratchParent {
@@ -257,11 +258,7 @@ fn inode_flags_to_set(
             let words = |flags: Option<IFlags>| match flags {
                 None => "unreadable".to_owned(),
                 Some(flags) if flags.is_empty() => "none".to_owned(),
-                Some(flags) => flags
-                    .iter_names()
-                    .map(|(name, _)| name)
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                Some(flags) => flags.iter_names().map(|(name, _)| name).join_with(" "),
             };
             Err(format!(
                 "its inode flags differ ({} instead of {}), see chattr(1)",

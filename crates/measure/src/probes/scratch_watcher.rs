@@ -13,8 +13,8 @@ use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{ProbeError, ProbeErrorKind};
 use super::scratch_directory::{self, DIRECTORY_PREFIX};
+use super::{ProbeError, ProbeErrorKind};
 use crate::subprocess::{Channel, RECV_TIMEOUT, Role, Subprocess};
 
 /// Messages to the watcher. The name is sent as a message because all users can read the arguments

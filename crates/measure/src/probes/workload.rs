@@ -19,7 +19,7 @@ mod small_files {
 
     use super::context::{LoadGenerator, OperationResult, WorkloadContext};
     use crate::measure::{RoundSamples, RowSamples};
-    use crate::probes::cancellation::StopReason;
+    use crate::probes::StopReason;
     use crate::probes::commit_writer::retry_interrupted;
 
     const THREAD_COUNTS: [u32; 4] = [1, 2, 4, 8];
@@ -121,142 +121,6 @@ mod small_files {
         })
     }
 }
-mod unflushed_writes {
-    //! Writes without a flush, the lower bound of all other latencies. The rows are writes into the
-    //! page cache, the same with an open and a close around each write, and writes with O_DIRECT.
-    //!
-    //! `pg_test_fsync` up to version 14 opened the file for each non-sync'ed write, later releases
-    //! do not. The rows with and without the open allow a comparison with either.
-
-    use std::cell::Cell;
-
-    use rustix::fs::OFlags;
-    use rustix::io::Errno;
-
-    use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-    use crate::measure::{Method, RoundSamples, RowSamples};
-    use crate::probes::cancellation::StopReason;
-    use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, WriteCursor};
-    use crate::probes::wal_methods::open_flags;
-
-    const FILE_NAME: &str = "floor";
-
-    pub(super) fn create_load_generators(
-        stage: &WorkloadContext<'_>,
-    ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
-        stage.create_filled_file(FILE_NAME)?;
-        let row = |name: &str| RowSamples::new(name, PAGE_BYTES as u64);
-        let open = |method| stage.scratch.open_file(FILE_NAME, open_flags(method));
-        let failed = |errno| stage.stop_error(errno, "opening the scratch file");
-        let part = |row, kind| -> Box<dyn LoadGenerator> {
-            let pages = stage.file_bytes / PAGE_BYTES as u64;
-            Box::new(UnflushedWrites {
-                row,
-                kind,
-                cursor: WriteCursor::new(0, pages * PAGE_BYTES as u64),
-            })
-        };
-        let kept = |method| open(method).map(|file| CommitWriter::new(method, file));
-        let mut parts = vec![
-            part(
-                row("write"),
-                DescriptorMode::KeptOpen(kept(Method::Floor).map_err(failed)?),
-            ),
-            part(
-                row("open, write, close").compared_with(0),
-                DescriptorMode::Reopened,
-            ),
-        ];
-        let refused = |why: &str| RowSamples {
-            error: Some(why.to_owned()),
-            ..row("write, O_DIRECT")
-        };
-        parts.push(match kept(Method::FloorDirect) {
-            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
-                part(refused("O_DIRECT is refused here"), DescriptorMode::Refused)
-            }
-            Err(errno) => return Err(failed(errno)),
-            Ok(writer) if writer.is_direct_io_buffered(stage.pages, 0) => part(
-                refused("O_DIRECT is buffered here"),
-                DescriptorMode::Refused,
-            ),
-            Ok(writer) => match writer.commit(stage.pages.bytes(PAGE_BYTES), 0) {
-                Err(Errno::INVAL) => part(
-                    refused("O_DIRECT writes of 8 kB are refused here"),
-                    DescriptorMode::Refused,
-                ),
-                Err(errno) => return Err(failed(errno)),
-                Ok(_) => part(
-                    row("write, O_DIRECT").compared_with(0),
-                    DescriptorMode::KeptOpen(writer),
-                ),
-            },
-        });
-        Ok(parts)
-    }
-
-    enum DescriptorMode {
-        KeptOpen(CommitWriter),
-        Reopened,
-        Refused,
-    }
-
-    struct UnflushedWrites {
-        row: RowSamples,
-        kind: DescriptorMode,
-        cursor: WriteCursor,
-    }
-
-    impl LoadGenerator for UnflushedWrites {
-        fn rows(&self) -> Vec<RowSamples> {
-            vec![self.row.clone()]
-        }
-
-        fn run_round(
-            &mut self,
-            stage: &WorkloadContext<'_>,
-        ) -> Result<Vec<RoundSamples>, StopReason> {
-            let (page, cursor) = (stage.pages.bytes(PAGE_BYTES), Cell::new(self.cursor));
-            let place = || {
-                let mut next = cursor.get();
-                let at = next.advance(PAGE_BYTES);
-                cursor.set(next);
-                at
-            };
-            let done = |done: crate::probes::commit_writer::CommitTiming| OperationResult {
-                flush_calls: 0,
-                interrupted: done.interrupted,
-            };
-            let pass = match &self.kind {
-                DescriptorMode::Refused => return Ok(vec![RoundSamples::default()]),
-                DescriptorMode::KeptOpen(writer) => {
-                    stage.repeat("a write", PAGE_BYTES as u64, MAX_WRITES, || {
-                        writer.commit(page, place()).map(done)
-                    })?
-                }
-                DescriptorMode::Reopened => {
-                    stage.repeat("a write", PAGE_BYTES as u64, MAX_WRITES, || {
-                        let file = stage.scratch.open_file(FILE_NAME, OFlags::empty())?;
-                        CommitWriter::new(Method::Floor, file)
-                            .commit(page, place())
-                            .map(done)
-                    })?
-                }
-            };
-            self.cursor = cursor.get();
-            // Flushes the cached pages here, so that the next load generator does not have to.
-            let file = stage.scratch.open_file(FILE_NAME, OFlags::empty());
-            let settled =
-                file.and_then(|file| CommitWriter::new(Method::Floor, file).flush_cached_pages());
-            settled.map_err(|errno| stage.stop_error(errno, "flushing the scratch file"))?;
-            Ok(vec![pass])
-        }
-    }
-
-    /// Largest number of writes per round. Unflushed writes are so fast that the time limit would
-    /// allow far more.
-    const MAX_WRITES: u64 = 200;
-}
 mod group_commit;
 mod innodb;
 mod pg_test_fsync;
@@ -265,12 +129,11 @@ mod transaction;
 
 use std::time::Duration;
 
-use super::cancellation::StopReason;
-use super::redo_log_config::RedoLogConfig;
-use super::schedule::Rng;
-use crate::measure::{RoundSamples, RowSamples, Workload};
-
 use context::LoadGenerator;
+
+use super::redo_log_config::RedoLogConfig;
+use super::{Rng, StopReason};
+use crate::measure::{RoundSamples, RowSamples, Workload};
 
 pub(super) use context::WorkloadContext;
 
@@ -300,7 +163,6 @@ pub(super) fn run_workload(
         Workload::Innodb => innodb::create_load_generators(stage)?,
         Workload::Files => small_files::create_load_generators(stage),
         Workload::Entangle => interference::create_load_generators(stage)?,
-        Workload::Floor => unflushed_writes::create_load_generators(stage)?,
         Workload::PgTestFsync => pg_test_fsync::create_load_generators(stage)?,
         Workload::Transaction => transaction::create_load_generators(stage, redo)?,
     };

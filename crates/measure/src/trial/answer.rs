@@ -6,11 +6,10 @@
 
 use super::candidate::Candidate;
 use super::comparison::TrialOutcome;
-use super::interim_analysis::TrialEnding;
 use super::load::CommitShape;
-use super::load_result::LoadResult;
 use super::method_comparison::MethodComparison;
 use super::record::TrialRecord;
+use super::{LoadResult, TrialEnding};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrialAnswer {

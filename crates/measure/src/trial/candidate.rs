@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::settings::NewFilesystem;
+use walwise_model::text::JoinText;
 
 /// File system that a trial compares with others. The first candidate is the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +107,7 @@ pub fn trial_mount_options(advised: &str, more: Option<&str>) -> String {
     let kept = advised
         .split(',')
         .filter(|word| !word.is_empty() && !left_out.contains(word));
-    kept.chain(more).collect::<Vec<_>>().join(",")
+    kept.chain(more).join_with(",")
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 //!
 //! Among equal candidates a trial names a winner in at most 5 % of cases.
 
-use super::interim_analysis::{ALPHA_PER_ANALYSIS, TrialEnding, analysed_block_counts};
 use super::signed_ranks::{LogRatioInterval, WalshAverages, excluded_average_count};
+use super::{ALPHA_PER_ANALYSIS, TrialEnding, analysed_block_counts};
 
 #[cfg(any(test, feature = "testing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
+use super::LoadResult;
 use super::candidate::Candidate;
-use super::load_result::LoadResult;
 use super::record::{CellTarget, TrialRecord};
 use super::signed_ranks::LogRatioInterval;
 use crate::measure::median_of;

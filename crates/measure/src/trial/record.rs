@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::TrialEnding;
 use super::candidate::Candidate;
 use super::comparison::PairedFigures;
-use super::interim_analysis::TrialEnding;
 use super::load::TrialLoad;
 use crate::text::display_safe;
 

@@ -1,147 +1,17 @@
 //! The view of a trial: sentences and tables that text and Markdown output share.
 
-mod notes {
-    use super::{candidate_name, percent_interval};
-    use crate::trial::flush_audit::FlushAudit;
-    use crate::trial::load_result::MAX_WAIT_SECONDS;
-    use crate::trial::record::{ExtentKind, TrialRecord};
-
-    pub fn all_notes(record: &TrialRecord) -> Vec<String> {
-        let mut notes = Vec::new();
-        if let Some(winner) = record.winner() {
-            notes.push(format!(
-                "{} is fastest under every deciding load, each with 95 % confidence.",
-                candidate_name(record, winner)
-            ));
-        }
-        let twins = record.load_results();
-        if let Some((result, twin)) = twins
-            .iter()
-            .find_map(|result| Some((result, result.comparison.twin_interval()?)))
-        {
-            let load = result.load.name();
-            notes.push(format!(
-                "Resolution: two runs of {} differ by {} ({load}).",
-                candidate_name(record, 0),
-                percent_interval(twin)
-            ));
-        }
-        if let Some(times) = record.bare_extent_spread() {
-            notes.push(format!(
-                "The speed of the bare extent varied {times:.1}-fold between its slowest and its \
-             fastest tenth of blocks."
-            ));
-        }
-        notes.extend(record.seconds_needed().map(remaining_time_note));
-        notes.extend(disk_flush_note(record));
-        for (at, made) in record.candidates.iter().enumerate() {
-            let word = made.candidate.name();
-            if let Some(why) = record.first_failure(at) {
-                notes.push(format!("{word} failed and is not ranked: {why}."));
-            }
-            match record.flush_audit(at) {
-                FlushAudit::Insufficient(each) => notes.push(format!(
-                    "{word} sent {each:.2} flushes per commit, so it is not ranked: its commits may be lost."
-                )),
-                FlushAudit::NoBarriers => {
-                    notes.push(format!(
-                        "{word} runs without flushes: it shows the cost of flushes and is never ranked."
-                    ));
-                }
-                FlushAudit::NotCounted => notes.push(format!(
-                    "{word}: no flushes were counted, so durability is unchecked."
-                )),
-                FlushAudit::Sufficient(_) => {}
-            }
-            let attribute = if made.candidate.is_nocow() {
-                ", +C on the log directory"
-            } else {
-                ""
-            };
-            notes.push(format!(
-                "{word}: {} DEVICE, mounted with {}{attribute} ({})",
-                made.mkfs.join(" "),
-                mount_options_or_defaults(&made.mount),
-                made.version
-            ));
-        }
-        notes.extend(disk_notes(record));
-        notes.push("95 % confidence holds for each load separately.".to_owned());
-        notes.push(
-            "Every file system was new and nearly empty; ageing can change the order.".to_owned(),
-        );
-        notes
-    }
-
-    fn disk_notes(record: &TrialRecord) -> Vec<String> {
-        match record.extent {
-            ExtentKind::Loop => Vec::new(),
-            ExtentKind::Disk => {
-                let whole = record
-                    .leaves
-                    .iter()
-                    .any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
-                let of_part = (!whole).then(|| {
-                "Flushes are counted for the whole disk, including those of other programs: the kernel does not count them per partition.".to_owned()
-            });
-                let made =
-                    "mkfs was also given the size of the extent and a UUID for each file system."
-                        .to_owned();
-                of_part.into_iter().chain([made]).collect()
-            }
-        }
-    }
-
-    fn remaining_time_note(seconds: f64) -> String {
-        let (minutes, hours) = ((seconds / 60.0).ceil(), (seconds / 3600.0).ceil());
-        if minutes <= 120.0 {
-            format!("Not settled; about {minutes:.0} more minutes are needed.")
-        } else if seconds <= MAX_WAIT_SECONDS {
-            format!("Not settled; about {hours:.0} more hours are needed.")
-        } else {
-            "Not settled; the disk's speed varies too much for a longer trial to help.".to_owned()
-        }
-    }
-
-    /// Notes the flushes that reached the disks; `None` if the disks do not count flushes.
-    fn disk_flush_note(record: &TrialRecord) -> Option<String> {
-        let of = |at: usize| {
-            Some(format!(
-                "{} {:.2}",
-                candidate_name(record, at),
-                record.disk_flushes_per_call(at)?
-            ))
-        };
-        let counted: Vec<String> = (0..record.candidates.len()).filter_map(of).collect();
-        let disks = record.leaves.join(", ");
-        (!counted.is_empty()).then(|| {
-            format!(
-                "Flushes per commit counted by {disks}, including those of other programs: {}.",
-                counted.join(", ")
-            )
-        })
-    }
-
-    fn mount_options_or_defaults(options: &str) -> &str {
-        if options.is_empty() {
-            "defaults"
-        } else {
-            options
-        }
-    }
-}
-
 use super::candidate::Candidate;
 use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
 use super::forest_plot::CandidateStanding;
-use super::interim_analysis::{INTERIM_BLOCKS, TrialEnding};
-use super::load_result::LoadResult;
-use super::loop_fidelity::LoopFidelity;
 use super::method_comparison::MethodComparison;
 use super::record::{CellTarget, ExtentKind, Sample, TrialRecord};
 use super::signed_ranks::LogRatioInterval;
+use super::{INTERIM_BLOCKS, LoadResult, LoopFidelity, TrialEnding};
 use crate::measure::{ALPHA, median_interval, median_of};
 use crate::text;
+use crate::trial::MAX_WAIT_SECONDS;
+use crate::trial::flush_audit::FlushAudit;
+use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrialView {
@@ -196,7 +66,7 @@ pub fn trial_view(record: &TrialRecord) -> TrialView {
     TrialView {
         header: header_lines(record),
         loads: [load_tables(record), method_tables(record)].concat(),
-        notes: notes::all_notes(record),
+        notes: all_notes(record),
     }
 }
 
@@ -418,8 +288,7 @@ fn candidate_names(record: &TrialRecord, candidates: &[usize]) -> String {
     candidates
         .iter()
         .map(|candidate| candidate_name(record, *candidate))
-        .collect::<Vec<_>>()
-        .join(", ")
+        .join_with(", ")
 }
 
 impl CandidateStanding {
@@ -530,7 +399,7 @@ pub fn summary_text(record: &TrialRecord) -> String {
             load_outcome_sentence(record, result)
         )
     });
-    let told = told.collect::<Vec<_>>().join(" ");
+    let told = told.join_with(" ");
     if told.is_empty() {
         "Nothing could be compared.".to_owned()
     } else {
@@ -550,6 +419,130 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
             "The bare extent was steady; at most one trial in twenty ends like this by chance."
                 .to_owned()
         }
+    }
+}
+
+fn all_notes(record: &TrialRecord) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(winner) = record.winner() {
+        notes.push(format!(
+            "{} is fastest under every deciding load, each with 95 % confidence.",
+            candidate_name(record, winner)
+        ));
+    }
+    let twins = record.load_results();
+    if let Some((result, twin)) = twins
+        .iter()
+        .find_map(|result| Some((result, result.comparison.twin_interval()?)))
+    {
+        let load = result.load.name();
+        notes.push(format!(
+            "Resolution: two runs of {} differ by {} ({load}).",
+            candidate_name(record, 0),
+            percent_interval(twin)
+        ));
+    }
+    if let Some(times) = record.bare_extent_spread() {
+        notes.push(format!(
+            "The speed of the bare extent varied {times:.1}-fold between its slowest and its \
+             fastest tenth of blocks."
+        ));
+    }
+    notes.extend(record.seconds_needed().map(remaining_time_note));
+    notes.extend(disk_flush_note(record));
+    for (at, made) in record.candidates.iter().enumerate() {
+        let word = made.candidate.name();
+        if let Some(why) = record.first_failure(at) {
+            notes.push(format!("{word} failed and is not ranked: {why}."));
+        }
+        match record.flush_audit(at) {
+            FlushAudit::Insufficient(each) => notes.push(format!(
+                "{word} sent {each:.2} flushes per commit, so it is not ranked: its commits may be lost."
+            )),
+            FlushAudit::NoBarriers => {
+                notes.push(format!(
+                    "{word} runs without flushes: it shows the cost of flushes and is never ranked."
+                ));
+            }
+            FlushAudit::NotCounted => notes.push(format!(
+                "{word}: no flushes were counted, so durability is unchecked."
+            )),
+            FlushAudit::Sufficient(_) => {}
+        }
+        let attribute = if made.candidate.is_nocow() {
+            ", +C on the log directory"
+        } else {
+            ""
+        };
+        notes.push(format!(
+            "{word}: {} DEVICE, mounted with {}{attribute} ({})",
+            made.mkfs.join(" "),
+            mount_options_or_defaults(&made.mount),
+            made.version
+        ));
+    }
+    notes.extend(disk_notes(record));
+    notes.push("95 % confidence holds for each load separately.".to_owned());
+    notes.push(
+        "Every file system was new and nearly empty; ageing can change the order.".to_owned(),
+    );
+    notes
+}
+
+fn disk_notes(record: &TrialRecord) -> Vec<String> {
+    match record.extent {
+        ExtentKind::Loop => Vec::new(),
+        ExtentKind::Disk => {
+            let whole = record
+                .leaves
+                .iter()
+                .any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
+            let of_part = (!whole).then(|| {
+            "Flushes are counted for the whole disk, including those of other programs: the kernel does not count them per partition.".to_owned()
+        });
+            let made =
+                "mkfs was also given the size of the extent and a UUID for each file system."
+                    .to_owned();
+            of_part.into_iter().chain([made]).collect()
+        }
+    }
+}
+
+fn remaining_time_note(seconds: f64) -> String {
+    let (minutes, hours) = ((seconds / 60.0).ceil(), (seconds / 3600.0).ceil());
+    if minutes <= 120.0 {
+        format!("Not settled; about {minutes:.0} more minutes are needed.")
+    } else if seconds <= MAX_WAIT_SECONDS {
+        format!("Not settled; about {hours:.0} more hours are needed.")
+    } else {
+        "Not settled; the disk's speed varies too much for a longer trial to help.".to_owned()
+    }
+}
+
+/// Notes the flushes that reached the disks; `None` if the disks do not count flushes.
+fn disk_flush_note(record: &TrialRecord) -> Option<String> {
+    let of = |at: usize| {
+        Some(format!(
+            "{} {:.2}",
+            candidate_name(record, at),
+            record.disk_flushes_per_call(at)?
+        ))
+    };
+    let counted: Vec<String> = (0..record.candidates.len()).filter_map(of).collect();
+    let disks = record.leaves.join(", ");
+    (!counted.is_empty()).then(|| {
+        format!(
+            "Flushes per commit counted by {disks}, including those of other programs: {}.",
+            counted.join(", ")
+        )
+    })
+}
+
+fn mount_options_or_defaults(options: &str) -> &str {
+    if options.is_empty() {
+        "defaults"
+    } else {
+        options
     }
 }
 

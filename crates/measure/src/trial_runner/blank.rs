@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::zeros::write_zeros;
+use super::write_zeros;
 
 /// Bytes of one read, or of one request for zeros.
 const READ_BYTES: usize = 8 << 20;

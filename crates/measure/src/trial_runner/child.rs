@@ -16,13 +16,12 @@ use rustix::io::Errno;
 
 use super::disk::{EraseTarget, LockedDisk};
 use super::extent::TrialExtent;
-use super::load;
 use super::loop_file::LoopFile;
-use super::messages::{MeasureRequest, TrialEvent, TrialJob, TrialPlace, TrialRequest};
 use super::mounted_candidate::MountedCandidate;
-use super::quiesce::wait_until_quiet;
-use super::shutdown::Shutdown;
-use super::timing::{LoadContext, TrialCounters};
+use super::{
+    LoadContext, MeasureRequest, Shutdown, TrialCounters, TrialEvent, TrialJob, TrialPlace,
+    TrialRequest, load, wait_until_quiet,
+};
 use crate::probes::{DiskCounterReader, PAGE_BYTES, Rng, WriteBuffer};
 use crate::subprocess::Channel;
 use crate::trial::{CellTarget, SEGMENT_BYTES, Sample, TrialBlock, TrialCell};

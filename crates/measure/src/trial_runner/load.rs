@@ -10,11 +10,11 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::file_load;
-use super::timing::{LoadContext, run_clients, run_serial_commits};
+use super::{LoadContext, run_clients, run_file_load, run_serial_commits};
 use crate::measure::Method;
 use crate::probes::{CommitWriter, PAGE_BYTES, Rng, WriteBuffer, open_flags};
 use crate::trial::{CommitShape, SEGMENT_BYTES, Sample, TrialLoad};
+use walwise_model::parallel::lock;
 
 const MAX_PAGES_PER_WRITE: u64 = 16;
 
@@ -73,7 +73,7 @@ pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<
                 .map_err(said)
                 .and(sample)
         }
-        CommitShape::Files => file_load::run_file_load(load.clients, log, means),
+        CommitShape::Files => run_file_load(load.clients, log, means),
         CommitShape::Neighbour => run_with_neighbour(
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             log,
@@ -164,14 +164,7 @@ fn run_clients_that_share_flushes(
         return run_single_client(writer, 1, SEGMENT_BYTES, means);
     }
     let (position, changed) = (Mutex::new(LogPosition::default()), Condvar::new());
-    let calls = || {
-        Some(
-            position
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .calls,
-        )
-    };
+    let calls = || Some(lock(&position).calls);
     let found = run_clients(clients, means, &calls, &|_, _| {
         commit_in_group(&position, &changed, writer, means).is_ok()
     })?;
@@ -190,7 +183,7 @@ fn commit_in_group(
     writer: &CommitWriter,
     means: &LoadContext<'_>,
 ) -> Result<(), Errno> {
-    let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut log = lock(position);
     log.inserted += 1;
     let wanted = log.inserted;
     loop {
@@ -209,7 +202,7 @@ fn commit_in_group(
     let (from, to) = (log.flushed, log.inserted);
     drop(log);
     let done = write_and_flush_pages(writer, means.pages, from, to);
-    let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut log = lock(position);
     (log.is_flushing, log.calls) = (false, log.calls + 1);
     match done {
         Ok(()) => log.flushed = to,

@@ -14,7 +14,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::disk::lock_device;
-use super::zeros::write_zeros;
+use super::write_zeros;
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::QueueWriteCache;
 use crate::host::{TrialTool, is_loop_device};

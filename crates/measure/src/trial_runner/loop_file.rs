@@ -9,11 +9,9 @@ use std::path::Path;
 use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::TAIL_BYTES;
-use super::free_space::FreeSpace;
 use super::loop_device::LoopDevice;
 use super::loop_place::LoopPlace;
-use super::zeros::write_zeros;
+use super::{FreeSpace, TAIL_BYTES, write_zeros};
 
 const BYTES_PER_FLUSH: usize = 64 << 20;
 

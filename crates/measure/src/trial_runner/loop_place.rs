@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
 
-use super::free_space::FreeSpace;
+use super::FreeSpace;
 use crate::probes::enclosing_database;
 use crate::safe_path::{MissingDirectoryPolicy, Walker};
 use crate::text;

@@ -11,21 +11,21 @@ use super::{FactId, KeyInfo, Value};
 /// by name. A fact without a value kind is a choice. After the kind, marks such as `concluded` or
 /// `affects_latency` call methods of [`Key`](super::Key).
 macro_rules! facts {
-    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident)*;)+) => {
-        #[allow(unused_imports, reason = "an area may have choices alone")]
-        use crate::facts::ValueKind;
+    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:ident)? $(, $mark:ident)*;)+) => {
         use crate::facts::{Key, KeyInfo, Scope};
         $($(#[doc = $doc])+
-        pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark())*;)+
+        pub const $id: Key<$type> = Key::new(
+            crate::facts::catalog::fact_id($name),
+            $name,
+            Scope::$scope,
+            facts!(@kind $type $(, $kind)?),
+            concat!($($doc),+),
+        )$(.$mark())*;)+
         pub(super) const NAMES: &[&str] = &[$($name),+];
         pub const ALL: &[KeyInfo] = &[$($id.info),+];
     };
-    (@key $name:expr, $scope:expr, $doc:expr) => {
-        Key::choice(crate::facts::catalog::fact_id($name), $name, $scope, $doc)
-    };
-    (@key $name:expr, $scope:expr, $doc:expr, $kind:expr) => {
-        Key::new(crate::facts::catalog::fact_id($name), $name, $scope, $kind, $doc)
-    };
+    (@kind $type:ty) => { <$type as crate::facts::FactValue>::KIND };
+    (@kind $type:ty, $kind:ident) => { crate::facts::ValueKind::$kind };
 }
 
 pub mod boot {
@@ -37,89 +37,89 @@ pub mod boot {
 
     facts! {
         /// Mount point at the next boot.
-        POINT: String = Boot "boot.point" ValueKind::Text;
+        POINT: String = Boot "boot.point";
         /// Device or other source to be mounted.
-        SOURCE: String = Boot "boot.source" ValueKind::Text;
+        SOURCE: String = Boot "boot.source";
         /// File system type of the mount at the next boot.
-        FSTYPE: String = Boot "boot.fstype" ValueKind::Text;
+        FSTYPE: String = Boot "boot.fstype";
         /// File system type as written; for `auto` or several types, the type that is mounted
         /// there.
-        WRITTEN_TYPE: String = Boot "boot.written_type" ValueKind::Text;
+        WRITTEN_TYPE: String = Boot "boot.written_type";
         /// Fifth and sixth field of an fstab line, if written: dump(8), and the order of checks
         /// (fstab(5)).
-        DUMP_AND_PASS: String = Boot "boot.dump_and_pass" ValueKind::Text;
+        DUMP_AND_PASS: String = Boot "boot.dump_and_pass";
         /// Whether every option was kept when the line was read. Options that may hold passwords
         /// are not kept; `user=` and `comment=` are kept without their values.
-        WHOLE: bool = Boot "boot.whole" ValueKind::Bool;
+        WHOLE: bool = Boot "boot.whole";
         /// Options as written; options that walwise does not list are dropped on reading, because
         /// they can hold passwords.
-        OPTIONS: Vec<String> = Boot "boot.options" ValueKind::List;
+        OPTIONS: Vec<String> = Boot "boot.options";
         /// File and line that define the mount.
-        WHERE: String = Boot "boot.where" ValueKind::Text;
+        WHERE: String = Boot "boot.where";
         /// Whether the file system is mounted automatically (no `noauto`).
-        AUTO: bool = Boot "boot.auto" ValueKind::Bool;
+        AUTO: bool = Boot "boot.auto";
         /// Whether the named block device is `there` or `missing`, from /dev and the udev links in
         /// /dev/disk; `other` if the name leads to something else, such as /dev/null; `none` if the
         /// line names no block device.
         DEVICE: NamedDeviceState = Boot "boot.device";
         /// Type of the file system that is mounted from the line's device now, if it differs from
         /// the written type.
-        TYPE_THERE: String = Boot "boot.type_there" ValueKind::Text, concluded;
+        TYPE_THERE: String = Boot "boot.type_there", concluded;
         /// The line that certainly mounts the same file system earlier, at another mount point.
-        FIRST: String = Boot "boot.first" ValueKind::Text, concluded;
+        FIRST: String = Boot "boot.first", concluded;
         /// File system options of the line that have no effect, because an earlier line mounts the
         /// same file system with its own options.
-        OVERRULED: Vec<String> = Boot "boot.overruled_options" ValueKind::List, concluded;
+        OVERRULED: Vec<String> = Boot "boot.overruled_options", concluded;
         /// File system options that apply although the line lacks them, because an earlier line
         /// mounts the same file system with them.
-        SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first" ValueKind::List, concluded;
+        SET_BY_FIRST: Vec<String> = Boot "boot.options_of_first", concluded;
         /// Lines that mount the same file system with other options, in an unknown order.
-        UNORDERED: Vec<String> = Boot "boot.unordered_with" ValueKind::List, concluded;
+        UNORDERED: Vec<String> = Boot "boot.unordered_with", concluded;
         /// Options of the line, without options that a later option reverses or an earlier mount of
         /// the same file system overrides.
-        IN_EFFECT: Vec<String> = Boot "boot.options_in_effect" ValueKind::List, judged;
+        IN_EFFECT: Vec<String> = Boot "boot.options_in_effect", judged;
         /// File system type of the line, if this kernel is known not to support that type;
         /// otherwise empty.
-        REFUSED_TYPE: Vec<String> = Boot "boot.refused_type" ValueKind::List, judged;
+        REFUSED_TYPE: Vec<String> = Boot "boot.refused_type", judged;
         /// Options that this kernel refuses, so that the mount fails.
-        REFUSED: Vec<String> = Boot "boot.refused_options" ValueKind::List, judged;
+        REFUSED: Vec<String> = Boot "boot.refused_options", judged;
         /// Options that this kernel accepts and ignores.
-        NO_EFFECT: Vec<String> = Boot "boot.ineffective_options" ValueKind::List, judged;
+        NO_EFFECT: Vec<String> = Boot "boot.ineffective_options", judged;
         /// Options that this kernel accepts with a warning.
-        DEPRECATED: Vec<String> = Boot "boot.deprecated_options" ValueKind::List, judged;
+        DEPRECATED: Vec<String> = Boot "boot.deprecated_options", judged;
         /// Options that only repeat the default.
-        DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options" ValueKind::List, judged;
+        DEFAULT_ANYWAY: Vec<String> = Boot "boot.default_options", judged;
         /// Whether every file that defines the mounts of the next boot was read.
-        READ: bool = Host "boot.read" ValueKind::Bool;
+        READ: bool = Host "boot.read";
         /// Swap at the next boot: devices and files from fstab, and swap units by name.
-        SWAPS: Vec<String> = Host "boot.swaps" ValueKind::List;
+        SWAPS: Vec<String> = Host "boot.swaps";
         /// Swap entries of the next boot whose device or file does not exist.
-        SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing" ValueKind::List;
+        SWAPS_MISSING: Vec<String> = Host "boot.swaps_missing";
         /// Swap entries of the next boot that exist but cannot be swap: a directory, a character
         /// device, or a device whose file system is mounted.
-        SWAPS_UNFIT: Vec<String> = Host "boot.swaps_unfit" ValueKind::List;
+        SWAPS_UNFIT: Vec<String> = Host "boot.swaps_unfit";
         /// Swap entries of the next boot that could not be checked: not active as swap now, or with
         /// unknown options.
-        SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen" ValueKind::List;
+        SWAPS_UNSEEN: Vec<String> = Host "boot.swaps_unseen";
         /// Names of the encrypted devices that the next boot unlocks, from crypttab(5).
-        UNLOCKED: Vec<String> = Host "boot.unlocked" ValueKind::List;
+        UNLOCKED: Vec<String> = Host "boot.unlocked";
         /// Encrypted devices of the next boot that may be missing without stopping it (nofail).
-        UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional" ValueKind::List;
+        UNLOCKED_OPTIONAL: Vec<String> = Host "boot.unlocked_optional";
         /// Encrypted devices of the next boot whose underlying device is missing or not a block
         /// device.
-        UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing" ValueKind::List;
+        UNLOCKED_MISSING: Vec<String> = Host "boot.unlocked_missing";
         /// Encrypted devices of the next boot that could not be checked: the device, key or options
         /// are partly unknown, or the device is not unlocked now.
-        UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen" ValueKind::List;
+        UNLOCKED_UNSEEN: Vec<String> = Host "boot.unlocked_unseen";
         /// Encrypted devices of the next boot that have no header and whose crypttab line lacks the
         /// cipher or hash, so that cryptsetup's defaults apply.
-        UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults" ValueKind::List;
+        UNLOCKED_BY_DEFAULTS: Vec<String> = Host "boot.unlocked_by_defaults";
         /// Kernel parameters for mounts, encrypted devices or swap that walwise does not evaluate,
         /// or that wait for something that is missing now (kernel-command-line(7),
         /// dracut.cmdline(7)).
-        PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread" ValueKind::List;
+        PARAMETERS_UNREAD: Vec<String> = Host "boot.parameters_unread";
         /// Options whose effect on this kernel is unknown.
-        UNDECIDED: Vec<String> = Boot "boot.undecided_options" ValueKind::List, judged;
+        UNDECIDED: Vec<String> = Boot "boot.undecided_options", judged;
     }
 
     choice! {
@@ -153,12 +153,12 @@ pub mod controller {
     facts! {
         /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`,
         /// `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
-        TOOL: String = Device "controller.tool" ValueKind::Text, identifies;
+        TOOL: String = Device "controller.tool", identifies;
         /// Name of the controller's volume that appears as the disk; `none` if the controller
         /// passes the disk through, so that no battery protects writes.
-        VOLUME: String = Device "controller.volume" ValueKind::Text, identifies;
+        VOLUME: String = Device "controller.volume", identifies;
         /// Controller model, from its tool.
-        MODEL: String = Device "controller.model" ValueKind::Text, identifies;
+        MODEL: String = Device "controller.model", identifies;
         /// State of the battery or flash module that protects the controller's cache.
         BATTERY: BatteryCondition = Device "controller.battery", affects_latency, affects_flushes;
         /// Configured cache policy.
@@ -170,7 +170,7 @@ pub mod controller {
         ON_BATTERY_FAILURE: OnBatteryFailure = Device "controller.on_battery_failure", affects_latency, affects_flushes;
         /// Reason why the cache does not work as configured, as reported by ssacli or arcconf
         /// (`Cache Status Details`).
-        CACHE_DETAIL: String = Device "controller.cache_detail" ValueKind::Text, drifting;
+        CACHE_DETAIL: String = Device "controller.cache_detail", drifting;
         /// Write caches of the member disks: `off`, `on`, or `disk default` (the state is unknown).
         DISK_CACHE: MemberDiskCache = Device "controller.disk_cache", affects_latency, affects_flushes;
     }
@@ -215,14 +215,14 @@ pub mod drill {
 
     facts! {
         /// Date of the last power cut (RFC 3339), from the record of a drill.
-        ON: String = Target "drill.on" ValueKind::Text, measured;
+        ON: String = Target "drill.on", measured;
         /// Number of power cuts while commits were being acknowledged, from the record of a drill.
-        CUTS: u64 = Target "drill.cuts" ValueKind::Count, measured;
+        CUTS: u64 = Target "drill.cuts", measured;
         /// Acknowledged commits that another host had logged and that were checked after the power
         /// cuts, from the record of a drill.
-        ACKNOWLEDGED: u64 = Target "drill.acknowledged" ValueKind::Count, measured;
+        ACKNOWLEDGED: u64 = Target "drill.acknowledged", measured;
         /// Acknowledged commits lost in the power cuts, from the record of a drill.
-        LOST: u64 = Target "drill.lost" ValueKind::Count, measured;
+        LOST: u64 = Target "drill.lost", measured;
     }
 }
 pub mod host {
@@ -230,52 +230,52 @@ pub mod host {
 
     facts! {
         /// Distribution id, `ID` in os-release(5).
-        OS_ID: String = Host "os.id" ValueKind::Text;
+        OS_ID: String = Host "os.id";
         /// Distribution version, `VERSION_ID` in os-release(5).
-        OS_VERSION: String = Host "os.version" ValueKind::Text;
+        OS_VERSION: String = Host "os.version";
         /// Distribution name, `PRETTY_NAME` in os-release(5).
-        OS_NAME: String = Host "os.name" ValueKind::Text;
+        OS_NAME: String = Host "os.name";
         /// The host's name, from uname(2).
-        NAME: String = Host "host.name" ValueKind::Text;
+        NAME: String = Host "host.name";
         /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor
         /// flag.
-        VIRTUALISATION: String = Host "host.virtualisation" ValueKind::Text, affects_latency;
+        VIRTUALISATION: String = Host "host.virtualisation", affects_latency;
         /// Container technology that walwise runs in, or `none`.
-        CONTAINER: String = Host "host.container" ValueKind::Text;
+        CONTAINER: String = Host "host.container";
         /// Where walwise runs: `host`, `guest` of a hypervisor, or `container`.
         SEEN_BY: Vantage = Host "host.seen_by", concluded;
         /// Whether walwise runs with root's privileges.
-        PRIVILEGED: bool = Host "host.privileged" ValueKind::Bool;
+        PRIVILEGED: bool = Host "host.privileged";
         /// Memory of the host, or of the container if that has less.
-        MEMORY: u64 = Host "host.memory" ValueKind::Bytes;
+        MEMORY: u64 = Host "host.memory" Bytes;
         /// Usable processors.
-        CPUS: u64 = Host "host.cpus" ValueKind::Count, affects_latency;
+        CPUS: u64 = Host "host.cpus", affects_latency;
         /// Version of e2fsprogs, from the standard error of `mke2fs -V`.
-        E2FSPROGS: Version = Host "e2fsprogs.version" ValueKind::Version;
+        E2FSPROGS: Version = Host "e2fsprogs.version";
         /// Version of xfsprogs, from `mkfs.xfs -V`.
-        XFSPROGS: Version = Host "xfsprogs.version" ValueKind::Version;
+        XFSPROGS: Version = Host "xfsprogs.version";
         /// Version of btrfs-progs, from `mkfs.btrfs --version`.
-        BTRFSPROGS: Version = Host "btrfsprogs.version" ValueKind::Version;
+        BTRFSPROGS: Version = Host "btrfsprogs.version";
         /// MySQL series in the distribution's packages after an upgrade; only assumed.
-        OS_MYSQL: Version = Host "os.mysql_version" ValueKind::Version;
+        OS_MYSQL: Version = Host "os.mysql_version";
         /// MariaDB series in the distribution's packages after an upgrade; only assumed.
-        OS_MARIADB: Version = Host "os.mariadb_version" ValueKind::Version;
+        OS_MARIADB: Version = Host "os.mariadb_version";
         /// PostgreSQL series in the distribution's packages after an upgrade; only assumed.
-        OS_POSTGRESQL: Version = Host "os.postgresql_version" ValueKind::Version;
+        OS_POSTGRESQL: Version = Host "os.postgresql_version";
         /// Features that `mkfs.ext4` here enables by default but this kernel may be unable to
         /// mount, as words for `-O` that disable them; from walwise's table of features.
-        EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" ValueKind::List, judged;
+        EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out", judged;
         /// Features to disable for `mkfs.xfs` on this kernel, as words for its `-m`, `-i` and `-n`.
-        XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" ValueKind::List, judged;
+        XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out", judged;
         /// Features to disable for `mkfs.btrfs` on this kernel, as words for its `-O`.
-        BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" ValueKind::List, judged;
+        BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out", judged;
         /// Version of mdadm, from `mdadm --version`.
-        MDADM: Version = Host "mdadm.version" ValueKind::Version;
+        MDADM: Version = Host "mdadm.version";
         /// Version of util-linux, from `mount --version`.
-        UTIL_LINUX: Version = Host "util_linux.version" ValueKind::Version;
+        UTIL_LINUX: Version = Host "util_linux.version";
         /// Whether fstrim.timer of util-linux is enabled: systemd's timers.target wants it and it
         /// is not masked.
-        TRIM_TIMER: bool = Host "host.trim_timer" ValueKind::Bool;
+        TRIM_TIMER: bool = Host "host.trim_timer";
     }
 
     choice! {
@@ -295,49 +295,49 @@ pub mod host {
 pub mod kernel {
     facts! {
         /// Kernel release, from uname(2).
-        RELEASE: String = Host "kernel.release" ValueKind::Text, affects_latency;
+        RELEASE: String = Host "kernel.release", affects_latency;
         /// Kernel version; if the vendor backports, an older number does not prove that a feature
         /// is missing.
-        VERSION: Version = Host "kernel.version" ValueKind::Version, concluded;
+        VERSION: Version = Host "kernel.version", concluded;
         /// Memory page size of the running kernel: 4 KiB on x86; on aarch64, 64 KiB up to Red Hat
         /// Enterprise Linux 8 and in kernels with `64k` in their release. Unknown elsewhere.
-        PAGE_SIZE: u64 = Host "kernel.page_size" ValueKind::Bytes;
+        PAGE_SIZE: u64 = Host "kernel.page_size" Bytes;
         /// Kernel vendor, from the end of the release: `mainline`, `debian`, `ubuntu`, `el7`,
         /// `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …; `debian-cloud` and `ubuntu-cloud` for
         /// cloud and special-purpose builds.
-        VENDOR: String = Host "kernel.vendor" ValueKind::Text, concluded;
+        VENDOR: String = Host "kernel.vendor", concluded;
         /// Build string of the kernel, from /proc/version; on Debian and Ubuntu it contains the
         /// upstream stable version.
-        BUILD: String = Host "kernel.build" ValueKind::Text;
+        BUILD: String = Host "kernel.build";
         /// Disk file systems loaded by the running kernel, from /proc/filesystems.
-        FILESYSTEMS: Vec<String> = Host "kernel.filesystems" ValueKind::List, drifting;
+        FILESYSTEMS: Vec<String> = Host "kernel.filesystems", drifting;
         /// Whether this kernel's ext4 lists fast_commit in /sys/fs/ext4/features (on Linux 5.10 a
         /// missing entry is not conclusive).
-        FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" ValueKind::Bool;
+        FAST_COMMIT: bool = Host "kernel.ext4_fast_commit";
         /// Whether this kernel's jbd2 is built with CONFIG_JBD2_DEBUG, and so has the parameter
         /// jbd2_debug.
-        JBD2_DEBUG: bool = Host "kernel.jbd2_debug" ValueKind::Bool;
+        JBD2_DEBUG: bool = Host "kernel.jbd2_debug";
         /// Who may use io_uring, from the sysctl kernel.io_uring_disabled: 0 for everybody; 1 for
         /// members of kernel.io_uring_group; 2 for nobody
         /// (Documentation/admin-guide/sysctl/kernel.rst).
-        IO_URING_DISABLED: u64 = Host "kernel.io_uring_disabled" ValueKind::Count;
+        IO_URING_DISABLED: u64 = Host "kernel.io_uring_disabled";
         /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
-        ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" ValueKind::List;
+        ROOT_FLAGS: Vec<String> = Host "kernel.root_flags";
         /// Value of `elevator=` on the kernel command line, from /proc/cmdline; empty if absent.
         /// Linux 5.0 and later ignore this parameter.
-        ELEVATOR: Vec<String> = Host "kernel.elevator" ValueKind::List;
+        ELEVATOR: Vec<String> = Host "kernel.elevator";
         /// Amount of dirty data at which background writeback starts at the latest:
         /// vm.dirty_background_bytes, or vm.dirty_background_ratio of all memory
         /// (Documentation/admin-guide/sysctl/vm.rst).
-        DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" ValueKind::Bytes;
+        DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" Bytes;
         /// Amount of dirty data at which writers are throttled at the latest: vm.dirty_bytes, or
         /// vm.dirty_ratio of all memory.
-        DIRTY: u64 = Host "vm.dirty" ValueKind::Bytes;
+        DIRTY: u64 = Host "vm.dirty" Bytes;
         /// Whether ZFS is configured to send no flushes (module parameter zfs_nocacheflush or
         /// zil_nocacheflush).
-        ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" ValueKind::Bool, affects_latency;
+        ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush", affects_latency;
         /// Release of the loaded OpenZFS module, from /sys/module/zfs/version.
-        ZFS_VERSION: Version = Host "zfs.version" ValueKind::Version;
+        ZFS_VERSION: Version = Host "zfs.version";
         /// Whether the loaded OpenZFS release supports this kernel, from walwise's table of
         /// releases; `not used` if nothing here is on ZFS.
         ZFS_SUPPORT: ZfsSupport = Host "zfs.kernel_support", judged;
@@ -364,52 +364,52 @@ pub mod probe {
     facts! {
         /// Median latency of a commit with the method in force (the default without a server): 8 kB
         /// of WAL, or a block of InnoDB's redo log.
-        COMMIT: f64 = Target "probe.commit" ValueKind::Micros, measured;
+        COMMIT: f64 = Target "probe.commit" Micros, measured;
         /// Fastest valid method, if it beats the default beyond noise; otherwise the default.
         BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
         /// Whether the best method differs from the one in force (the default without a server), by
         /// a settled comparison that nothing contradicts.
-        ADVISES_CHANGE: bool = Target "probe.advises_change" ValueKind::Bool, measured;
+        ADVISES_CHANGE: bool = Target "probe.advises_change", measured;
         /// Lower bound of the gain of the best method over the one in force (the default without a
         /// server), in percent, over one- and two-page commits.
-        GAIN_PERCENT: f64 = Target "probe.gain_percent" ValueKind::Number, measured;
+        GAIN_PERCENT: f64 = Target "probe.gain_percent", measured;
         /// Outcome of the comparison: `settled`, `no meaningful difference`, or `not settled`.
         OUTCOME: ProbeOutcome = Target "probe.outcome", measured;
         /// Whether advice may rely on the measurement: false if one of its caveats rules that out.
-        TRUSTED: bool = Target "probe.trusted" ValueKind::Bool, measured;
+        TRUSTED: bool = Target "probe.trusted", measured;
         /// Flushes that reached the disks per fdatasync.
-        FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" ValueKind::Number, measured;
+        FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit", measured;
         /// Flush latency: median of overwrite + fdatasync minus median of the same overwrite
         /// unflushed, both O_DIRECT.
-        FLUSH_COST: f64 = Target "probe.flush_cost" ValueKind::Micros, measured;
+        FLUSH_COST: f64 = Target "probe.flush_cost" Micros, measured;
         /// Commits per second (mean) with the default method, 1 client.
-        COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" ValueKind::Number, measured;
+        COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second", measured;
         /// Whether flushes were faster than any disk of this kind can complete them.
-        IMPLAUSIBLE: bool = Target "probe.implausible" ValueKind::Bool, measured;
+        IMPLAUSIBLE: bool = Target "probe.implausible", measured;
         /// Why the measured speed of flushes is implausible, with the arithmetic.
-        IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" ValueKind::Text, measured;
+        IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because", measured;
         /// Measured directory, if it is not the database's own but another directory on the same
         /// file system.
-        DIRECTORY: String = Target "probe.directory" ValueKind::Text, measured;
+        DIRECTORY: String = Target "probe.directory", measured;
         /// Latency of a commit into a new WAL segment filled with zeros, relative to a recycled
         /// segment; 1 means equal.
-        NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed" ValueKind::Number, measured;
+        NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed", measured;
         /// Latency of a commit into a new WAL segment that was not filled (`wal_init_zero=off`),
         /// relative to a recycled segment.
-        NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled" ValueKind::Number, measured;
+        NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled", measured;
         /// Commits per second of 16 clients that share flushes, as in PostgreSQL or InnoDB.
-        GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second" ValueKind::Number, measured;
+        GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second", measured;
         /// Median latency of a 512-byte transaction that is flushed in the redo log and then in the
         /// binary log.
-        BINLOG_COMMIT: f64 = Target "probe.binlog_commit" ValueKind::Micros, measured;
+        BINLOG_COMMIT: f64 = Target "probe.binlog_commit" Micros, measured;
         /// Small files per second that one thread writes and durably renames.
-        FILES_PER_SECOND: f64 = Target "probe.files_per_second" ValueKind::Number, measured;
+        FILES_PER_SECOND: f64 = Target "probe.files_per_second", measured;
         /// Latency of a commit with fdatasync next to a busy writer on the same file system,
         /// relative to a commit without such a writer; 1 means equal.
-        ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync" ValueKind::Number, measured;
+        ENTANGLED_FDATASYNC: f64 = Target "probe.entangled_fdatasync", measured;
         /// Latency of a commit with fsync next to a busy writer on the same file system, relative
         /// to a commit without such a writer; 1 means equal.
-        ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync" ValueKind::Number, measured;
+        ENTANGLED_FSYNC: f64 = Target "probe.entangled_fsync", measured;
     }
 
     choice! {
@@ -432,22 +432,22 @@ pub mod trial {
 
     facts! {
         /// Whether every deciding load was settled, from the record of a trial on this disk.
-        SETTLED: bool = Target "trial.settled" ValueKind::Bool, measured;
+        SETTLED: bool = Target "trial.settled", measured;
         /// Reliability of the trial's figures: `disk` if measured on the disk itself; otherwise
         /// `faithful`, `order only`, `indicative` or `not certified`, from a comparison of the loop
         /// device with its file.
         BASIS: TrialBasis = Target "trial.basis", measured;
         /// File systems that are the fastest, or within 5 % of the fastest, under every deciding
         /// load, at 95 % confidence; empty if a trial was not settled.
-        BEST: Vec<TrialFilesystem> = Target "trial.best" ValueKind::Choices(TrialFilesystem::WORDS), measured;
+        BEST: Vec<TrialFilesystem> = Target "trial.best", measured;
         /// File systems that are slower than another file system under at least one deciding load.
-        SLOWER: Vec<TrialFilesystem> = Target "trial.slower" ValueKind::Choices(TrialFilesystem::WORDS), measured;
+        SLOWER: Vec<TrialFilesystem> = Target "trial.slower", measured;
         /// The faster of fdatasync and open_datasync in the trial: fdatasync unless open_datasync
         /// gains at least 5 %. The comparison is on the target's file system or, for a free disk,
         /// on every file system that may be the best.
         METHOD: WalSyncMethod = Target "trial.method", measured;
         /// Lower bound of the gain of `trial.method` over fdatasync in the trial, in percent.
-        METHOD_GAIN: f64 = Target "trial.method_gain_percent" ValueKind::Number, measured;
+        METHOD_GAIN: f64 = Target "trial.method_gain_percent", measured;
     }
 
     choice! {
@@ -484,7 +484,7 @@ pub mod trial {
         }
     }
 
-    use crate::facts::{Choice, choice};
+    use crate::facts::choice;
 
     use super::postgres::WalSyncMethod;
 }

@@ -5,26 +5,25 @@
 //! few facts: the facts as read, the facts with conclusions, and the facts of the report. A large
 //! host has half a million facts.
 
-use super::{ServerArea, area_of_name};
 use std::collections::BTreeSet;
 use std::collections::hash_map::{Entry, HashMap};
 use std::mem;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::choice::validate_choice;
-use super::fact_list::{FactList, SubjectFacts, not_collected_reading};
 use super::note::Note;
 use super::{
-    FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, UnknownReason, Value, catalog,
+    FactId, FactList, FactValue, Key, KeyInfo, Reading, Scope, ServerArea, Source, Subject,
+    SubjectFacts, Value, area_of_name, catalog, not_collected_reading,
 };
 use crate::parallel;
 
 /// A row of a list of facts: one fact of one subject.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FactRow<'f> {
     /// The host, device, mount or server that the fact is about.
     pub subject: &'f Subject,
@@ -171,6 +170,10 @@ impl FactSet {
             .and_then(T::from_value)
     }
 
+    pub fn host_value<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
+        self.value(&Subject::host(), key)
+    }
+
     pub fn reading(&self, subject: &Subject, fact: FactId) -> &Reading<Value> {
         self.shared_reading(subject, fact)
     }
@@ -196,10 +199,10 @@ impl FactSet {
     pub fn reading_via_link(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
         match self.subject_in_scope(subject, info.scope) {
             Some(of) => Arc::clone(self.shared_reading(&of, info.id)),
-            None => Arc::new(Reading::unknown(
-                UnknownReason::Absent,
-                format!("{subject} has no {}", info.scope.noun()),
-            )),
+            None => Arc::new(Reading::absent(format!(
+                "{subject} has no {}",
+                info.scope.noun()
+            ))),
         }
     }
 
@@ -514,7 +517,6 @@ impl Serialize for FactSet {
     }
 }
 
-#[cfg(any(test, feature = "testing"))]
 impl schemars::JsonSchema for FactSet {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         <Vec<FactRow<'_>>>::schema_name()

@@ -2,15 +2,15 @@
 
 use std::marker::PhantomData;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Choice, Scope, Value, ValueKind, choice};
+use super::{Scope, Value, ValueKind, choice};
 use crate::text;
 
 /// How a fact behaves from one run to the next; a comparison of two reports depends on this
 /// behaviour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactStability {
     /// Stays until someone or something changes it.
@@ -190,11 +190,5 @@ impl<T> Key<T> {
 
     pub const fn name(&self) -> &'static str {
         self.info.name
-    }
-}
-
-impl<T: Choice> Key<T> {
-    pub const fn choice(id: FactId, name: &'static str, scope: Scope, doc: &'static str) -> Self {
-        Self::new(id, name, scope, ValueKind::Choice(T::WORDS), doc)
     }
 }

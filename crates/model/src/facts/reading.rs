@@ -1,13 +1,13 @@
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::value::Value;
+use super::Value;
 use crate::text::escape_in_place;
 
 /// The value of a fact with its source, or the reason why the value is unknown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Reading<T> {
     /// The value was read, measured, concluded or assumed.
@@ -59,6 +59,22 @@ impl<T> Reading<T> {
             detail: detail.into(),
             remedy: None,
         }
+    }
+
+    pub fn absent(detail: impl Into<String>) -> Self {
+        Self::unknown(UnknownReason::Absent, detail)
+    }
+
+    pub fn denied(detail: impl Into<String>) -> Self {
+        Self::unknown(UnknownReason::Denied, detail)
+    }
+
+    pub fn malformed(detail: impl Into<String>) -> Self {
+        Self::unknown(UnknownReason::Malformed, detail)
+    }
+
+    pub fn ambiguous(detail: impl Into<String>) -> Self {
+        Self::unknown(UnknownReason::Ambiguous, detail)
     }
 
     pub fn not_collected() -> Self {
@@ -123,9 +139,7 @@ impl<T> Reading<T> {
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
         self.and_then_reading(|value, source| match change(value) {
             Ok(value) => Reading::known(value, source),
-            Err(detail) => {
-                Reading::unknown(UnknownReason::Malformed, format!("{source}: {detail}"))
-            }
+            Err(detail) => Reading::malformed(format!("{source}: {detail}")),
         })
     }
 
@@ -167,8 +181,9 @@ impl<T> Reading<T> {
 }
 
 /// The kinds of failed or omitted attempts to read a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownReason {
     /// The file, program or attribute does not exist.
@@ -199,8 +214,7 @@ impl fmt::Display for UnknownReason {
 }
 
 /// A step that would make an unknown fact known.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remedy {
     /// Run walwise as root, because only root may read the value.
@@ -231,8 +245,7 @@ impl fmt::Display for Remedy {
 }
 
 /// The origin of a value: a file, program, server, measurement, conclusion or assumption.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Source {
     /// A file, with the line if that matters.

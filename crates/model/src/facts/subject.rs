@@ -1,13 +1,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::text::escape_display_unsafe;
 
 /// The kind of a subject; every fact belongs to subjects of one scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// The machine and its operating system.
@@ -66,10 +66,9 @@ impl fmt::Display for Scope {
 /// One thing that facts are about: a scope and a name unique in that scope, such as `device sda` or
 /// `mount /srv`. The name is display-safe and stable between runs. Clones share the name, because
 /// findings, edges and traces all hold subjects.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
-#[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
+#[schemars(with = "String")]
 pub struct Subject {
     scope: Scope,
     name: Arc<str>,

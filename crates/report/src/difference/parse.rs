@@ -12,7 +12,7 @@ use serde::de::{
 };
 use serde_json::Value as Json;
 
-use super::snapshot::{LogSnapshot, ProbeSnapshot, ReportSnapshot, RowSnapshot};
+use super::{LogSnapshot, ProbeSnapshot, ReportSnapshot, RowSnapshot};
 use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
 use crate::report_reader::ReportReader;

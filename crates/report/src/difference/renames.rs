@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::snapshot::ReportSnapshot;
+use super::ReportSnapshot;
 use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use walwise_model::facts::catalog::device::{self, DeviceKind};
 use walwise_model::facts::{Choice, FactStability, Scope, Subject, catalog};

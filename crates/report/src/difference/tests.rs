@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::snapshot::{ProbeSnapshot, RowSnapshot, TargetSnapshot};
 use super::*;
+use super::{ProbeSnapshot, RowSnapshot, TargetSnapshot};
 use crate::model::difference::DisplayedValue;
 use crate::sample_reports;
 use walwise_judge::rules::Level;

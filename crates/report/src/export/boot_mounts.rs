@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use walwise_model::facts::note::BootNote;
-use walwise_model::settings::{PresentOrBootMount, SettingKind};
-
 use crate::{Report, Step, TargetSummary, mount_and_mkfs_options, remount_commands, stack};
 use walwise_judge::compat::remount_inverse;
 use walwise_model::escape::fstab;
 use walwise_model::facts::catalog::{boot, mount};
+use walwise_model::facts::note::BootNote;
 use walwise_model::facts::{Key, Note, Reading, Scope, Source, Subject, UnknownReason};
-use walwise_model::text::decode_display_safe;
+use walwise_model::settings::{PresentOrBootMount, SettingKind};
+use walwise_model::text::{JoinText, decode_display_safe};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclarationSite {
@@ -62,7 +61,7 @@ impl BootMountEdit<'_> {
             Some(old) => format!("replace {old} with {word}"),
             None => format!("add {word}"),
         });
-        out.chain(into).collect::<Vec<_>>().join("; ")
+        out.chain(into).join_with("; ")
     }
 
     /// True if every field of the line is known. A line that hides a value, such as a password or
@@ -327,11 +326,7 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
     let list = of_mount
         .and_then(|step| step.result.clone())
         .unwrap_or_else(now);
-    let list = list
-        .split(',')
-        .filter(|word| *word != "rw")
-        .collect::<Vec<_>>()
-        .join(",");
+    let list = list.split(',').filter(|word| *word != "rw").join_with(",");
     let list = if list.is_empty() {
         "defaults"
     } else {

@@ -542,20 +542,13 @@ mod tests {
             detail: "/etc/fstab: Permission denied".to_owned(),
             why: UnknownReason::Denied,
         };
-        let unread = render_without_fstab_line(
-            "/srv",
-            Reading::unknown(UnknownReason::Denied, "/etc/fstab"),
-            Some(&gap),
-        );
+        let unread = render_without_fstab_line("/srv", Reading::denied("/etc/fstab"), Some(&gap));
         assert!(
             unread.contains(&gap.to_string()) && active_lines(&unread).is_empty(),
             "{unread}"
         );
-        let open = render_without_fstab_line(
-            "/srv",
-            Reading::unknown(UnknownReason::Ambiguous, "a link may lead there"),
-            None,
-        );
+        let open =
+            render_without_fstab_line("/srv", Reading::ambiguous("a link may lead there"), None);
         assert!(
             open.contains("a link may lead there") && active_lines(&open).is_empty(),
             "{open}"

@@ -1,430 +1,30 @@
 //! Charts as SVG. Colour only repeats what dashes, marks and labels show. Coordinates are rounded
 //! to a tenth of a unit, so that equal reports give equal bytes.
 
-mod intervals {
-    use super::{
-        Chart, LINE_HEIGHT, MIN_LABEL_DISTANCE, bottom_axis, interval_shapes, is_method_in_force,
-        right_aligned_text, svg_text, text_cells,
-    };
-    use crate::latency::has_no_flushes;
-    use crate::time_axis::LogTimeAxis;
-    use crate::view::latency::WITHOUT_FLUSHES_WARNING;
-    use crate::{Report, TargetSummary};
-    use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_sentence};
-    use walwise_model::text::{
-        format_micros, format_micros_interval, format_micros_or_dash, group_digits,
-    };
-
-    /// Left and right edge of the plot, in SVG units.
-    const PLOT_X: [f64; 2] = [150.0, 405.0];
-
-    /// Draws the median latency of each method with its interval; `None` without paced commits.
-    pub fn latency_interval_chart(
-        report: &Report,
-        target: &TargetSummary,
-        measurement: &Measurement,
-    ) -> Option<Chart> {
-        let rows: Vec<(&MethodResult, &Latencies)> = measurement
-            .one_page_server_rows()
-            .filter_map(MethodResult::with_paced_latencies)
-            .collect();
-        let axis = LogTimeAxis::from_spans(
-            rows.iter()
-                .map(|(_, of)| (of.median_us.low, of.median_us.high)),
-        )?;
-        let is_no_price = has_no_flushes(report, &target.target)
-            || !rows.iter().any(|(row, _)| row.method.is_durable());
-        let top = if is_no_price { LINE_HEIGHT } else { 0.0 };
-        let bottom = LINE_HEIGHT.mul_add(rows.len() as f64, top + 10.0);
-        let mut drawn = bottom_axis(
-            axis.ticks(),
-            PLOT_X,
-            [top + 4.0, bottom],
-            MIN_LABEL_DISTANCE,
-        );
-        drawn.extend(
-            is_no_price.then(|| {
-                svg_text(PLOT_X[0], LINE_HEIGHT - 6.0, "not durable").attr("class", "bad")
-            }),
-        );
-        let mut numbers = Vec::new();
-        for (at, (row, paced)) in rows.iter().enumerate() {
-            let y = LINE_HEIGHT.mul_add(at as f64, top + LINE_HEIGHT);
-            let used = is_method_in_force(report, target, measurement, row);
-            let name = if used {
-                format!("▸ {}", row.method.name())
-            } else {
-                row.method.name().to_owned()
-            };
-            drawn.push(right_aligned_text(PLOT_X[0] - 8.0, y + 4.0, &name));
-            drawn.extend(interval_shapes(
-                axis.positions_of_estimate(paced.median_us),
-                PLOT_X,
-                y,
-            ));
-            drawn.push(svg_text(
-                PLOT_X[1] + 10.0,
-                y + 4.0,
-                &format_micros(paced.median_us.value),
-            ));
-            numbers.push(vec![
-                row.method.name().to_owned(),
-                if used { "yes" } else { "" }.to_owned(),
-                format_micros(paced.median_us.value),
-                format_micros_interval(paced.median_us.low, paced.median_us.high),
-                format_micros_or_dash(paced.p99_us),
-                format_micros_or_dash(row.back_to_back_us()),
-                group_digits(paced.samples),
-            ]);
-        }
-        let warning = if is_no_price {
-            format!("{WITHOUT_FLUSHES_WARNING} ")
-        } else {
-            String::new()
-        };
-        let description = format!(
-            "{warning}The dot is the median, the line is its 95 % interval, and ▸ marks the \
-             method in force; {}. {}",
-            measurement.paced_basis_text(),
-            measurement_sentence(
-                measurement,
-                crate::latency::sync_method_in_force(report, target.cluster.as_ref())
-            )
-        );
-        Some(Chart {
-            name: "price",
-            title: "Commit latency by method",
-            description,
-            height: bottom + 26.0,
-            shapes: drawn,
-            has_links: false,
-            head: [
-                "method",
-                "in force",
-                "median",
-                "95 % interval",
-                "p99",
-                "back to back",
-                "commits",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows: text_cells(numbers),
-        })
-    }
-}
-mod cumulative {
-    //! The share of commits completed within a time, as one step curve per method.
-
-    use std::fmt::Write as _;
-
-    use super::{
-        Chart, MIN_LABEL_DISTANCE, WIDTH, bottom_axis, format_coordinate, interpolate, left_axis,
-        legend_shapes, line_class, text_cells,
-    };
-    use crate::html::markup::tag;
-    use crate::time_axis::LogTimeAxis;
-    use walwise_measure::measure::{Latencies, Measurement, MethodResult};
-    use walwise_model::text::format_micros;
-
-    /// Left and right edge of the plot, in SVG units.
-    const PLOT_X: [f64; 2] = [60.0, WIDTH - 30.0];
-    const HEIGHT: f64 = 180.0;
-
-    /// Draws one step curve per method; `None` if no method has quantiles.
-    pub fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
-        let rows: Vec<(&MethodResult, &Latencies)> = measurement
-            .one_page_server_rows()
-            .filter_map(MethodResult::with_paced_latencies)
-            .collect();
-        let axis = LogTimeAxis::from_quantile_curves(
-            rows.iter().map(|(_, of)| of.quantiles_us.as_slice()),
-        )?;
-        let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
-        let bottom = top + HEIGHT;
-        drawn.extend(bottom_axis(
-            axis.ticks(),
-            PLOT_X,
-            [top, bottom],
-            MIN_LABEL_DISTANCE,
-        ));
-        let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
-        drawn.extend(left_axis(
-            marks.map(|(share, label)| (share, label.to_owned())),
-            PLOT_X,
-            [top, bottom],
-        ));
-        for (at, (_, paced)) in rows.iter().enumerate() {
-            let way = step_curve(&axis, &paced.quantiles_us, top, bottom);
-            drawn.push(tag("path").attr("class", &line_class(at)).attr("d", &way));
-        }
-        let head = std::iter::once("share of commits".to_owned());
-        Some(Chart {
-            name: "shares",
-            title: "Commits completed within a time",
-            description:
-                "The share of commits completed within each time. A steep curve means even \
-               latency; a long tail to the right means slow commits. The chart shows paced \
-               one-page commits by 1 client."
-                    .to_owned(),
-            height: bottom + 26.0,
-            shapes: drawn,
-            has_links: false,
-            head: head
-                .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
-                .collect(),
-            rows: text_cells(table_rows(&rows)),
-        })
-    }
-
-    fn step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
-        let count = quantiles.len().max(1) as f64;
-        let mut way = format!(
-            "M{} {}",
-            format_coordinate(PLOT_X[0]),
-            format_coordinate(bottom)
-        );
-        for (done, us) in (1_u32..).zip(quantiles) {
-            let (x, y) = (
-                interpolate(axis.position_of_time(*us), PLOT_X),
-                interpolate(f64::from(done) / count, [bottom, top]),
-            );
-            let _ = write!(way, "H{}V{}", format_coordinate(x), format_coordinate(y));
-        }
-        way
-    }
-
-    fn table_rows(rows: &[(&MethodResult, &Latencies)]) -> Vec<Vec<String>> {
-        let most = rows
-            .iter()
-            .map(|(_, of)| of.quantiles_us.len())
-            .max()
-            .unwrap_or_default();
-        let share = |at: usize| {
-            format!(
-                "{:.1} %",
-                100.0 * at.saturating_add(1) as f64 / most.max(1) as f64
-            )
-        };
-        let time = |(_, of): &(&MethodResult, &Latencies), at: usize| {
-            let of_same_length = of
-                .quantiles_us
-                .get(at)
-                .filter(|_| of.quantiles_us.len() == most);
-            of_same_length
-                .map(|us| format_micros(*us))
-                .unwrap_or_default()
-        };
-        (0..most)
-            .map(|at| {
-                std::iter::once(share(at))
-                    .chain(rows.iter().map(|row| time(row, at)))
-                    .collect()
-            })
-            .collect()
-    }
-}
-mod rounds;
-mod commit_rate {
-    use super::{
-        Chart, WIDTH, centred_text, interpolate, left_axis, line_class, polyline, svg_dot,
-        text_cells,
-    };
-    use walwise_measure::measure::{Measurement, Workload, WorkloadRow};
-    use walwise_model::text::{format_micros, format_rate, round_grouped};
-
-    /// Left and right edge of the plot, in SVG units.
-    const PLOT_X: [f64; 2] = [80.0, WIDTH - 40.0];
-    const HEIGHT: f64 = 150.0;
-    const PLOT_TOP: f64 = 14.0;
-
-    /// Draws the commits per second of the group commit workload by number of clients; `None`
-    /// without a valid rate.
-    pub fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
-        let found = measurement
-            .workloads
-            .iter()
-            .find(|found| found.workload == Workload::Group)?;
-        let measured = |row: &&WorkloadRow| {
-            let rate = row.per_second;
-            row.error.is_none()
-                && row.threads > 0
-                && [rate.value, rate.low, rate.high]
-                    .iter()
-                    .all(|x| x.is_finite())
-        };
-        let mut rows: Vec<&WorkloadRow> = found.rows.iter().filter(measured).collect();
-        rows.sort_by_key(|row| row.threads);
-        let most = rows
-            .iter()
-            .map(|row| row.per_second.high.max(row.per_second.value))
-            .fold(0.0, f64::max);
-        let doublings = f64::from(rows.last()?.threads).log2().max(1.0);
-        if most <= 0.0 {
-            return None;
-        }
-        let bottom = PLOT_TOP + HEIGHT;
-        let x = |row: &WorkloadRow| interpolate(f64::from(row.threads).log2() / doublings, PLOT_X);
-        let y = |rate: f64| interpolate(rate / most, [bottom, PLOT_TOP]);
-        let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate(Some(share * most))));
-        let mut drawn = left_axis(marks, PLOT_X, [PLOT_TOP, bottom]);
-        drawn.push(polyline(
-            &line_class(0),
-            rows.iter().map(|row| (x(row), y(row.per_second.value))),
-        ));
-        for row in &rows {
-            let at = x(row);
-            drawn.push(polyline(
-                "rule",
-                [(at, y(row.per_second.low)), (at, y(row.per_second.high))],
-            ));
-            drawn.push(svg_dot(at, y(row.per_second.value)));
-            drawn.push(centred_text(at, bottom + 18.0, &row.threads.to_string()));
-        }
-        let numbers = |row: &&WorkloadRow| {
-            vec![
-                row.threads.to_string(),
-                round_grouped(row.per_second.value),
-                format!(
-                    "{}–{}",
-                    round_grouped(row.per_second.low),
-                    round_grouped(row.per_second.high)
-                ),
-                format_micros(row.median_us.value),
-                row.flushes_per_operation
-                    .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
-            ]
-        };
-        let head = [
-            "clients",
-            "commits/s",
-            "95 % interval",
-            "median latency",
-            "flushes/commit",
-        ];
-        Some(Chart {
-            name: "sessions",
-            title: "Commits/s by number of clients",
-            description: format!(
-                "Commits/s (mean) of all clients together, by number of clients. {}",
-                found.sentence
-            ),
-            height: bottom + 26.0,
-            rows: text_cells(rows.iter().map(numbers).collect()),
-            shapes: drawn,
-            has_links: false,
-            head: head.map(str::to_owned).to_vec(),
-        })
-    }
-}
-mod flush_path_rail {
-    //! The flush path as a vertical rail: solid where a flush arrives, dashed where its arrival is
-    //! unknown, and absent where no flush arrives.
-
-    use super::{Chart, LINE_HEIGHT, WIDTH, centred_text, polyline, right_aligned_text, svg_text};
-    use crate::html::findings_and_facts::FactAppendix;
-    use crate::html::markup::{Markup, Tag};
-    use crate::html::tone_class;
-    use crate::view::flush_path;
-    use walwise_judge::durability::FlushHop;
-    use walwise_model::facts::catalog::target::FlushDelivery;
-    use walwise_model::text::wrap::truncate_to_width;
-
-    const RAIL_X: f64 = 14.0;
-    const NAME_X: f64 = 30.0;
-    const TEXT_X: f64 = 148.0;
-    /// The greatest widths of a name and of a description, in columns. Longer texts are cut; the
-    /// table below the chart has the full text.
-    const MAX_NAME: usize = 13;
-    const MAX_TEXT: usize = 32;
-    /// Maximum number of subjects that the table below the chart names for one layer of a flush
-    /// path.
-    const MAX_SUBJECTS: usize = 8;
-
-    /// Draws the layers of a flush path from top to bottom; `None` for an empty path.
-    pub fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart> {
-        path.first()?;
-        let mut drawn = Vec::new();
-        let y = |at: usize| LINE_HEIGHT.mul_add(1.4 * at as f64, LINE_HEIGHT);
-        for (at, hop) in path.iter().enumerate().skip(1) {
-            let part = |class| polyline(class, [(RAIL_X, y(at - 1) + 8.0), (RAIL_X, y(at) - 8.0)]);
-            match hop.arrival {
-                FlushDelivery::Sent => drawn.push(part("rail")),
-                FlushDelivery::Unknown => drawn.push(part("rail doubted")),
-                FlushDelivery::Suppressed | FlushDelivery::NotNeeded => {}
-            }
-        }
-        for (at, hop) in path.iter().enumerate() {
-            let (mark, word, tone) = flush_path::hop_symbol(hop);
-            let role = tone_class(tone);
-            drawn.push(centred_text(RAIL_X, y(at) + 5.0, mark).attr("class", role));
-            let name = svg_text(NAME_X, y(at) + 4.0, &truncate_to_width(&hop.name, MAX_NAME));
-            drawn.push(
-                match hop
-                    .subjects
-                    .iter()
-                    .find_map(|subject| facts.facts_link(subject))
-                {
-                    Some(link) => link.add(name),
-                    None => name,
-                },
-            );
-            drawn.push(
-                svg_text(TEXT_X, y(at) + 4.0, &truncate_to_width(&hop.text, MAX_TEXT))
-                    .attr("class", "dim"),
-            );
-            drawn.push(right_aligned_text(WIDTH - 2.0, y(at) + 4.0, word).attr("class", role));
-        }
-        let row = |hop: &FlushHop| {
-            let (mark, word, _) = flush_path::hop_symbol(hop);
-            let says = [&hop.text, &hop.because].map(String::as_str);
-            let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
-            vec![
-                Markup::text(mark),
-                hop_cell(hop, facts),
-                Markup::text(&says.join("; ")),
-                Markup::text(word),
-                Markup::text(&hop.source),
-            ]
-        };
-        Some(Chart {
-            name: "path",
-            title: "Path of a commit",
-            description: flush_path::flush_path_line(path),
-            height: y(path.len() - 1) + LINE_HEIGHT,
-            shapes: drawn,
-            has_links: path
-                .iter()
-                .flat_map(|hop| &hop.subjects)
-                .any(|subject| facts.facts_link(subject).is_some()),
-            head: ["mark", "hop", "what it is", "flush", "read from"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: path.iter().map(row).collect(),
-        })
-    }
-
-    fn hop_cell(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
-        let name = |words: &str, link: Option<Tag>| match link {
-            Some(link) => link.text(words).into(),
-            None => Markup::text(words),
-        };
-        if let [subject] = hop.subjects.as_slice() {
-            return name(&hop.name, facts.facts_link(subject));
-        }
-        let each = hop.subjects.iter().take(MAX_SUBJECTS).map(|subject| {
-            Markup::from_static(" ").append(name(subject.name(), facts.facts_link(subject)))
-        });
-        Markup::text(&hop.name).append(Markup::concat(each))
-    }
-}
 pub mod forest;
+mod rounds;
+
+use std::fmt::Write as _;
 
 use super::findings_and_facts::FactAppendix;
 use super::markup::{Markup, Tag, tag};
 use super::section;
+use crate::html::tone_class;
+use crate::latency::has_no_flushes;
+use crate::time_axis::LogTimeAxis;
+use crate::view::flush_path;
+use crate::view::latency::WITHOUT_FLUSHES_WARNING;
 use crate::{Report, TargetSummary};
-use walwise_measure::measure::{Measurement, MethodResult};
+use walwise_judge::durability::FlushHop;
+use walwise_measure::measure::{
+    Latencies, Measurement, MethodResult, Workload, WorkloadRow, measurement_sentence,
+};
+use walwise_model::facts::catalog::target::FlushDelivery;
+use walwise_model::text::wrap::truncate_to_width;
+use walwise_model::text::{
+    format_micros, format_micros_interval, format_micros_or_dash, format_rate, group_digits,
+    round_grouped,
+};
 
 /// The width of every chart, in SVG units.
 const WIDTH: f64 = 480.0;
@@ -461,13 +61,11 @@ pub struct TargetCharts<'a> {
 impl TargetCharts<'_> {
     pub fn flush_path_chart(self) -> Option<Markup> {
         let verdict = self.report.verdict(&self.target.target)?;
-        flush_path_rail::flush_path_chart(&verdict.flush_path, self.facts)
-            .map(|chart| chart.into_markup(self.place))
+        flush_path_chart(&verdict.flush_path, self.facts).map(|chart| chart.into_markup(self.place))
     }
 
     pub fn latency_chart(self) -> Option<Markup> {
-        let chart =
-            intervals::latency_interval_chart(self.report, self.target, self.find_measurement()?);
+        let chart = latency_interval_chart(self.report, self.target, self.find_measurement()?);
         chart.map(|chart| chart.into_markup(self.place))
     }
 
@@ -476,8 +74,8 @@ impl TargetCharts<'_> {
             return Vec::new();
         };
         let all = [
-            cumulative::cumulative_chart(measurement),
-            commit_rate::commit_rate_chart(measurement),
+            cumulative_chart(measurement),
+            commit_rate_chart(measurement),
             rounds::rounds_chart(measurement),
         ];
         all.into_iter()
@@ -679,4 +277,372 @@ fn is_method_in_force(
         row,
         crate::latency::sync_method_in_force(report, target.cluster.as_ref()),
     )
+}
+
+// The flush path as a vertical rail: solid where a flush arrives, dashed where its arrival is
+// unknown, and absent where no flush arrives.
+
+const RAIL_X: f64 = 14.0;
+const NAME_X: f64 = 30.0;
+const TEXT_X: f64 = 148.0;
+/// The greatest widths of a name and of a description, in columns. Longer texts are cut; the
+/// table below the chart has the full text.
+const MAX_NAME: usize = 13;
+const MAX_TEXT: usize = 32;
+/// Maximum number of subjects that the table below the chart names for one layer of a flush
+/// path.
+const MAX_SUBJECTS: usize = 8;
+
+/// Draws the layers of a flush path from top to bottom; `None` for an empty path.
+fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart> {
+    path.first()?;
+    let mut drawn = Vec::new();
+    let y = |at: usize| LINE_HEIGHT.mul_add(1.4 * at as f64, LINE_HEIGHT);
+    for (at, hop) in path.iter().enumerate().skip(1) {
+        let part = |class| polyline(class, [(RAIL_X, y(at - 1) + 8.0), (RAIL_X, y(at) - 8.0)]);
+        match hop.arrival {
+            FlushDelivery::Sent => drawn.push(part("rail")),
+            FlushDelivery::Unknown => drawn.push(part("rail doubted")),
+            FlushDelivery::Suppressed | FlushDelivery::NotNeeded => {}
+        }
+    }
+    for (at, hop) in path.iter().enumerate() {
+        let (mark, word, tone) = flush_path::hop_symbol(hop);
+        let role = tone_class(tone);
+        drawn.push(centred_text(RAIL_X, y(at) + 5.0, mark).attr("class", role));
+        let name = svg_text(NAME_X, y(at) + 4.0, &truncate_to_width(&hop.name, MAX_NAME));
+        drawn.push(
+            match hop
+                .subjects
+                .iter()
+                .find_map(|subject| facts.facts_link(subject))
+            {
+                Some(link) => link.add(name),
+                None => name,
+            },
+        );
+        drawn.push(
+            svg_text(TEXT_X, y(at) + 4.0, &truncate_to_width(&hop.text, MAX_TEXT))
+                .attr("class", "dim"),
+        );
+        drawn.push(right_aligned_text(WIDTH - 2.0, y(at) + 4.0, word).attr("class", role));
+    }
+    let row = |hop: &FlushHop| {
+        let (mark, word, _) = flush_path::hop_symbol(hop);
+        let says = [&hop.text, &hop.because].map(String::as_str);
+        let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
+        vec![
+            Markup::text(mark),
+            hop_cell(hop, facts),
+            Markup::text(&says.join("; ")),
+            Markup::text(word),
+            Markup::text(&hop.source),
+        ]
+    };
+    Some(Chart {
+        name: "path",
+        title: "Path of a commit",
+        description: flush_path::flush_path_line(path),
+        height: y(path.len() - 1) + LINE_HEIGHT,
+        shapes: drawn,
+        has_links: path
+            .iter()
+            .flat_map(|hop| &hop.subjects)
+            .any(|subject| facts.facts_link(subject).is_some()),
+        head: ["mark", "hop", "what it is", "flush", "read from"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: path.iter().map(row).collect(),
+    })
+}
+
+fn hop_cell(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
+    let name = |words: &str, link: Option<Tag>| match link {
+        Some(link) => link.text(words).into(),
+        None => Markup::text(words),
+    };
+    if let [subject] = hop.subjects.as_slice() {
+        return name(&hop.name, facts.facts_link(subject));
+    }
+    let each = hop.subjects.iter().take(MAX_SUBJECTS).map(|subject| {
+        Markup::from_static(" ").append(name(subject.name(), facts.facts_link(subject)))
+    });
+    Markup::text(&hop.name).append(Markup::concat(each))
+}
+
+// The share of commits completed within a time, as one step curve per method.
+
+/// Left and right edge of the plot, in SVG units.
+const CURVE_PLOT_X: [f64; 2] = [60.0, WIDTH - 30.0];
+const CURVE_HEIGHT: f64 = 180.0;
+
+/// Draws one step curve per method; `None` if no method has quantiles.
+fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
+    let rows: Vec<(&MethodResult, &Latencies)> = measurement
+        .one_page_server_rows()
+        .filter_map(MethodResult::with_paced_latencies)
+        .collect();
+    let axis =
+        LogTimeAxis::from_quantile_curves(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
+    let (mut drawn, top) = legend_shapes(rows.iter().map(|(row, _)| row.method.name()));
+    let bottom = top + CURVE_HEIGHT;
+    drawn.extend(bottom_axis(
+        axis.ticks(),
+        CURVE_PLOT_X,
+        [top, bottom],
+        MIN_LABEL_DISTANCE,
+    ));
+    let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
+    drawn.extend(left_axis(
+        marks.map(|(share, label)| (share, label.to_owned())),
+        CURVE_PLOT_X,
+        [top, bottom],
+    ));
+    for (at, (_, paced)) in rows.iter().enumerate() {
+        let way = step_curve(&axis, &paced.quantiles_us, top, bottom);
+        drawn.push(tag("path").attr("class", &line_class(at)).attr("d", &way));
+    }
+    let head = std::iter::once("share of commits".to_owned());
+    Some(Chart {
+        name: "shares",
+        title: "Commits completed within a time",
+        description: "The share of commits completed within each time. A steep curve means even \
+               latency; a long tail to the right means slow commits. The chart shows paced \
+               one-page commits by 1 client."
+            .to_owned(),
+        height: bottom + 26.0,
+        shapes: drawn,
+        has_links: false,
+        head: head
+            .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
+            .collect(),
+        rows: text_cells(table_rows(&rows)),
+    })
+}
+
+fn step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
+    let count = quantiles.len().max(1) as f64;
+    let mut way = format!(
+        "M{} {}",
+        format_coordinate(CURVE_PLOT_X[0]),
+        format_coordinate(bottom)
+    );
+    for (done, us) in (1_u32..).zip(quantiles) {
+        let (x, y) = (
+            interpolate(axis.position_of_time(*us), CURVE_PLOT_X),
+            interpolate(f64::from(done) / count, [bottom, top]),
+        );
+        let _ = write!(way, "H{}V{}", format_coordinate(x), format_coordinate(y));
+    }
+    way
+}
+
+fn table_rows(rows: &[(&MethodResult, &Latencies)]) -> Vec<Vec<String>> {
+    let most = rows
+        .iter()
+        .map(|(_, of)| of.quantiles_us.len())
+        .max()
+        .unwrap_or_default();
+    let share = |at: usize| {
+        format!(
+            "{:.1} %",
+            100.0 * at.saturating_add(1) as f64 / most.max(1) as f64
+        )
+    };
+    let time = |(_, of): &(&MethodResult, &Latencies), at: usize| {
+        let of_same_length = of
+            .quantiles_us
+            .get(at)
+            .filter(|_| of.quantiles_us.len() == most);
+        of_same_length
+            .map(|us| format_micros(*us))
+            .unwrap_or_default()
+    };
+    (0..most)
+        .map(|at| {
+            std::iter::once(share(at))
+                .chain(rows.iter().map(|row| time(row, at)))
+                .collect()
+        })
+        .collect()
+}
+
+/// Left and right edge of the plot, in SVG units.
+const INTERVAL_PLOT_X: [f64; 2] = [150.0, 405.0];
+
+/// Draws the median latency of each method with its interval; `None` without paced commits.
+fn latency_interval_chart(
+    report: &Report,
+    target: &TargetSummary,
+    measurement: &Measurement,
+) -> Option<Chart> {
+    let rows: Vec<(&MethodResult, &Latencies)> = measurement
+        .one_page_server_rows()
+        .filter_map(MethodResult::with_paced_latencies)
+        .collect();
+    let axis = LogTimeAxis::from_spans(
+        rows.iter()
+            .map(|(_, of)| (of.median_us.low, of.median_us.high)),
+    )?;
+    let is_no_price = has_no_flushes(report, &target.target)
+        || !rows.iter().any(|(row, _)| row.method.is_durable());
+    let top = if is_no_price { LINE_HEIGHT } else { 0.0 };
+    let bottom = LINE_HEIGHT.mul_add(rows.len() as f64, top + 10.0);
+    let mut drawn = bottom_axis(
+        axis.ticks(),
+        INTERVAL_PLOT_X,
+        [top + 4.0, bottom],
+        MIN_LABEL_DISTANCE,
+    );
+    drawn.extend(is_no_price.then(|| {
+        svg_text(INTERVAL_PLOT_X[0], LINE_HEIGHT - 6.0, "not durable").attr("class", "bad")
+    }));
+    let mut numbers = Vec::new();
+    for (at, (row, paced)) in rows.iter().enumerate() {
+        let y = LINE_HEIGHT.mul_add(at as f64, top + LINE_HEIGHT);
+        let used = is_method_in_force(report, target, measurement, row);
+        let name = if used {
+            format!("▸ {}", row.method.name())
+        } else {
+            row.method.name().to_owned()
+        };
+        drawn.push(right_aligned_text(INTERVAL_PLOT_X[0] - 8.0, y + 4.0, &name));
+        drawn.extend(interval_shapes(
+            axis.positions_of_estimate(paced.median_us),
+            INTERVAL_PLOT_X,
+            y,
+        ));
+        drawn.push(svg_text(
+            INTERVAL_PLOT_X[1] + 10.0,
+            y + 4.0,
+            &format_micros(paced.median_us.value),
+        ));
+        numbers.push(vec![
+            row.method.name().to_owned(),
+            if used { "yes" } else { "" }.to_owned(),
+            format_micros(paced.median_us.value),
+            format_micros_interval(paced.median_us.low, paced.median_us.high),
+            format_micros_or_dash(paced.p99_us),
+            format_micros_or_dash(row.back_to_back_us()),
+            group_digits(paced.samples),
+        ]);
+    }
+    let warning = if is_no_price {
+        format!("{WITHOUT_FLUSHES_WARNING} ")
+    } else {
+        String::new()
+    };
+    let description = format!(
+        "{warning}The dot is the median, the line is its 95 % interval, and ▸ marks the \
+             method in force; {}. {}",
+        measurement.paced_basis_text(),
+        measurement_sentence(
+            measurement,
+            crate::latency::sync_method_in_force(report, target.cluster.as_ref())
+        )
+    );
+    Some(Chart {
+        name: "price",
+        title: "Commit latency by method",
+        description,
+        height: bottom + 26.0,
+        shapes: drawn,
+        has_links: false,
+        head: [
+            "method",
+            "in force",
+            "median",
+            "95 % interval",
+            "p99",
+            "back to back",
+            "commits",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows: text_cells(numbers),
+    })
+}
+
+/// Left and right edge of the plot, in SVG units.
+const RATE_PLOT_X: [f64; 2] = [80.0, WIDTH - 40.0];
+const RATE_HEIGHT: f64 = 150.0;
+const RATE_PLOT_TOP: f64 = 14.0;
+
+/// Draws the commits per second of the group commit workload by number of clients; `None`
+/// without a valid rate.
+fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
+    let found = measurement
+        .workloads
+        .iter()
+        .find(|found| found.workload == Workload::Group)?;
+    let measured = |row: &&WorkloadRow| {
+        let rate = row.per_second;
+        row.error.is_none()
+            && row.threads > 0
+            && [rate.value, rate.low, rate.high]
+                .iter()
+                .all(|x| x.is_finite())
+    };
+    let mut rows: Vec<&WorkloadRow> = found.rows.iter().filter(measured).collect();
+    rows.sort_by_key(|row| row.threads);
+    let most = rows
+        .iter()
+        .map(|row| row.per_second.high.max(row.per_second.value))
+        .fold(0.0, f64::max);
+    let doublings = f64::from(rows.last()?.threads).log2().max(1.0);
+    if most <= 0.0 {
+        return None;
+    }
+    let bottom = RATE_PLOT_TOP + RATE_HEIGHT;
+    let x = |row: &WorkloadRow| interpolate(f64::from(row.threads).log2() / doublings, RATE_PLOT_X);
+    let y = |rate: f64| interpolate(rate / most, [bottom, RATE_PLOT_TOP]);
+    let marks = [0.0, 0.5, 1.0].map(|share| (share, format_rate(Some(share * most))));
+    let mut drawn = left_axis(marks, RATE_PLOT_X, [RATE_PLOT_TOP, bottom]);
+    drawn.push(polyline(
+        &line_class(0),
+        rows.iter().map(|row| (x(row), y(row.per_second.value))),
+    ));
+    for row in &rows {
+        let at = x(row);
+        drawn.push(polyline(
+            "rule",
+            [(at, y(row.per_second.low)), (at, y(row.per_second.high))],
+        ));
+        drawn.push(svg_dot(at, y(row.per_second.value)));
+        drawn.push(centred_text(at, bottom + 18.0, &row.threads.to_string()));
+    }
+    let numbers = |row: &&WorkloadRow| {
+        vec![
+            row.threads.to_string(),
+            round_grouped(row.per_second.value),
+            format!(
+                "{}–{}",
+                round_grouped(row.per_second.low),
+                round_grouped(row.per_second.high)
+            ),
+            format_micros(row.median_us.value),
+            row.flushes_per_operation
+                .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
+        ]
+    };
+    let head = [
+        "clients",
+        "commits/s",
+        "95 % interval",
+        "median latency",
+        "flushes/commit",
+    ];
+    Some(Chart {
+        name: "sessions",
+        title: "Commits/s by number of clients",
+        description: format!(
+            "Commits/s (mean) of all clients together, by number of clients. {}",
+            found.sentence
+        ),
+        height: bottom + 26.0,
+        rows: text_cells(rows.iter().map(numbers).collect()),
+        shapes: drawn,
+        has_links: false,
+        head: head.map(str::to_owned).to_vec(),
+    })
 }

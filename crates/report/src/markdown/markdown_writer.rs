@@ -5,6 +5,7 @@
 
 use crate::view::{RichText, TextSpan};
 use walwise_model::escape::comment;
+use walwise_model::text::JoinText;
 
 #[derive(Default)]
 pub struct MarkdownWriter {
@@ -29,13 +30,7 @@ impl MarkdownWriter {
 
     pub fn list(&mut self, items: &[String]) {
         if !items.is_empty() {
-            self.push_block(
-                &items
-                    .iter()
-                    .map(|item| format!("- {item}"))
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            );
+            self.push_block(&items.iter().map(|item| format!("- {item}")).join_with("\n"));
         }
     }
 

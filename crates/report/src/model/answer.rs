@@ -1,11 +1,11 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use walwise_judge::rules::{Basis, Confidence, Risk};
 use walwise_model::escape::ShellCommand;
 
 /// The settings that every target has an answer for, in display order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
     Filesystem,
@@ -51,8 +51,7 @@ impl Topic {
 }
 
 /// The action that the plan takes for a setting, or the reason for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerAction {
     /// A rule confirms the value in force.
@@ -70,8 +69,7 @@ pub enum AnswerAction {
 }
 
 /// A value in the syntax of the server, mount table or mkfs, or a latency.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AnswerValue {
     Text(String),
@@ -79,8 +77,7 @@ pub enum AnswerValue {
 }
 
 /// The latency of paced 8 kB commits by one client, in microseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Latency {
     pub method: String,
     pub median_us: f64,
@@ -92,8 +89,7 @@ pub struct Latency {
 }
 
 /// The action, the value in force and the recommended value of one setting.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     pub action: AnswerAction,
     /// The recommended value; equals `current` if the action is `keep`.
@@ -104,7 +100,7 @@ pub struct Answer {
     /// The reason for the action, or the missing fact or measurement, in one line.
     pub reason: String,
     /// Commands that apply the value, or that obtain the missing facts.
-    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    #[schemars(with = "Vec<String>")]
     pub apply: Vec<ShellCommand>,
     /// The name of the setting on this server, if different from the topic.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,3 +1,4 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use walwise_judge::durability::VerdictKind;
@@ -6,8 +7,7 @@ use walwise_measure::measure::{Estimate, Method, Shift, ShiftDirection};
 use walwise_model::facts::{FactStability, KeyInfo, Subject, UnknownReason, Value};
 
 /// The differences between an earlier report and this one. Subjects have their present names.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Time, host and versions of the earlier report.
     pub before: ReportOrigin,
@@ -36,8 +36,7 @@ pub struct Difference {
 }
 
 /// A known change after an upgrade of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnownChange {
     /// The id of the rule, for example `change.jbd2-debug`.
     pub rule: String,
@@ -79,8 +78,7 @@ impl Difference {
 }
 
 /// Time, host and walwise version of a report.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReportOrigin {
     /// Time of the report, RFC 3339 in UTC.
     pub when: String,
@@ -105,8 +103,7 @@ pub struct ReportOrigin {
 }
 
 /// A subject whose name changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Renamed {
     /// The name in the earlier report.
     pub before: Subject,
@@ -115,8 +112,7 @@ pub struct Renamed {
 }
 
 /// A target that the two reports judge differently.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VerdictChange {
     /// The directory that was judged.
     pub target: Subject,
@@ -127,8 +123,7 @@ pub struct VerdictChange {
 }
 
 /// A fact that changed. `before` or `now` is absent if that report lacks the fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FactChange {
     /// The subject that has the fact, such as a device, a mount or a server.
     pub subject: Subject,
@@ -163,8 +158,7 @@ impl FactChange {
 }
 
 /// A fact in one report: either the displayed value, or the reason why the value is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum FactState {
     /// The report has a value.
@@ -189,8 +183,7 @@ impl FactState {
 }
 
 /// A value as displayed: rounded, with a unit.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum DisplayedValue {
     /// A single value.
@@ -232,8 +225,7 @@ impl DisplayedValue {
 }
 
 /// A finding of either report, compared with the other report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FindingChange {
     /// The id of the rule, for example `barrier.ext4-off`.
     pub rule: String,
@@ -278,8 +270,7 @@ impl FindingChange {
 }
 
 /// Result of comparing one finding between the two reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingChangeKind {
     /// The finding applies now and did not before.
@@ -301,8 +292,7 @@ pub enum FindingChangeKind {
 }
 
 /// The parts of a finding that are compared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FindingState {
     /// True if the rule applies, false if it is undecided.
     pub applies: bool,
@@ -312,8 +302,7 @@ pub struct FindingState {
 }
 
 /// The change of commit latency on one target.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ProbeShift {
     /// The directory whose commit latency was measured.
     pub target: Subject,
@@ -358,8 +347,7 @@ impl ProbeShift {
 }
 
 /// One method with one write size, before and now. Times are microseconds per commit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RowShift {
     /// The calls and open flags that made the commits durable.
     pub method: Method,
@@ -377,8 +365,7 @@ pub struct RowShift {
 }
 
 /// A changed fact that can affect commit latency.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LikelyCause {
     /// The subject that has the fact, such as a device, a mount or a server.
     pub subject: Subject,

@@ -1,11 +1,11 @@
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use walwise_judge::rules::Level;
 use walwise_model::facts::Subject;
 
 /// The changes that the next kernel brings, blockers first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Upgrade {
     /// All changes, each exactly once.
     pub items: Vec<UpgradeItem>,
@@ -24,8 +24,7 @@ impl Upgrade {
 }
 
 /// One change that the next kernel brings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UpgradeItem {
     /// The section of the report that lists the change.
     pub part: UpgradeSection,
@@ -65,8 +64,7 @@ pub struct UpgradeItem {
 }
 
 /// The sections of the report, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpgradeSection {
     /// A file system will not mount, or the host will not boot.
@@ -114,8 +112,7 @@ impl UpgradeSection {
 }
 
 /// A mount, device or pool that the next boot must bring up, with the expected outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BootNeed {
     /// Mount, swap, array, volume, encrypted device, multipath or pool.
     pub kind: BootNeedKind,
@@ -133,8 +130,7 @@ pub struct BootNeed {
 }
 
 /// The report lists boot needs in the order of their kinds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootNeedKind {
     /// A line of fstab, a mount unit, or the root file system.
@@ -164,8 +160,7 @@ impl BootNeedKind {
 }
 
 /// Expected outcome for something that the next boot needs, the worst last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BootOutcome {
     /// The need is met without a change.

@@ -5,8 +5,7 @@
 //! report read only samples of the disk. The script reads every byte, unless a person disables that
 //! check.
 
-use super::comments::{comment_out, no_changes_comment};
-use super::mounted_filesystem;
+use super::{comment_out, no_changes_comment, step_comment};
 use crate::disk_id::{self, DiskIdentity};
 use crate::mkfs::{self, find_changing_step, is_shell_literal_word};
 use crate::{Plan, Report, Step, TargetSummary};
@@ -57,7 +56,7 @@ fn zfs_comments(plan: &Plan) -> String {
     comment_out(head)
         + &filesystem_request_comment(plan)
         + &numbered
-            .map(|(number, step)| mounted_filesystem::step_comment(number, step))
+            .map(|(number, step)| step_comment(number, step))
             .collect::<String>()
 }
 

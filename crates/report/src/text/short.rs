@@ -330,6 +330,7 @@ mod tests {
     use walwise_model::facts::Subject;
     use walwise_model::facts::note::RunNote;
     use walwise_model::settings::NewFilesystem;
+    use walwise_model::text::JoinText;
 
     fn render_plain(report: &Report) -> String {
         render(
@@ -342,7 +343,7 @@ mod tests {
     }
 
     fn join_lines(text: &str) -> String {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        text.split_whitespace().join_with(" ")
     }
 
     #[test]

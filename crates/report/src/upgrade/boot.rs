@@ -1,4 +1,4 @@
-use super::upgrade_item::{
+use super::{
     FindingIndex, find_counterpart, finding_applies, finding_tests_fact, index_findings,
     is_about_boot, item_from_finding,
 };

@@ -67,7 +67,7 @@ const PATH_OPTIONS: [&str; 5] = [
 impl<'f> DependencyGraph<'f> {
     pub(super) fn new(facts: &'f FactSet) -> Self {
         let point = |line: &Subject| Some((line.clone(), facts.value(line, &boot::POINT)?));
-        let list = |key| facts.value(&Subject::host(), key).unwrap_or_default();
+        let list = |key| facts.host_value(key).unwrap_or_default();
         let lines = facts
             .subjects_of_scope(Scope::Boot)
             .filter_map(point)
@@ -307,6 +307,7 @@ mod tests {
     use walwise_model::facts::Source;
     use walwise_model::facts::catalog::device::DeviceKind;
     use walwise_model::facts::catalog::mount::MountClass;
+    use walwise_model::text::JoinText;
 
     const HERE: Source = Source::Assumed;
 
@@ -380,10 +381,7 @@ mod tests {
         items.extend(severity_raising_items(&facts, &items));
         let needs = list_boot_needs(&facts, &items);
         let broken = needs.iter().filter(|need| !need.answer.works_unchanged());
-        broken
-            .map(|need| need.name.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        broken.map(|need| need.name.as_str()).join_with(" ")
     }
 
     fn failing_item(of: &Subject, name: Option<&str>) -> UpgradeItem {

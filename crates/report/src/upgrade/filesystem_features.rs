@@ -5,8 +5,8 @@
 //! downgrade, because later kernels and tools support all earlier features. The exception is XFS,
 //! because support for its version 4 was removed.
 
-use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
 use super::layers::{is_other_distribution_release, is_same_kernel};
+use super::{is_same_custom_builder, kernel_and_vendor};
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, DiskFormat, Support};
 use walwise_judge::rules::Level;

@@ -7,8 +7,7 @@ use super::severity::boot_line_severity;
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::Support;
 use walwise_judge::rules::Level;
-use walwise_model::facts::catalog::boot;
-use walwise_model::facts::catalog::boot::NamedDeviceState;
+use walwise_model::facts::catalog::boot::{self, NamedDeviceState};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
 pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {

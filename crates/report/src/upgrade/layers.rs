@@ -6,7 +6,7 @@
 
 use super::boot_dependencies::ZFS_POOLS;
 use super::boot_needs::{assembled_devices, uses_zfs};
-use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
+use super::{is_same_custom_builder, kernel_and_vendor};
 use crate::model::upgrade::{BootNeedKind, UpgradeItem};
 use walwise_judge::compat::{self, BlockDriver, Support};
 use walwise_judge::rules::Level;
@@ -436,7 +436,7 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
 /// True if the kernel release is known and unchanged. An unchanged kernel supports everything in
 /// use.
 pub(super) fn is_same_kernel(real: &FactSet, supposed: &FactSet) -> bool {
-    let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
+    let release = |facts: &FactSet| facts.host_value(&kernel::RELEASE);
     release(real).is_some() && release(real) == release(supposed)
 }
 

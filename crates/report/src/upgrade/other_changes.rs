@@ -1,9 +1,8 @@
 use super::boot_dependencies::ZFS_POOLS;
-use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
 use super::layers::{is_other_distribution_release, is_same_kernel};
-use super::upgrade_item::{
-    finding_applies, finding_tests_fact, index_findings, is_about_boot, is_undecided,
-    item_from_finding,
+use super::{
+    finding_applies, finding_tests_fact, index_findings, is_about_boot, is_same_custom_builder,
+    is_undecided, item_from_finding, kernel_and_vendor,
 };
 use crate::model::Report;
 use crate::model::upgrade::{BootOutcome, UpgradeItem, UpgradeSection};
@@ -167,7 +166,7 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
         let (version, vendor) = kernel_and_vendor(facts)?;
         Some(compat::mountability_of_mkfs_defaults(
             fs,
-            &facts.value(&Subject::host(), key)?,
+            &facts.host_value(key)?,
             &version,
             &vendor,
             &[],

@@ -3,7 +3,7 @@
 //! The signature of a swap area depends on the page size (mkswap(8)). A kernel can mount a file
 //! system with blocks larger than a page only if it supports large folios for that file system.
 
-use super::kernel_vendor::kernel_and_vendor;
+use super::kernel_and_vendor;
 use super::layers::is_same_kernel;
 use crate::model::upgrade::{UpgradeItem, UpgradeSection};
 use walwise_judge::compat::Support;

@@ -6,9 +6,8 @@
 //! a rule hides nothing.
 
 use super::boot_needs::undeclared_root;
-use super::kernel_vendor::{is_same_custom_builder, kernel_and_vendor};
 use super::severity::boot_line_severity;
-use super::upgrade_item::{finding_applies, finding_tests_fact};
+use super::{finding_applies, finding_tests_fact, is_same_custom_builder, kernel_and_vendor};
 use crate::model::Report;
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::{self, Support};
@@ -82,7 +81,7 @@ pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeIt
             ));
         }
     }
-    if facts.value(&Subject::host(), &boot::READ) != Some(true) {
+    if facts.host_value(&boot::READ) != Some(true) {
         let what = "fstab or a mount unit could not be read completely".to_owned();
         items.push(UpgradeItem::new_undecided(
             &Subject::host(),
@@ -175,9 +174,7 @@ fn unknown_filesystem_support(
 }
 
 fn is_supported_now(facts: &FactSet, fstype: &str) -> bool {
-    let built_in = facts
-        .value(&Subject::host(), &kernel::FILESYSTEMS)
-        .unwrap_or_default();
+    let built_in = facts.host_value(&kernel::FILESYSTEMS).unwrap_or_default();
     let is_swap = fstype == "swap" && !facts.subjects_where(&device::SWAP, |swap| *swap).is_empty();
     is_swap
         || built_in.iter().any(|known| known == fstype)

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
 use super::dedup::{FindingsByTarget, ShownItemsTracker};
-use super::findings;
 use super::section::{Bullet, Detail, Grid};
-use super::{RichText, Section, target, target_order, unknown_facts, what_if, wording};
+use super::{RichText, Section, findings, target, target_order, unknown_facts, what_if, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::Outcome;
 use walwise_model::facts::catalog::host::Vantage;
 use walwise_model::facts::{Choice, Subject};
+use walwise_model::text::JoinText;
 use walwise_model::text::text_builder::WIDTH;
 use walwise_model::text::wrap::display_width;
 
@@ -42,7 +42,7 @@ pub fn header_line(report: &Report) -> String {
             Some(&*host.seen_by),
         ];
         let all = first.into_iter().chain([eyes, capture, rules]);
-        all.flatten().collect::<Vec<_>>().join(" · ")
+        all.flatten().join_with(" · ")
     };
     let all = [joined(Some(&os), Some(&rules)), joined(Some(&os), None)];
     let fits = all.into_iter().find(|line| display_width(line) <= WIDTH);

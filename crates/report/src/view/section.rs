@@ -1,7 +1,6 @@
 //! Sections, bullets and grids of a report, independent of the output format.
 
-use super::Tone;
-use super::rich_text::RichText;
+use super::{RichText, Tone};
 use crate::{LayerRow, Step};
 use walwise_judge::durability::{Layer, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome, UserCommand};

@@ -4,6 +4,7 @@ use crate::{Alternative, Plan, Report, Step, Withheld, mount_and_mkfs_options};
 use walwise_judge::rules::{Change, EffectScope, Risk};
 use walwise_model::facts::catalog::target;
 use walwise_model::facts::{Key, MissingFact, Reading, Scope, Subject, Value};
+use walwise_model::text::JoinText;
 
 /// Describes a step's change, such as `remove nobarrier; relatime → noatime`, `off → on` or `keep
 /// fdatasync`.
@@ -65,7 +66,7 @@ fn list_change_text(step: &Step) -> String {
     };
     // Removed options come first, because they are dangerous and narrow screens cut the end.
     let gone = (!named.is_empty()).then(|| format!("remove {named}"));
-    gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
+    gone.into_iter().chain(added).join_with(", ")
 }
 
 /// Returns the level of a rule before the user changed it, such as ` (critical as written)`; empty

@@ -23,11 +23,11 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::{HostError, Question, question_text};
+use super::{HostError, HostResult, Question, question_text};
 use crate::limits::CAPTURE;
 use crate::text;
 
-pub type HostAnswer = Result<Vec<u8>, HostError>;
+pub type HostAnswer = HostResult;
 
 pub type Answers = BTreeMap<Question, HostAnswer>;
 

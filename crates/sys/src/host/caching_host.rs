@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use super::{Host, HostError, Question};
+use super::{Host, HostResult, Question};
 use crate::limits::Limits;
+use walwise_model::parallel::lock;
 
-type CachedAnswer = Result<Vec<u8>, HostError>;
+type CachedAnswer = HostResult;
 
 pub struct CachingHost<H> {
     host: H,
@@ -28,7 +29,7 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
     }
 
     pub fn find_answer(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let answers = lock(&self.answers);
         let answered = answers
             .iter()
             .filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
@@ -42,8 +43,8 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
     /// Asks the answered questions for which `of` is true again. Returns true if an answer has
     /// changed; later callers get the new answers.
     pub fn refresh(&self, of: impl Fn(&Question) -> bool) -> bool {
-        let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked: Vec<Question> = lock()
+        let locked = || lock(&self.answers);
+        let asked: Vec<Question> = locked()
             .keys()
             .filter(|question| of(question))
             .cloned()
@@ -51,7 +52,7 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
         let mut is_changed = false;
         for question in asked {
             let now = self.host.ask(&question);
-            let mut answers = lock();
+            let mut answers = locked();
             let before = answers.get(&question).and_then(|answer| answer.get());
             if before.is_some_and(|before| *before != now) {
                 answers.insert(question, Arc::new(OnceLock::from(now)));
@@ -63,9 +64,9 @@ impl<H: Deref<Target: Host>> CachingHost<H> {
 }
 
 impl<H: Deref<Target: Host> + Sync> Host for CachingHost<H> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         let answer = {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = lock(&self.answers);
             match answers.get(question) {
                 Some(answer) => Arc::clone(answer),
                 None => Arc::clone(answers.entry(question.clone()).or_default()),
@@ -113,7 +114,7 @@ mod tests {
     }
 
     impl Host for Slow {
-        fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        fn ask(&self, question: &Question) -> HostResult {
             if question == &Question::Resources {
                 self.wait_for_both();
             }
@@ -122,7 +123,7 @@ mod tests {
     }
 
     impl Host for Counter {
-        fn ask(&self, _: &Question) -> Result<Vec<u8>, HostError> {
+        fn ask(&self, _: &Question) -> HostResult {
             Ok(self
                 .0
                 .fetch_add(1, Ordering::Relaxed)

@@ -9,14 +9,14 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::owner::Owner;
-use super::{HostError, HostErrorKind, Question, question_text};
+use super::{HostError, HostErrorKind, HostResult, Owner, Question, question_text};
 use crate::subprocess::{Bytes, RecvError, Role, Subprocess};
 use crate::text;
+use walwise_model::parallel::lock;
 
 /// The longest question, in bytes. A longer one would not fit the socket's buffer, and writing must
 /// not block.
@@ -47,7 +47,7 @@ impl ChildHost {
     }
 
     fn lock_state(&self) -> MutexGuard<'_, ChildSupervisor> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Starts the child in the background before it is needed: starting takes longer than most
@@ -81,8 +81,8 @@ impl ChildHost {
         self.lock_state().notes.clone()
     }
 
-    pub fn ask(&self, question: &Question, deadline: Duration) -> Result<Vec<u8>, HostError> {
-        let failed = |says: String| Err(HostError::new(HostErrorKind::Failed, says));
+    pub fn ask(&self, question: &Question, deadline: Duration) -> HostResult {
+        let failed = |says: String| Err(HostError::failed(says));
         let words = question_text::encode(question);
         if words.len() >= LONGEST_QUESTION {
             return failed("the path is too long".to_owned());

@@ -1,7 +1,7 @@
 //! The result of scanning a block device, and its encoding as an answer. The scan itself is in
 //! [`super::live`].
 
-use super::{HostError, HostErrorKind};
+use super::HostError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScanDepth {
@@ -67,9 +67,7 @@ impl DeviceScan {
                 .lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             let number = value.and_then(|value| value.parse().ok());
-            number.ok_or_else(|| {
-                HostError::new(HostErrorKind::Failed, format!("the answer lacks {name}"))
-            })
+            number.ok_or_else(|| HostError::failed(format!("the answer lacks {name}")))
         };
         Ok(Self {
             signatures: text

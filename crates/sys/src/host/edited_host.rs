@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Host, HostError, Question};
+use super::{Host, HostError, HostResult, Question};
 use crate::limits::Limits;
+use walwise_model::parallel::lock;
 
 type QuestionFilter = Box<dyn Fn(&Question) -> bool + Send + Sync>;
 type AnswerChange = Box<dyn Fn(&str) -> Result<String, HostError> + Send + Sync>;
@@ -78,7 +79,7 @@ fn changed_lines(question: &Question, before: &str, now: &str) -> BTreeSet<u32> 
 }
 
 impl Host for EditedHost<'_> {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         let mut answer = self.host.ask(question)?;
         let bare = question.inner();
         for edit in self.edits.iter().filter(|edit| (edit.applies_to)(bare)) {
@@ -93,7 +94,7 @@ impl Host for EditedHost<'_> {
                 .as_ref()
                 .map(|now| changed_lines(bare, before, now))
                 .unwrap_or_default();
-            let mut edited = self.edited.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut edited = lock(&self.edited);
             edited.entry(bare.clone()).or_default().extend(lines);
             answer = now?.into_bytes();
         }

@@ -4,8 +4,6 @@
 //! never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads the mount
 //! table only once, so each scan creates a new `LiveHost`.
 
-mod client_protocol;
-mod device;
 mod device_scan;
 pub(super) mod files;
 mod hang_risk;
@@ -14,51 +12,33 @@ pub(super) mod mysql;
 mod owners;
 pub(super) mod postgres;
 pub(super) mod processes;
-mod superblock;
-mod trust {
-
-    use std::fs;
-    use std::io;
-    use std::os::unix::fs::MetadataExt;
-    use std::path::Path;
-
-    use crate::text;
-
-    /// Returns why a path without symbolic links cannot be trusted, such as
-    /// `/x is not owned by root`. `None` if root owns the file and every directory above it, and
-    /// nobody else can write them.
-    pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
-        for path in path.ancestors() {
-            let metadata = fs::symlink_metadata(path)?;
-            let what = if metadata.uid() != 0 {
-                "is not owned by root"
-            } else if metadata.mode() & 0o022 != 0 {
-                "is writable by users other than root"
-            } else {
-                continue;
-            };
-            return Ok(Some(format!(
-                "{} {what}",
-                text::display_safe(path.as_os_str().as_encoded_bytes())
-            )));
-        }
-        Ok(None)
-    }
-}
 pub mod programs;
+mod superblock;
 
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
+
+use files::host_error;
+use hang_risk::MountHangRisks;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use owners::OwnerChildren;
 
 use super::child::ChildHost;
 use super::redact::{self, PlainFileKind};
-use super::{ConfigDialect, Host, HostError, HostErrorKind, Question, ScanDepth};
+use super::{ConfigDialect, Host, HostError, HostErrorKind, HostResult, Question, ScanDepth};
 use crate::subprocess::OWN_PROGRAM;
-use hang_risk::MountHangRisks;
-use owners::OwnerChildren;
-pub use trust::untrusted_reason;
+use crate::text;
+use walwise_model::parallel::lock;
 
 const READ_DEADLINE: Duration = Duration::from_secs(2);
 
@@ -170,12 +150,7 @@ impl LiveHost {
 
     /// Answers a question on behalf of a user, through a child that becomes that user. Only root
     /// can start such a child; any other user gets the answer with their own rights.
-    fn ask_as_user(
-        &self,
-        uid: u32,
-        inner: &Question,
-        question: &Question,
-    ) -> Result<Vec<u8>, HostError> {
+    fn ask_as_user(&self, uid: u32, inner: &Question, question: &Question) -> HostResult {
         if !nix::unistd::geteuid().is_root() {
             return self.ask_directly_or_child(question);
         }
@@ -186,7 +161,7 @@ impl LiveHost {
         self.owners.ask(uid, inner, deadline)
     }
 
-    fn ask_directly_or_child(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask_directly_or_child(&self, question: &Question) -> HostResult {
         match self.child_deadline(question) {
             Some(deadline) => self.child.ask(question, deadline),
             None => answer(question),
@@ -195,11 +170,8 @@ impl LiveHost {
 
     /// Answers a scan of a device that the user did not name. Such scans run one at a time, within
     /// [`BRIEF_SCANS_TOTAL`] in total.
-    fn ask_brief_scan(&self, question: &Question) -> Result<Vec<u8>, HostError> {
-        let mut spent = self
-            .brief_scan_time
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+    fn ask_brief_scan(&self, question: &Question) -> HostResult {
+        let mut spent = lock(&self.brief_scan_time);
         if *spent + device_scan::BRIEF_TIME > BRIEF_SCANS_TOTAL {
             return Err(HostError::new(
                 HostErrorKind::TimedOut,
@@ -212,7 +184,7 @@ impl LiveHost {
         answer
     }
 
-    fn ask_about_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask_about_process(&self, pid: u32, question: &Question) -> HostResult {
         let Some(uid) = self.owners.server_process_user(pid) else {
             return self.ask_directly_or_child(question);
         };
@@ -242,7 +214,7 @@ impl Drop for LiveHost {
 }
 
 impl Host for LiveHost {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         let answer = match question {
             Question::AsUser(uid, inner) => self.ask_as_user(*uid, inner, question),
             Question::Servers => self
@@ -291,7 +263,7 @@ fn process_to_charge(question: &Question) -> Option<u32> {
     }
 }
 
-pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
+pub(super) fn answer(question: &Question) -> HostResult {
     match question {
         Question::Read(path) => PlainFileKind::from_path(path)?.redact(files::read_file(path)?),
         Question::List(path) => files::list_directory(path),
@@ -306,9 +278,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
             files::ConfigurationRead::Read(_, bytes) => {
                 redact::config_with_key_check(&bytes, *dialect, &files::is_persistent_key_file)
             }
-            files::ConfigurationRead::AlreadyRead(_) => {
-                Err(HostError::new(HostErrorKind::Failed, "was read before"))
-            }
+            files::ConfigurationRead::AlreadyRead(_) => Err(HostError::failed("was read before")),
         },
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::euid_and_namespaces()),
@@ -330,6 +300,253 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, HostError> {
             Question::MysqlSettings(path) => mysql::query_settings(path, Some(*uid)),
             inner => answer(inner),
         },
+    }
+}
+
+// Opens block devices, for reading only.
+//
+// The path is first opened with O_PATH, since opening a tape or a watchdog device already has an
+// effect.
+
+/// Opens a block device for reading. The device opened is the one that was examined, even if
+/// another one takes over its name meanwhile.
+fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
+    try_open_block_device(path, also).map_err(|e| host_error(&e))
+}
+
+/// Whether a process holds the device exclusively (`O_EXCL`, open(2)). The check itself holds the
+/// device for a moment, in which another process's attempt to hold it fails.
+fn is_held_exclusively(path: &Path) -> Result<bool, HostError> {
+    match try_open_block_device(path, OFlag::O_EXCL) {
+        Ok(_) => Ok(false),
+        Err(e) if e.raw_os_error() == Some(Errno::EBUSY as i32) => Ok(true),
+        Err(e) => Err(host_error(&e)),
+    }
+}
+
+fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
+    let by_name = |flags: OFlag, path: &Path| {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits())
+            .open(path)
+    };
+    let place = by_name(OFlag::O_PATH | OFlag::O_CLOEXEC, path)?;
+    if !place.metadata()?.file_type().is_block_device() {
+        return Err(io::Error::other("is not a block device"));
+    }
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | also;
+    by_name(
+        flags,
+        Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())),
+    )
+}
+
+/// Returns why a path without symbolic links cannot be trusted, such as
+/// `/x is not owned by root`. `None` if root owns the file and every directory above it, and
+/// nobody else can write them.
+pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
+    for path in path.ancestors() {
+        let metadata = fs::symlink_metadata(path)?;
+        let what = if metadata.uid() != 0 {
+            "is not owned by root"
+        } else if metadata.mode() & 0o022 != 0 {
+            "is writable by users other than root"
+        } else {
+            continue;
+        };
+        return Ok(Some(format!(
+            "{} {what}",
+            text::display_safe(path.as_os_str().as_encoded_bytes())
+        )));
+    }
+    Ok(None)
+}
+
+// A conversation with a database server over its Unix socket, within a deadline.
+//
+// [`super::postgres`] and [`super::mysql`] define all messages to the server; no reply of the
+// server can cause any other message. Connecting can block indefinitely, so the conversation runs
+// in the expendable child.
+
+const DEADLINE: Duration = Duration::from_secs(2);
+
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// The largest answer that a client may collect, in bytes. It has room for all settings and the
+/// maximum number of overrides, with the longest names.
+const MAX_ANSWER_BYTES: usize = 128 << 10;
+
+#[derive(Debug, PartialEq, Eq)]
+enum ProtocolAction {
+    Recv,
+    Send(Vec<u8>),
+    /// The answer is complete. The client sends `farewell` before it disconnects, or the server
+    /// would log a lost connection.
+    Done {
+        answer: Vec<u8>,
+        farewell: Vec<u8>,
+    },
+}
+
+trait ProtocolClient {
+    /// Returns the first message to the server; empty if the server sends first.
+    fn first_message(&self) -> Vec<u8>;
+
+    /// Returns the buffer of received bytes that do not form a complete message yet.
+    fn recv_buffer(&mut self) -> &mut Vec<u8>;
+
+    /// Splits the first complete message from `bytes`; `None` if the message is incomplete.
+    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError>;
+
+    fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError>;
+
+    /// Returns what the server has answered so far, if it has reported all settings and only later
+    /// queries are missing.
+    fn partial_answer(&mut self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn handle_bytes(&mut self, bytes: &[u8]) -> Result<ProtocolAction, HostError> {
+        self.recv_buffer().extend_from_slice(bytes);
+        let heard = std::mem::take(self.recv_buffer());
+        let mut rest = heard.as_slice();
+        let mut next = ProtocolAction::Recv;
+        while next == ProtocolAction::Recv
+            && let Some((kind, body, behind)) = Self::split_frame(rest)?
+        {
+            rest = behind;
+            next = self.handle_message(kind, body)?;
+        }
+        *self.recv_buffer() = rest.to_vec();
+        Ok(next)
+    }
+}
+
+/// Kind or number of a message, its body, and the received bytes after the message.
+type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
+
+/// Connects to a socket and runs the protocol. With `server`, the process that listens on the
+/// socket must run as that user id.
+fn connect_and_run(
+    socket: &Path,
+    ours: &mut impl ProtocolClient,
+    server: Option<u32>,
+) -> HostResult {
+    let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            HostError::new(HostErrorKind::Absent, "no server is listening there")
+        }
+        _ => files::host_error(&e),
+    })?;
+    run_protocol(stream, ours, server)
+}
+
+/// Runs the protocol over a connection. With `server`, the peer's user id is checked before any
+/// byte is exchanged, because the socket that one user names can belong to another user.
+fn run_protocol(
+    stream: UnixStream,
+    ours: &mut impl ProtocolClient,
+    server: Option<u32>,
+) -> HostResult {
+    if let Some(uid) = server {
+        let peer =
+            getsockopt(&stream, PeerCredentials).map_err(|e| files::host_error(&e.into()))?;
+        if peer.uid() != uid {
+            let says = format!(
+                "a process of user {} listens there, but the server runs as user {uid}",
+                peer.uid()
+            );
+            return Err(HostError::denied(says));
+        }
+    }
+    match exchange_messages(stream, ours, Instant::now() + DEADLINE) {
+        Err(miss) if miss.kind == HostErrorKind::TimedOut => ours.partial_answer().ok_or(miss),
+        answer => answer,
+    }
+}
+
+fn exchange_messages(
+    mut stream: UnixStream,
+    ours: &mut impl ProtocolClient,
+    deadline: Instant,
+) -> HostResult {
+    let late = || HostError::new(HostErrorKind::TimedOut, "the server did not answer in time");
+    let failed = |e: io::Error| match e.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
+        _ => files::host_error(&e),
+    };
+    stream.set_write_timeout(Some(DEADLINE)).map_err(failed)?;
+    stream.write_all(&ours.first_message()).map_err(failed)?;
+    let mut piece = vec![0; 16 << 10];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(late());
+        }
+        stream.set_read_timeout(Some(left)).map_err(failed)?;
+        let count = match stream.read(&mut piece) {
+            Ok(0) => {
+                return Err(HostError::failed("the server closed the connection"));
+            }
+            Ok(count) => count,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(failed(e)),
+        };
+        match ours.handle_bytes(piece.get(..count).unwrap_or_default())? {
+            ProtocolAction::Recv => {}
+            ProtocolAction::Send(words) => stream.write_all(&words).map_err(failed)?,
+            ProtocolAction::Done { answer, farewell } => {
+                // The answer is complete, so an error while sending the farewell is ignored.
+                let _ = stream.write_all(&farewell);
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod client_protocol_tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Mute(Vec<u8>);
+
+    impl ProtocolClient for Mute {
+        fn first_message(&self) -> Vec<u8> {
+            Vec::new()
+        }
+
+        fn recv_buffer(&mut self) -> &mut Vec<u8> {
+            &mut self.0
+        }
+
+        fn split_frame(_: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
+            Ok(None)
+        }
+
+        fn handle_message(&mut self, _: u8, _: &[u8]) -> Result<ProtocolAction, HostError> {
+            Ok(ProtocolAction::Recv)
+        }
+    }
+
+    #[test]
+    fn a_silent_server_is_given_up() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let miss = exchange_messages(
+            ours,
+            &mut Mute::default(),
+            Instant::now() + Duration::from_millis(20),
+        )
+        .unwrap_err();
+        assert_eq!(miss.kind, HostErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_is_no_answer() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        assert!(exchange_messages(ours, &mut Mute::default(), Instant::now() + DEADLINE).is_err());
     }
 }
 

@@ -1,6 +1,6 @@
 //! The log files of a database server in one directory, counted without their names.
 
-use super::{HostError, HostErrorKind};
+use super::HostError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogFileKind {
@@ -63,9 +63,7 @@ impl LogFiles {
                 oldest_age,
             })
         };
-        parse().ok_or_else(|| {
-            HostError::new(HostErrorKind::Failed, "the count of log files is malformed")
-        })
+        parse().ok_or_else(|| HostError::failed("the count of log files is malformed"))
     }
 }
 

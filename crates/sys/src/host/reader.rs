@@ -1,292 +1,17 @@
 //! The expendable child's own code: answers questions one after another, as the current user or as
 //! the owner of a server. The parent, [`super::child`], enforces deadlines.
 
-mod privileges {
-    //! The step by which the reading child becomes the owner of a server.
-    //!
-    //! Root starts the child, which gives up root before it reads anything. User and root directory
-    //! arrive in the first message, so that other users cannot read them among the arguments. MySQL
-    //! and MariaDB accept root as a client, but not the owner of their files. The child therefore
-    //! connects to the socket as root, with the owner's rights on the path, and gives up root
-    //! before it reads a byte.
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-    use std::fs;
-    use std::os::unix::fs::MetadataExt;
-    use std::os::unix::net::UnixStream;
-    use std::path::{Path, PathBuf};
-
-    use crate::host::live::{files, machine, processes};
-    use crate::host::owner::Owner;
-    use crate::host::{HostError, HostErrorKind};
-    use crate::subprocess::credentials::Credentials;
-
-    impl Owner {
-        /// Gives up root for good. Returns the connected socket, if one was requested. After an
-        /// error the child must not read anything.
-        pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
-            // Every failure counts as *denied*, because *absent* would mean that the file does not
-            // exist.
-            let denied = |says: String| HostError::new(HostErrorKind::Denied, says);
-            files::proc_descriptor().map_err(|miss| denied(miss.detail))?;
-            // Below the root directory of the process, paths resolve as they do for the process.
-            let root = self
-                .process
-                .filter(|_| self.inside)
-                .map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
-            let socket = self.socket.clone().map(PathBuf::from);
-            self.credentials()
-                .drop_root(root.as_deref(), socket.as_deref())
-                .map_err(denied)
-        }
-
-        /// Returns the user id and groups to take on. The groups of `process` count only if
-        /// /proc/PID belongs to its user and group. If the user may not inspect the process,
-        /// /proc/PID belongs to root (PR_SET_DUMPABLE in prctl(2)). A process that has exited
-        /// reports no groups.
-        fn credentials(&self) -> Credentials {
-            let of_process = self
-                .process
-                .and_then(|pid| process_credentials(pid, self.uid));
-            let alone = || Credentials {
-                uid: self.uid,
-                gid: machine::primary_group_id(self.uid),
-                groups: Vec::new(),
-            };
-            of_process.unwrap_or_else(alone)
-        }
-    }
-
-    fn process_credentials(pid: u32, uid: u32) -> Option<Credentials> {
-        let status = files::read_file(Path::new(&format!("/proc/{pid}/status"))).ok()?;
-        let of = fs::metadata(format!("/proc/{pid}")).ok()?;
-        let found = processes::parse_credentials(&status).filter(|found| found.uid == uid)?;
-        ((of.uid(), of.gid()) == (found.uid, found.gid)).then_some(found)
-    }
-}
-mod owner_reader {
-    //! Questions that a child answers after it has changed its user: about the user's files, server
-    //! socket and control file. Every other question is refused.
-    //!
-    //! A configuration file is read once, identified by device and inode, and the answer is reused
-    //! where another include leads to the file. Otherwise 255 links to one file would count as 255
-    //! files.
-
-    use std::collections::BTreeMap;
-    use std::os::unix::net::UnixStream;
-    use std::path::{Path, PathBuf};
-
-    use crate::host::live::files::{self, ConfigurationRead};
-    use crate::host::live::{answer, mysql, postgres};
-    use crate::host::owner::Owner;
-    use crate::host::{ConfigDialect, HostError, HostErrorKind, Question, Tool, redact};
-
-    /// Limit on cached configuration files, more than the configuration of a server has.
-    const MAX_FILES: usize = 512;
-
-    pub struct OwnerReader {
-        owner: Owner,
-        stream: Option<UnixStream>,
-        configurations: BTreeMap<FileKey, Result<Vec<u8>, HostError>>,
-    }
-
-    /// Device and inode of a file, and its syntax.
-    type FileKey = ((u64, u64), ConfigDialect);
-
-    impl OwnerReader {
-        /// To be called only after the child has become `owner`. `stream` is the connected server
-        /// socket, if one was requested.
-        pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
-            Self {
-                owner,
-                stream,
-                configurations: BTreeMap::new(),
-            }
-        }
-
-        pub fn answer(&mut self, question: &Question) -> Result<Vec<u8>, HostError> {
-            let refuse = || {
-                Err(HostError::new(
-                    HostErrorKind::Failed,
-                    "walwise does not read this on behalf of another user",
-                ))
-            };
-            let inner = match question {
-                Question::AsUser(uid, inner) if *uid == self.owner.uid => {
-                    self.relative_to_owner_root(inner)?
-                }
-                _ => return refuse(),
-            };
-            match &inner {
-                Question::Read(path)
-                    if ["PG_VERSION", "postmaster.pid"]
-                        .iter()
-                        .any(|name| path.ends_with(name)) =>
-                {
-                    answer(&inner)
-                }
-                Question::Config(
-                    path,
-                    dialect @ (ConfigDialect::Postgres
-                    | ConfigDialect::Mysql
-                    | ConfigDialect::MysqlPersisted),
-                ) => self.read_configuration(path, *dialect),
-                Question::PgSettings(socket) => {
-                    postgres::query_settings(socket, Some(self.owner.uid))
-                }
-                Question::MysqlSettings(_) => match self.stream.take() {
-                    Some(stream) => mysql::query_settings_over(stream, b"root", self.owner.uid),
-                    None => refuse(),
-                },
-                Question::List(_)
-                | Question::Link(_)
-                | Question::RealPath(_)
-                | Question::Stat(_)
-                | Question::LogFiles(..)
-                | Question::Run(Tool::PgControldata(_), _) => answer(&inner),
-                Question::Read(_)
-                | Question::Config(..)
-                | Question::IsEmpty(_)
-                | Question::StatFs(_)
-                | Question::Flags(_)
-                | Question::Uname
-                | Question::Identity
-                | Question::Resources
-                | Question::Servers
-                | Question::ProcessStart(_)
-                | Question::Tablespaces(_)
-                | Question::CommandLine(_)
-                | Question::Environment(_)
-                | Question::UserName(_)
-                | Question::Content(..)
-                | Question::Superblock(..)
-                | Question::Run(..)
-                | Question::AsUser(..) => refuse(),
-            }
-        }
-
-        fn relative_to_owner_root(&self, question: &Question) -> Result<Question, HostError> {
-            let mut question = question.clone();
-            if let (true, Some(pid), Some(path)) =
-                (self.owner.inside, self.owner.process, question.path_mut())
-            {
-                let within = path.strip_prefix(format!("/proc/{pid}/root"));
-                let within = within.map_err(|_| {
-                    HostError::new(
-                        HostErrorKind::Failed,
-                        "the path is outside the root directory of the server process",
-                    )
-                })?;
-                *path = PathBuf::from("/").join(within);
-            }
-            Ok(question)
-        }
-
-        fn read_configuration(
-            &mut self,
-            path: &Path,
-            dialect: ConfigDialect,
-        ) -> Result<Vec<u8>, HostError> {
-            let known = |identity| self.configurations.contains_key(&(identity, dialect));
-            match files::read_configuration(path, known)? {
-                ConfigurationRead::AlreadyRead(identity) => {
-                    let gone = || {
-                        Err(HostError::new(
-                            HostErrorKind::Failed,
-                            "the file was read before and is no longer cached",
-                        ))
-                    };
-                    self.configurations
-                        .get(&(identity, dialect))
-                        .cloned()
-                        .unwrap_or_else(gone)
-                }
-                ConfigurationRead::Read(identity, bytes) => {
-                    let told = redact::redact_config(&bytes, dialect);
-                    if self.configurations.len() < MAX_FILES {
-                        self.configurations
-                            .insert((identity, dialect), told.clone());
-                    }
-                    told
-                }
-            }
-        }
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use std::fs;
-
-        use super::*;
-        use crate::host::ScanDepth;
-
-        fn own_reader() -> OwnerReader {
-            let uid = nix::unistd::geteuid().as_raw();
-            OwnerReader::new(
-                Owner {
-                    uid,
-                    process: None,
-                    inside: false,
-                    socket: None,
-                },
-                None,
-            )
-        }
-
-        fn ask(delegate: &mut OwnerReader, question: Question) -> Result<String, HostError> {
-            let uid = delegate.owner.uid;
-            delegate
-                .answer(&Question::AsUser(uid, Box::new(question)))
-                .map(|bytes| String::from_utf8(bytes).unwrap())
-        }
-
-        #[test]
-        fn a_file_of_many_names_is_read_once() {
-            let dir = tempfile::tempdir().unwrap();
-            let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
-            fs::write(&one, "fsync = off\n").unwrap();
-            fs::hard_link(&one, &other).unwrap();
-            let mut delegate = own_reader();
-            for path in [&one, &other] {
-                let told = ask(
-                    &mut delegate,
-                    Question::Config(path.clone(), ConfigDialect::Postgres),
-                )
-                .unwrap();
-                assert_eq!(told, "1\tfsync\toff\n");
-            }
-            assert_eq!(delegate.configurations.len(), 1);
-        }
-
-        #[test]
-        fn nothing_else_is_read() {
-            let mut delegate = own_reader();
-            for question in [
-                Question::Read("/etc/hostname".into()),
-                Question::Config("/etc/fstab".into(), ConfigDialect::Fstab),
-                Question::Environment(1),
-                Question::Content("/dev/null".into(), ScanDepth::Thorough),
-                Question::Run(Tool::Mount, vec!["--version".to_owned()]),
-                Question::MysqlSettings("/x".into()),
-            ] {
-                assert_eq!(
-                    ask(&mut delegate, question.clone()).unwrap_err().kind,
-                    HostErrorKind::Failed,
-                    "{question:?}"
-                );
-            }
-            let somebody =
-                Question::AsUser(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
-            assert!(delegate.answer(&somebody).is_err());
-            assert!(delegate.answer(&Question::Uname).is_err());
-        }
-    }
-}
-
-use std::io;
-
-use self::owner_reader::OwnerReader;
-use super::owner::Owner;
-use super::{HostError, HostErrorKind, Question, live, question_text};
+use super::{HostError, HostResult, Owner, Question, live, question_text};
+use crate::host::live::files::{self, ConfigurationRead};
+use crate::host::live::{answer, machine, mysql, postgres, processes};
+use crate::host::{ConfigDialect, Tool, redact};
+use crate::subprocess::credentials::Credentials;
 use crate::subprocess::{Bytes, Channel};
 
 pub fn serve(channel: Channel) -> io::Result<()> {
@@ -308,15 +33,264 @@ pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
 
 fn answer_all(
     mut channel: Channel,
-    mut ask: impl FnMut(&Question) -> Result<Vec<u8>, HostError>,
+    mut ask: impl FnMut(&Question) -> HostResult,
 ) -> io::Result<()> {
     loop {
         let words: String = channel.recv(None)?;
         let answer = match question_text::decode(&words) {
             Some(question) => ask(&question),
-            None => Err(HostError::new(HostErrorKind::Failed, "not a question")),
+            None => Err(HostError::failed("not a question")),
         };
         channel.send(&answer.map(Bytes))?;
+    }
+}
+
+// Questions that a child answers after it has changed its user: about the user's files, server
+// socket and control file. Every other question is refused.
+//
+// A configuration file is read once, identified by device and inode, and the answer is reused
+// where another include leads to the file. Otherwise 255 links to one file would count as 255
+// files.
+
+/// Limit on cached configuration files, more than the configuration of a server has.
+const MAX_FILES: usize = 512;
+
+struct OwnerReader {
+    owner: Owner,
+    stream: Option<UnixStream>,
+    configurations: BTreeMap<FileKey, HostResult>,
+}
+
+/// Device and inode of a file, and its syntax.
+type FileKey = ((u64, u64), ConfigDialect);
+
+impl OwnerReader {
+    /// To be called only after the child has become `owner`. `stream` is the connected server
+    /// socket, if one was requested.
+    pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
+        Self {
+            owner,
+            stream,
+            configurations: BTreeMap::new(),
+        }
+    }
+
+    pub fn answer(&mut self, question: &Question) -> HostResult {
+        let refuse = || {
+            Err(HostError::failed(
+                "walwise does not read this on behalf of another user",
+            ))
+        };
+        let inner = match question {
+            Question::AsUser(uid, inner) if *uid == self.owner.uid => {
+                self.relative_to_owner_root(inner)?
+            }
+            _ => return refuse(),
+        };
+        match &inner {
+            Question::Read(path)
+                if ["PG_VERSION", "postmaster.pid"]
+                    .iter()
+                    .any(|name| path.ends_with(name)) =>
+            {
+                answer(&inner)
+            }
+            Question::Config(
+                path,
+                dialect @ (ConfigDialect::Postgres
+                | ConfigDialect::Mysql
+                | ConfigDialect::MysqlPersisted),
+            ) => self.read_configuration(path, *dialect),
+            Question::PgSettings(socket) => postgres::query_settings(socket, Some(self.owner.uid)),
+            Question::MysqlSettings(_) => match self.stream.take() {
+                Some(stream) => mysql::query_settings_over(stream, b"root", self.owner.uid),
+                None => refuse(),
+            },
+            Question::List(_)
+            | Question::Link(_)
+            | Question::RealPath(_)
+            | Question::Stat(_)
+            | Question::LogFiles(..)
+            | Question::Run(Tool::PgControldata(_), _) => answer(&inner),
+            Question::Read(_)
+            | Question::Config(..)
+            | Question::IsEmpty(_)
+            | Question::StatFs(_)
+            | Question::Flags(_)
+            | Question::Uname
+            | Question::Identity
+            | Question::Resources
+            | Question::Servers
+            | Question::ProcessStart(_)
+            | Question::Tablespaces(_)
+            | Question::CommandLine(_)
+            | Question::Environment(_)
+            | Question::UserName(_)
+            | Question::Content(..)
+            | Question::Superblock(..)
+            | Question::Run(..)
+            | Question::AsUser(..) => refuse(),
+        }
+    }
+
+    fn relative_to_owner_root(&self, question: &Question) -> Result<Question, HostError> {
+        let mut question = question.clone();
+        if let (true, Some(pid), Some(path)) =
+            (self.owner.inside, self.owner.process, question.path_mut())
+        {
+            let within = path.strip_prefix(format!("/proc/{pid}/root"));
+            let within = within.map_err(|_| {
+                HostError::failed("the path is outside the root directory of the server process")
+            })?;
+            *path = PathBuf::from("/").join(within);
+        }
+        Ok(question)
+    }
+
+    fn read_configuration(&mut self, path: &Path, dialect: ConfigDialect) -> HostResult {
+        let known = |identity| self.configurations.contains_key(&(identity, dialect));
+        match files::read_configuration(path, known)? {
+            ConfigurationRead::AlreadyRead(identity) => {
+                let gone = || {
+                    Err(HostError::failed(
+                        "the file was read before and is no longer cached",
+                    ))
+                };
+                self.configurations
+                    .get(&(identity, dialect))
+                    .cloned()
+                    .unwrap_or_else(gone)
+            }
+            ConfigurationRead::Read(identity, bytes) => {
+                let told = redact::redact_config(&bytes, dialect);
+                if self.configurations.len() < MAX_FILES {
+                    self.configurations
+                        .insert((identity, dialect), told.clone());
+                }
+                told
+            }
+        }
+    }
+}
+
+// The step by which the reading child becomes the owner of a server.
+//
+// Root starts the child, which gives up root before it reads anything. User and root directory
+// arrive in the first message, so that other users cannot read them among the arguments. MySQL
+// and MariaDB accept root as a client, but not the owner of their files. The child therefore
+// connects to the socket as root, with the owner's rights on the path, and gives up root
+// before it reads a byte.
+
+impl Owner {
+    /// Gives up root for good. Returns the connected socket, if one was requested. After an
+    /// error the child must not read anything.
+    pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
+        // Every failure counts as *denied*, because *absent* would mean that the file does not
+        // exist.
+        let denied = |says: String| HostError::denied(says);
+        files::proc_descriptor().map_err(|miss| denied(miss.detail))?;
+        // Below the root directory of the process, paths resolve as they do for the process.
+        let root = self
+            .process
+            .filter(|_| self.inside)
+            .map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
+        let socket = self.socket.clone().map(PathBuf::from);
+        self.credentials()
+            .drop_root(root.as_deref(), socket.as_deref())
+            .map_err(denied)
+    }
+
+    /// Returns the user id and groups to take on. The groups of `process` count only if
+    /// /proc/PID belongs to its user and group. If the user may not inspect the process,
+    /// /proc/PID belongs to root (PR_SET_DUMPABLE in prctl(2)). A process that has exited
+    /// reports no groups.
+    fn credentials(&self) -> Credentials {
+        let of_process = self
+            .process
+            .and_then(|pid| process_credentials(pid, self.uid));
+        let alone = || Credentials {
+            uid: self.uid,
+            gid: machine::primary_group_id(self.uid),
+            groups: Vec::new(),
+        };
+        of_process.unwrap_or_else(alone)
+    }
+}
+
+fn process_credentials(pid: u32, uid: u32) -> Option<Credentials> {
+    let status = files::read_file(Path::new(&format!("/proc/{pid}/status"))).ok()?;
+    let of = fs::metadata(format!("/proc/{pid}")).ok()?;
+    let found = processes::parse_credentials(&status).filter(|found| found.uid == uid)?;
+    ((of.uid(), of.gid()) == (found.uid, found.gid)).then_some(found)
+}
+
+#[cfg(test)]
+mod owner_reader_tests {
+    use std::fs;
+
+    use super::*;
+    use crate::host::HostErrorKind;
+    use crate::host::ScanDepth;
+
+    fn own_reader() -> OwnerReader {
+        let uid = nix::unistd::geteuid().as_raw();
+        OwnerReader::new(
+            Owner {
+                uid,
+                process: None,
+                inside: false,
+                socket: None,
+            },
+            None,
+        )
+    }
+
+    fn ask(delegate: &mut OwnerReader, question: Question) -> Result<String, HostError> {
+        let uid = delegate.owner.uid;
+        delegate
+            .answer(&Question::AsUser(uid, Box::new(question)))
+            .map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_file_of_many_names_is_read_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let [one, other] = ["a.conf", "b.conf"].map(|name| dir.path().join(name));
+        fs::write(&one, "fsync = off\n").unwrap();
+        fs::hard_link(&one, &other).unwrap();
+        let mut delegate = own_reader();
+        for path in [&one, &other] {
+            let told = ask(
+                &mut delegate,
+                Question::Config(path.clone(), ConfigDialect::Postgres),
+            )
+            .unwrap();
+            assert_eq!(told, "1\tfsync\toff\n");
+        }
+        assert_eq!(delegate.configurations.len(), 1);
+    }
+
+    #[test]
+    fn nothing_else_is_read() {
+        let mut delegate = own_reader();
+        for question in [
+            Question::Read("/etc/hostname".into()),
+            Question::Config("/etc/fstab".into(), ConfigDialect::Fstab),
+            Question::Environment(1),
+            Question::Content("/dev/null".into(), ScanDepth::Thorough),
+            Question::Run(Tool::Mount, vec!["--version".to_owned()]),
+            Question::MysqlSettings("/x".into()),
+        ] {
+            assert_eq!(
+                ask(&mut delegate, question.clone()).unwrap_err().kind,
+                HostErrorKind::Failed,
+                "{question:?}"
+            );
+        }
+        let somebody =
+            Question::AsUser(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
+        assert!(delegate.answer(&somebody).is_err());
+        assert!(delegate.answer(&Question::Uname).is_err());
     }
 }
 
@@ -324,6 +298,7 @@ fn answer_all(
 mod tests {
     use super::*;
     use crate::deadline::ThreadInTime as _;
+    use crate::host::HostErrorKind;
     use crate::subprocess::RECV_TIMEOUT;
 
     #[test]

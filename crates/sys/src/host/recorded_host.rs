@@ -5,8 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::archive::{Archive, ArchiveError};
-use super::mask;
-use super::{Host, HostError, HostErrorKind, Question};
+use super::{Host, HostError, HostErrorKind, HostResult, Question, mask};
 use crate::limits::Limits;
 
 #[derive(Clone, Debug, Default)]
@@ -28,7 +27,7 @@ impl RecordedHost {
 }
 
 impl Host for RecordedHost {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         let unknown = || {
             Err(HostError::new(
                 HostErrorKind::NotCollected,
@@ -75,7 +74,7 @@ mod tests {
         );
         assert_eq!(
             host.read(Path::new("/x")).unwrap_err(),
-            HostError::new(HostErrorKind::Denied, "Permission denied")
+            HostError::denied("Permission denied")
         );
         assert_eq!(
             host.read(Path::new("/y")).unwrap_err().kind,

@@ -7,132 +7,33 @@
 //! content of the expected shape is kept.
 
 mod device_mapper;
-mod mysql;
-mod last_values {
-    //! Keeps only the last value of each key between two includes, because earlier values have no
-    //! effect. The number of earlier lines is kept, so a key written a million times does not
-    //! lengthen the answer.
-
-    use std::collections::BTreeMap;
-
-    use crate::host::{ConfigDirective, HostError, HostErrorKind};
-
-    /// Limit on the settings kept per file; no real configuration has that many.
-    const MAX_SETTINGS: usize = 2048;
-
-    pub fn keep_last_values(
-        settings: Vec<ConfigDirective>,
-        is_include: impl Fn(&[u8]) -> bool,
-    ) -> Result<Vec<ConfigDirective>, HostError> {
-        let mut kept: Vec<ConfigDirective> = Vec::new();
-        let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        // The settings are visited from the end, because each key stays at its last line. The order
-        // matters, because two keys can name one setting (`loose_` of MySQL).
-        for setting in settings.into_iter().rev() {
-            if is_include(&setting.key) {
-                after.clear();
-            } else if let Some(last) = after.get(&setting.key).and_then(|at| kept.get_mut(*at)) {
-                last.occurrences += 1;
-                continue;
-            } else {
-                after.insert(setting.key.clone(), kept.len());
-            }
-            if kept.len() >= MAX_SETTINGS {
-                let says =
-                    format!("has more than {MAX_SETTINGS} settings and includes (walwise's limit)");
-                return Err(HostError::new(HostErrorKind::Failed, says));
-            }
-            kept.push(setting);
-        }
-        kept.reverse();
-        Ok(kept)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use proptest::prelude::*;
-
-        use super::*;
-
-        fn kept_rows(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, HostError> {
-            let settings = (1..)
-                .zip(keys)
-                .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
-                .collect();
-            let kept = keep_last_values(settings, |key| key == b"include")?;
-            Ok(kept
-                .into_iter()
-                .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.occurrences))
-                .collect())
-        }
-
-        #[test]
-        fn an_include_parts_what_stands_before_from_what_follows() {
-            let row = |line, key: &str, times| (line, key.to_owned(), times);
-            assert_eq!(
-                kept_rows(&["a", "b", "a", "include", "a", "a"]).unwrap(),
-                [
-                    row(2, "b", 1),
-                    row(3, "a", 2),
-                    row(4, "include", 1),
-                    row(6, "a", 2)
-                ]
-            );
-        }
-
-        #[test]
-        fn a_bomb_is_small_or_refused() {
-            assert_eq!(
-                kept_rows(&vec!["fsync"; 100_000]).unwrap(),
-                [(100_000, "fsync".to_owned(), 100_000)]
-            );
-            assert!(kept_rows(&vec!["include"; 100_000]).is_err());
-        }
-
-        proptest! {
-            #[test]
-            fn nothing_that_counts_is_lost(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
-                let all: Vec<ConfigDirective> = (1..).zip(&keys).map(|(line, key)| ConfigDirective::new(line, *key, line.to_string())).collect();
-                let values = |settings: &[ConfigDirective]| {
-                    let (mut now, mut at_include) = (BTreeMap::new(), Vec::new());
-                    for setting in settings {
-                        if setting.key == b"include" {
-                            at_include.push(now.clone());
-                        }
-                        now.insert(setting.key.clone(), setting.value.clone());
-                    }
-                    (now, at_include)
-                };
-                let kept = keep_last_values(all.clone(), |key| key == b"include").unwrap();
-                prop_assert_eq!(values(&kept), values(&all));
-                let times: u32 = kept.iter().map(|setting| setting.occurrences).sum();
-                prop_assert_eq!(times as usize, keys.len());
-            }
-        }
-    }
-}
-mod crypttab;
 mod drbd;
 mod kernel_parameters;
 mod mount_options;
 mod mounts;
+mod mysql;
 mod plain_files;
 mod postgres;
 mod process;
 mod service_unit;
 mod standbys;
-mod zfs;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{ConfigDialect, ConfigDirective, HostError, Tool};
+use mount_options::LOCAL_SOURCES;
+use mounts::completeness_word;
+
+use super::{ConfigDialect, ConfigDirective, HostError, HostResult, Tool};
+use crate::host::path_from_bytes;
+
 pub use plain_files::{AZURE_CHASSIS, PlainFileKind};
 pub use postgres::redact_value as postgres_value;
 pub use process::{redact_command_line, redact_environment};
 
 /// Reduces a configuration file to allow-listed settings. Fails if more settings remain than an
 /// answer may hold.
-pub fn redact_config(text: &[u8], dialect: ConfigDialect) -> Result<Vec<u8>, HostError> {
+pub fn redact_config(text: &[u8], dialect: ConfigDialect) -> HostResult {
     config_with_key_check(text, dialect, &|_| false)
 }
 
@@ -142,20 +43,20 @@ pub(crate) fn config_with_key_check(
     text: &[u8],
     dialect: ConfigDialect,
     is_there: &dyn Fn(&Path) -> bool,
-) -> Result<Vec<u8>, HostError> {
+) -> HostResult {
     let settings = match dialect {
         ConfigDialect::Postgres => {
-            last_values::keep_last_values(postgres::redact_settings(text), postgres::is_include)?
+            keep_last_values(postgres::redact_settings(text), postgres::is_include)?
         }
         ConfigDialect::Mysql => {
-            last_values::keep_last_values(mysql::redact_option_file(text), mysql::is_include)?
+            keep_last_values(mysql::redact_option_file(text), mysql::is_include)?
         }
         ConfigDialect::MysqlPersisted => mysql::redact_persisted_settings(text),
         ConfigDialect::Service => service_unit::redact_service_unit(text),
         ConfigDialect::Fstab => mounts::redact_fstab(text),
         ConfigDialect::MountUnit => mounts::redact_mount_unit(text),
         ConfigDialect::KernelCommandLine => kernel_parameters::redact_kernel_command_line(text),
-        ConfigDialect::Crypttab => crypttab::redact_crypttab(text, is_there),
+        ConfigDialect::Crypttab => redact_crypttab(text, is_there),
     };
     Ok(settings.iter().flat_map(ConfigDirective::encode).collect())
 }
@@ -169,8 +70,8 @@ pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) ->
         (Tool::Dmsetup, Some("table")) => device_mapper::reduce_table(&text),
         (Tool::Dmsetup, _) => device_mapper::reduce_status(&text),
         (Tool::Drbdsetup, _) => drbd::reduce_show_output(&text),
-        (Tool::Zpool, _) => zfs::reduce_pool_status(&text),
-        (Tool::Zfs, _) => zfs::keep_known_properties(&text),
+        (Tool::Zpool, _) => reduce_pool_status(&text),
+        (Tool::Zfs, _) => keep_known_properties(&text),
         (Tool::PgControldata(_), _) => postgres::redact_control_data(&text),
         _ => text,
     }
@@ -184,6 +85,398 @@ pub fn mapper_targets_with_retention() -> impl Iterator<Item = (&'static str, bo
             matches!(fields, device_mapper::StatusRetention::Keep),
         )
     })
+}
+
+// Keeps only the last value of each key between two includes, because earlier values have no
+// effect. The number of earlier lines is kept, so a key written a million times does not
+// lengthen the answer.
+
+/// Limit on the settings kept per file; no real configuration has that many.
+const MAX_SETTINGS: usize = 2048;
+
+fn keep_last_values(
+    settings: Vec<ConfigDirective>,
+    is_include: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<ConfigDirective>, HostError> {
+    let mut kept: Vec<ConfigDirective> = Vec::new();
+    let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    // The settings are visited from the end, because each key stays at its last line. The order
+    // matters, because two keys can name one setting (`loose_` of MySQL).
+    for setting in settings.into_iter().rev() {
+        if is_include(&setting.key) {
+            after.clear();
+        } else if let Some(last) = after.get(&setting.key).and_then(|at| kept.get_mut(*at)) {
+            last.occurrences += 1;
+            continue;
+        } else {
+            after.insert(setting.key.clone(), kept.len());
+        }
+        if kept.len() >= MAX_SETTINGS {
+            let says =
+                format!("has more than {MAX_SETTINGS} settings and includes (walwise's limit)");
+            return Err(HostError::failed(says));
+        }
+        kept.push(setting);
+    }
+    kept.reverse();
+    Ok(kept)
+}
+
+// The output of zpool and zfs, reduced to pools, their devices, states, error counts and a few
+// properties (zpool-status(8), zfs-get(8)).
+//
+// Names of damaged files and the history of a pool are dropped. Indentation is kept, because it
+// alone shows the tree of a pool.
+
+const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
+
+/// Reduces `zpool status -P` to pool, state and damage, and to the tree under `config:` with its
+/// indentation, names, states and error counts.
+fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut in_tree = false;
+    for line in text.split(|b| *b == b'\n') {
+        let words: Vec<&[u8]> = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+            .collect();
+        match words.as_slice() {
+            [label @ (b"pool:" | b"state:"), name] => {
+                in_tree = false;
+                out.extend([*label, b" ", *name, b"\n"].concat());
+            }
+            [b"config:"] => in_tree = true,
+            [label, rest @ ..] if in_tree && line.starts_with(b"\t") => {
+                let indent = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
+                out.extend([line.get(..indent).unwrap_or_default(), *label].concat());
+                let counts = rest.iter().skip(1).take_while(|word| is_error_count(word));
+                for word in rest.iter().take(1).chain(counts) {
+                    out.extend([b" ", *word].concat());
+                }
+                out.push(b'\n');
+            }
+            [b"errors:", rest @ ..] => {
+                in_tree = false;
+                out.extend([b"errors: ", damage_word(rest), b"\n"].concat());
+            }
+            [] => {}
+            _ => in_tree = false,
+        }
+    }
+    out
+}
+
+/// Accepts counts that `zpool status` has shortened (`1.21K`), and the headings of the columns.
+fn is_error_count(word: &[u8]) -> bool {
+    let digits = word
+        .strip_suffix(b"K")
+        .or(word.strip_suffix(b"M"))
+        .or(word.strip_suffix(b"G"))
+        .unwrap_or(word);
+    let is_number = !digits.is_empty() && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    is_number || [&b"READ"[..], b"WRITE", b"CKSUM"].contains(&word)
+}
+
+/// Reduces the sentence about damaged data to one word (`print_error_log` and `print_status_config`
+/// in cmd/zpool of OpenZFS).
+fn damage_word(words: &[&[u8]]) -> &'static [u8] {
+    match words {
+        [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
+        [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
+        [count, b"data", b"errors" | b"errors,", ..] if is_error_count(count) => b"permanent",
+        _ => b"?",
+    }
+}
+
+fn keep_known_properties(text: &[u8]) -> Vec<u8> {
+    let known = |line: &&[u8]| {
+        let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
+        matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
+    };
+    text.split(|b| *b == b'\n')
+        .filter(known)
+        .flat_map(|line| [line, b"\n"].concat())
+        .collect()
+}
+
+// Encrypted devices that the boot unlocks: crypttab(5).
+//
+// For a key, the answer has only its kind and whether its file exists, never the path. Options are
+// kept only if known, and their values only if these are numbers, algorithms or file system types.
+// Each line is marked complete or not. A line that lost an option or a value, such as the path of
+// a header, is incomplete.
+
+/// Options that are kept with their values, which are algorithms, file systems and numbers.
+const OPTIONS_WITH_VALUE: [&[u8]; 9] = [
+    b"cipher",
+    b"hash",
+    b"key-slot",
+    b"sector-size",
+    b"size",
+    b"timeout",
+    b"tmp",
+    b"tries",
+    b"x-systemd.device-timeout",
+];
+
+/// Options that are kept without a value; a value makes the line incomplete.
+const OPTIONS_WITHOUT_VALUE: [&[u8]; 23] = [
+    b"_netdev",
+    b"bitlk",
+    b"discard",
+    b"fido2-device",
+    b"header",
+    b"initramfs",
+    b"keyfile-erase",
+    b"keyscript",
+    b"loud",
+    b"luks",
+    b"no-read-workqueue",
+    b"no-write-workqueue",
+    b"noauto",
+    b"noearly",
+    b"nofail",
+    b"plain",
+    b"readonly",
+    b"same-cpu-crypt",
+    b"submit-from-crypt-cpus",
+    b"swap",
+    b"tcrypt",
+    b"tpm2-device",
+    b"x-initrd.attach",
+];
+
+/// Reduces crypttab to one directive per line, whose key is the device's name. The value holds the
+/// underlying device, the kind of key, the options and completeness, separated by tabs. `is_there`
+/// checks whether a key file exists.
+fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
+    let row = |(number, line): (u32, &[u8])| {
+        let mut fields = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|field| !field.is_empty());
+        let name = fields.next().filter(|name| !name.starts_with(b"#"))?;
+        let device = fields.next()?;
+        let is_named = LOCAL_SOURCES
+            .iter()
+            .any(|prefix| device.starts_with(prefix));
+        let device = if is_named { device } else { b"file" };
+        let key: &[u8] = match fields.next() {
+            None | Some(b"none" | b"-") => b"none",
+            Some(b"/dev/urandom" | b"/dev/random") => b"random",
+            Some(key) if key.starts_with(b"/") && is_there(&path_from_bytes(key.to_vec())) => {
+                b"there"
+            }
+            Some(_) => b"file",
+        };
+        let written = fields
+            .next()
+            .filter(|written| !matches!(*written, b"none" | b"-"))
+            .unwrap_or_default();
+        let spilled = fields.next().is_some_and(|more| !more.starts_with(b"#"));
+        let options: Vec<&[u8]> = written
+            .split(|b| *b == b',')
+            .filter(|option| !option.is_empty())
+            .collect();
+        let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(allowed_option).collect();
+        let all = !spilled && kept == options;
+        Some(ConfigDirective::new(
+            number,
+            name,
+            [device, key, &kept.join(&b',')[..], completeness_word(all)].join(&b'\t'),
+        ))
+    };
+    (1..)
+        .zip(text.split(|b| *b == b'\n'))
+        .filter_map(row)
+        .collect()
+}
+
+fn allowed_option(written: &[u8]) -> Option<Vec<u8>> {
+    let name = written.split(|b| *b == b'=').next().unwrap_or_default();
+    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
+    if OPTIONS_WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
+        return Some(written.to_vec());
+    }
+    (OPTIONS_WITHOUT_VALUE.contains(&name) || OPTIONS_WITH_VALUE.contains(&name))
+        .then(|| name.to_vec())
+}
+
+#[cfg(test)]
+mod crypttab_tests {
+    use super::*;
+
+    #[test]
+    fn keys_stay_where_they_are() {
+        let text = "# name device key options\n\
+            data UUID=1-2 /root/secret.key luks,discard,x-initrd.attach,nofail\n\
+            swap /dev/sda3 /dev/urandom swap,cipher=aes-xts-plain64,size=512\n\
+            old /dev/sdb1 none plain,header=/root/header\n\
+            file /var/me.img\n\
+            broken\n\
+            kept UUID=1-2 /root/kept.key luks,tries=3\n\
+            script UUID=1-2 /root/kept.key luks,keyscript=/lib/gone\n\
+            more UUID=1-2 none luks nofail\n\
+            said UUID=1-2 none luks # nofail\n\
+            hardware /dev/sda3 /dev/hw_random swap,,frobnicate\n";
+        let rows: Vec<(u32, String, String)> =
+            redact_crypttab(text.as_bytes(), &|key| key.ends_with("kept.key"))
+                .into_iter()
+                .map(|row| {
+                    (
+                        row.line,
+                        String::from_utf8(row.key).unwrap(),
+                        String::from_utf8(row.value).unwrap(),
+                    )
+                })
+                .collect();
+        let row = |line, name: &str, value: &str| (line, name.to_owned(), value.to_owned());
+        assert_eq!(
+            rows,
+            [
+                row(
+                    2,
+                    "data",
+                    "UUID=1-2\tfile\tluks,discard,x-initrd.attach,nofail\twhole"
+                ),
+                row(
+                    3,
+                    "swap",
+                    "/dev/sda3\trandom\tswap,cipher=aes-xts-plain64,size=512\twhole"
+                ),
+                row(4, "old", "/dev/sdb1\tnone\tplain,header\tpart"),
+                row(5, "file", "file\tnone\t\twhole"),
+                row(7, "kept", "UUID=1-2\tthere\tluks,tries=3\twhole"),
+                row(8, "script", "UUID=1-2\tthere\tluks,keyscript\tpart"),
+                row(9, "more", "UUID=1-2\tnone\tluks\tpart"),
+                row(10, "said", "UUID=1-2\tnone\tluks\twhole"),
+                row(11, "hardware", "/dev/sda3\tfile\tswap\tpart"),
+            ]
+        );
+    }
+}
+
+#[cfg(test)]
+mod zfs_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_the_tree_and_known_properties_are_left() {
+        let status = "  pool: tank\n state: DEGRADED\nstatus: One or more devices could not be used.\n\
+            action: Replace the device.\n  scan: none requested\nconfig:\n\n\
+            \tNAME             STATE     READ WRITE CKSUM\n\ttank             DEGRADED     0     0     0\n\
+            \t  mirror-0       DEGRADED     0     0     0\n\t    /dev/sda1    ONLINE       0     0     0\n\
+            \t    12345678901  UNAVAIL      0 1.21K     0  was /dev/sdb1\n\nerrors: Permanent errors have been detected in the \
+            following files:\n\n        /tank/secret\n";
+        let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
+            \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
+        assert_eq!(
+            String::from_utf8(reduce_pool_status(status.as_bytes())).unwrap(),
+            expect
+        );
+        let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
+        assert_eq!(
+            keep_known_properties(get.as_bytes()),
+            b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n"
+        );
+    }
+
+    #[test]
+    fn the_sentence_about_damaged_data_becomes_a_word() {
+        for (sentence, word) in [
+            ("No known data errors", "none"),
+            ("1 data errors, use '-v' for a list", "permanent"),
+            ("1.2K data errors, use '-v' for a list", "permanent"),
+            (
+                "Permanent errors have been detected in the following files:",
+                "permanent",
+            ),
+            ("List of errors unavailable: permission denied", "?"),
+            ("", "?"),
+        ] {
+            let left = reduce_pool_status(format!("errors: {sentence}\n").as_bytes());
+            assert_eq!(left, format!("errors: {word}\n").as_bytes(), "{sentence}");
+            assert_eq!(reduce_pool_status(&left), left);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
+            let once = keep_known_properties(text.as_bytes());
+            prop_assert_eq!(keep_known_properties(&once), once);
+            let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
+            let left = keep_known_properties(lines.as_bytes());
+            prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
+            let most = reduce_pool_status(text.as_bytes());
+            let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+            prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 5));
+        }
+    }
+}
+
+#[cfg(test)]
+mod last_values_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept_rows(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, HostError> {
+        let settings = (1..)
+            .zip(keys)
+            .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
+            .collect();
+        let kept = keep_last_values(settings, |key| key == b"include")?;
+        Ok(kept
+            .into_iter()
+            .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.occurrences))
+            .collect())
+    }
+
+    #[test]
+    fn an_include_parts_what_stands_before_from_what_follows() {
+        let row = |line, key: &str, times| (line, key.to_owned(), times);
+        assert_eq!(
+            kept_rows(&["a", "b", "a", "include", "a", "a"]).unwrap(),
+            [
+                row(2, "b", 1),
+                row(3, "a", 2),
+                row(4, "include", 1),
+                row(6, "a", 2)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_bomb_is_small_or_refused() {
+        assert_eq!(
+            kept_rows(&vec!["fsync"; 100_000]).unwrap(),
+            [(100_000, "fsync".to_owned(), 100_000)]
+        );
+        assert!(kept_rows(&vec!["include"; 100_000]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_counts_is_lost(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
+            let all: Vec<ConfigDirective> = (1..).zip(&keys).map(|(line, key)| ConfigDirective::new(line, *key, line.to_string())).collect();
+            let values = |settings: &[ConfigDirective]| {
+                let (mut now, mut at_include) = (BTreeMap::new(), Vec::new());
+                for setting in settings {
+                    if setting.key == b"include" {
+                        at_include.push(now.clone());
+                    }
+                    now.insert(setting.key.clone(), setting.value.clone());
+                }
+                (now, at_include)
+            };
+            let kept = keep_last_values(all.clone(), |key| key == b"include").unwrap();
+            prop_assert_eq!(values(&kept), values(&all));
+            let times: u32 = kept.iter().map(|setting| setting.occurrences).sum();
+            prop_assert_eq!(times as usize, keys.len());
+        }
+    }
 }
 
 #[cfg(test)]

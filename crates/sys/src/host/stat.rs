@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{HostError, HostErrorKind, Moment};
+use super::{HostError, Moment};
 
 fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
     let text = std::str::from_utf8(text).unwrap_or_default();
@@ -12,7 +12,7 @@ fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
     words
         .filter(|(key, _)| *key == name)
         .find_map(|(_, value)| value.parse().ok())
-        .ok_or_else(|| HostError::new(HostErrorKind::Failed, format!("the answer lacks {name}")))
+        .ok_or_else(|| HostError::failed(format!("the answer lacks {name}")))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -112,209 +112,6 @@ macro_rules! tools {
     };
 }
 
-mod tool_table {
-    //! The programs that may be run, one row each: name, package, location, output policy,
-    //! identifiers in the output, and allowed arguments. A program that is not listed is never run.
-    //!
-    //! To add a program, add a row; the compiler and the tests then report what is missing. Beware
-    //! of arguments: one digit makes `hdparm -W0` write, and tools of RAID controllers leave log
-    //! files unless an option disables them.
-
-    use super::{IdentityKeys, InstallLocation, OutputPolicy, ToolSpec};
-
-    tools! {
-        Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NO_KEYS => { ["-V"] };
-        MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NO_KEYS => { ["-V"] };
-        MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NO_KEYS => { ["--version"] };
-        Mdadm = "mdadm" of "mdadm", System, Success, NO_KEYS => { ["--version"] };
-        Mount = "mount" of "util-linux", System, Success, NO_KEYS => { ["--version"] };
-
-        /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and the programs
-        /// derived from it write a log in the working directory.
-        Storcli = "storcli" of "storcli",
-            Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
-            ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-            [unit, "show", "status", "nolog"] if is_cache_module(unit)
-        };
-        /// storcli under Dell's name.
-        Perccli = "perccli" of "perccli",
-            Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
-            ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-            [unit, "show", "status", "nolog"] if is_cache_module(unit)
-        };
-        /// storcli's successor for MegaRAID 9600 controllers.
-        Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
-            ["/call" | "/call/vall", "show", "all", "nolog", "J"]
-        };
-        /// storcli2 under Dell's name, for PERC 12.
-        Perccli2 = "perccli2" of "perccli2", Maker(&["/opt/MegaRAID/perccli2/perccli2"]), Firmware, MEGARAID => {
-            ["/call" | "/call/vall", "show", "all", "nolog", "J"]
-        };
-        /// LSI's MegaCli, which storcli replaced.
-        MegaCli = "MegaCli" of "MegaCli",
-            Maker(&["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]), Firmware, MEGARAID => {
-            ["-LDInfo", "-Lall", "-aALL", "-NoLog"],
-            ["-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog"]
-        };
-        /// HPE's tool for Smart Array controllers.
-        Ssacli = "ssacli" of "ssacli", Maker(&["/opt/smartstorageadmin/ssacli/bin/ssacli"]), Firmware, SMART_ARRAY => {
-            ["ctrl", "all", "show", "detail"],
-            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
-        };
-        /// ssacli under its earlier name.
-        Hpssacli = "hpssacli" of "hpssacli", Maker(&["/opt/hp/hpssacli/bld/hpssacli"]), Firmware, SMART_ARRAY => {
-            ["ctrl", "all", "show", "detail"],
-            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
-        };
-        /// ssacli under its first name.
-        Hpacucli = "hpacucli" of "hpacucli", Maker(&["/opt/compaq/hpacucli/bld/hpacucli"]), Firmware, SMART_ARRAY => {
-            ["ctrl", "all", "show", "detail"],
-            ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
-        };
-        /// Tool for controllers of Microchip (formerly Adaptec).
-        Arcconf = "arcconf" of "arcconf", Maker(&["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"]), Firmware, ADAPTEC => {
-            ["getconfig", number, "nologs"] if is_short_number(number)
-        };
-
-        /// Reads the properties that an NVMe controller reports.
-        Nvme = "nvme" of "nvme-cli", System, Printed, IdentityKeys { serials: &["sn"], ..NO_KEYS } => {
-            ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device_path(disk),
-            ["get-feature", "-f", "6", "-H", disk] if is_device_path(disk),
-            ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device_path(disk)
-        };
-        /// `-n standby` does not wake a sleeping disk. Serial numbers are not requested.
-        Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {
-            ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device_path(disk),
-            ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device_path(disk),
-            ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device_path(disk)
-        };
-        /// Reads the write cache flag of a SATA disk. With a value after `-W`, hdparm would write.
-        Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device_path(disk) };
-        /// Reads the write cache flag of a SCSI disk.
-        Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device_path(disk) };
-
-        /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
-        Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
-        /// Reads DRBD's configuration in force. [`crate::host::redact`] reduces the output, which
-        /// holds shared secrets, addresses and names.
-        Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
-        /// Reads a few properties of all OpenZFS datasets and volumes.
-        Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
-            ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
-        };
-        /// Output is reduced to OpenZFS pools and their devices.
-        Zpool = "zpool" of "zfsutils-linux", System, Success, NO_KEYS => { ["status", "-P"] };
-
-        /// The server of MySQL, or of MariaDB under its old name.
-        Mysqld = "mysqld" of "mysql-server", Server, Success, NO_KEYS => { ["--version"] };
-        Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NO_KEYS => { ["--version"] };
-
-    // One program for each major release of PostgreSQL.
-    @major:
-        Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
-        /// pg_ctl prints its version in a tenth of the server's time. Both have the same version,
-        /// because pg_ctl refuses to start a server of another release (pg_ctl.c,
-        /// `find_other_exec`).
-        PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
-        /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
-        /// file of the data directory only for reading.
-        PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_absolute_path(directory) };
-    }
-
-    const NO_KEYS: IdentityKeys = IdentityKeys {
-        serials: &[],
-        names: &[],
-        members: &[],
-    };
-
-    const MEGARAID: IdentityKeys = IdentityKeys {
-        serials: &[
-            "battery serial number",
-            "board tracer number",
-            "custom serial number",
-            "safe id",
-            "serial no",
-            "serial number",
-            "sn",
-        ],
-        names: &[
-            "sas address",
-            "sas address 0",
-            "sas address 1",
-            "scsi naa id",
-            "wwn",
-        ],
-        members: &[],
-    };
-
-    const SMART_ARRAY: IdentityKeys = IdentityKeys {
-        serials: &[
-            "backup unit serial number",
-            "cache serial number",
-            "drive serial number",
-            "drive unique id",
-            "host serial number",
-            "logical drive label",
-            "serial number",
-            "unique identifier",
-        ],
-        names: &["wwid"],
-        members: &[],
-    };
-
-    const ADAPTEC: IdentityKeys = IdentityKeys {
-        serials: &[
-            "controller serial number",
-            "drive unique id",
-            "serial number",
-            "unit serial number",
-            "volume unique identifier",
-        ],
-        names: &["controller world wide name", "world-wide name"],
-        // A disk's line has the serial number after the disk's position, without a key.
-        members: &["segment ", "device ", "group "],
-    };
-
-    const SMART: IdentityKeys = IdentityKeys {
-        serials: &["serial_number"],
-        names: &["logical_unit_id", "wwn"],
-        members: &[],
-    };
-
-    fn is_cache_module(unit: &str) -> bool {
-        let number = |part| {
-            unit.strip_prefix("/c")
-                .and_then(|unit| unit.strip_suffix(part))
-        };
-        ["/cv", "/bbu"]
-            .into_iter()
-            .filter_map(number)
-            .any(is_short_number)
-    }
-
-    fn is_slot_argument(word: &str) -> bool {
-        word.strip_prefix("slot=").is_some_and(is_short_number)
-    }
-
-    fn is_short_number(word: &str) -> bool {
-        (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
-    }
-
-    fn is_device_path(path: &str) -> bool {
-        is_absolute_path(path) && path.starts_with("/dev/")
-    }
-
-    /// Whether the path is absolute and has no component `.` or `..`.
-    fn is_absolute_path(path: &str) -> bool {
-        let plain =
-            |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
-        path.strip_prefix('/')
-            .is_some_and(|rest| rest.split('/').all(plain))
-    }
-}
-
-pub use tool_table::Tool;
-
 impl Tool {
     /// Returns the program's name, followed by the major release if the program has one.
     pub fn name(self) -> Cow<'static, str> {
@@ -347,6 +144,203 @@ impl Tool {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         (self.row().reads)(&words)
     }
+}
+
+// The programs that may be run, one row each: name, package, location, output policy,
+// identifiers in the output, and allowed arguments. A program that is not listed is never run.
+//
+// To add a program, add a row; the compiler and the tests then report what is missing. Beware
+// of arguments: one digit makes `hdparm -W0` write, and tools of RAID controllers leave log
+// files unless an option disables them.
+
+tools! {
+    Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NO_KEYS => { ["-V"] };
+    MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NO_KEYS => { ["-V"] };
+    MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NO_KEYS => { ["--version"] };
+    Mdadm = "mdadm" of "mdadm", System, Success, NO_KEYS => { ["--version"] };
+    Mount = "mount" of "util-linux", System, Success, NO_KEYS => { ["--version"] };
+
+    /// Broadcom's storcli for MegaRAID controllers. Without `nolog`, storcli and the programs
+    /// derived from it write a log in the working directory.
+    Storcli = "storcli" of "storcli",
+        Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
+        ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
+        [unit, "show", "status", "nolog"] if is_cache_module(unit)
+    };
+    /// storcli under Dell's name.
+    Perccli = "perccli" of "perccli",
+        Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
+        ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
+        [unit, "show", "status", "nolog"] if is_cache_module(unit)
+    };
+    /// storcli's successor for MegaRAID 9600 controllers.
+    Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
+        ["/call" | "/call/vall", "show", "all", "nolog", "J"]
+    };
+    /// storcli2 under Dell's name, for PERC 12.
+    Perccli2 = "perccli2" of "perccli2", Maker(&["/opt/MegaRAID/perccli2/perccli2"]), Firmware, MEGARAID => {
+        ["/call" | "/call/vall", "show", "all", "nolog", "J"]
+    };
+    /// LSI's MegaCli, which storcli replaced.
+    MegaCli = "MegaCli" of "MegaCli",
+        Maker(&["/opt/MegaRAID/MegaCli/MegaCli64", "/opt/MegaRAID/MegaCli/MegaCli", "/usr/sbin/megacli"]), Firmware, MEGARAID => {
+        ["-LDInfo", "-Lall", "-aALL", "-NoLog"],
+        ["-AdpBbuCmd", "-GetBbuStatus", "-aALL", "-NoLog"]
+    };
+    /// HPE's tool for Smart Array controllers.
+    Ssacli = "ssacli" of "ssacli", Maker(&["/opt/smartstorageadmin/ssacli/bin/ssacli"]), Firmware, SMART_ARRAY => {
+        ["ctrl", "all", "show", "detail"],
+        ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
+    };
+    /// ssacli under its earlier name.
+    Hpssacli = "hpssacli" of "hpssacli", Maker(&["/opt/hp/hpssacli/bld/hpssacli"]), Firmware, SMART_ARRAY => {
+        ["ctrl", "all", "show", "detail"],
+        ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
+    };
+    /// ssacli under its first name.
+    Hpacucli = "hpacucli" of "hpacucli", Maker(&["/opt/compaq/hpacucli/bld/hpacucli"]), Firmware, SMART_ARRAY => {
+        ["ctrl", "all", "show", "detail"],
+        ["ctrl", slot, "ld", "all", "show", "detail"] if is_slot_argument(slot)
+    };
+    /// Tool for controllers of Microchip (formerly Adaptec).
+    Arcconf = "arcconf" of "arcconf", Maker(&["/usr/Arcconf/arcconf", "/usr/StorMan/arcconf"]), Firmware, ADAPTEC => {
+        ["getconfig", number, "nologs"] if is_short_number(number)
+    };
+
+    /// Reads the properties that an NVMe controller reports.
+    Nvme = "nvme" of "nvme-cli", System, Printed, IdentityKeys { serials: &["sn"], ..NO_KEYS } => {
+        ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device_path(disk),
+        ["get-feature", "-f", "6", "-H", disk] if is_device_path(disk),
+        ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device_path(disk)
+    };
+    /// `-n standby` does not wake a sleeping disk. Serial numbers are not requested.
+    Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {
+        ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device_path(disk),
+        ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device_path(disk),
+        ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache", disk] if is_device_path(disk)
+    };
+    /// Reads the write cache flag of a SATA disk. With a value after `-W`, hdparm would write.
+    Hdparm = "hdparm" of "hdparm", System, Success, NO_KEYS => { ["-W", disk] if is_device_path(disk) };
+    /// Reads the write cache flag of a SCSI disk.
+    Sdparm = "sdparm" of "sdparm", System, Printed, NO_KEYS => { ["--get=WCE", disk] if is_device_path(disk) };
+
+    /// Output is reduced by [`crate::host::redact`]. `--showkeys` would print encryption keys.
+    Dmsetup = "dmsetup" of "dmsetup", System, Success, NO_KEYS => { ["table" | "status"] };
+    /// Reads DRBD's configuration in force. [`crate::host::redact`] reduces the output, which
+    /// holds shared secrets, addresses and names.
+    Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NO_KEYS => { ["show", "--show-defaults"] };
+    /// Reads a few properties of all OpenZFS datasets and volumes.
+    Zfs = "zfs" of "zfsutils-linux", System, Success, NO_KEYS => {
+        ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]
+    };
+    /// Output is reduced to OpenZFS pools and their devices.
+    Zpool = "zpool" of "zfsutils-linux", System, Success, NO_KEYS => { ["status", "-P"] };
+
+    /// The server of MySQL, or of MariaDB under its old name.
+    Mysqld = "mysqld" of "mysql-server", Server, Success, NO_KEYS => { ["--version"] };
+    Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NO_KEYS => { ["--version"] };
+
+// One program for each major release of PostgreSQL.
+@major:
+    Postgres = "postgres" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
+    /// pg_ctl prints its version in a tenth of the server's time. Both have the same version,
+    /// because pg_ctl refuses to start a server of another release (pg_ctl.c,
+    /// `find_other_exec`).
+    PgCtl = "pg_ctl" of "postgresql", Major, Success, NO_KEYS => { ["--version"] };
+    /// Output is reduced to whether pages carry checksums. pg_controldata opens the control
+    /// file of the data directory only for reading.
+    PgControldata = "pg_controldata" of "postgresql", Major, Success, NO_KEYS => { ["-D", directory] if is_absolute_path(directory) };
+}
+
+const NO_KEYS: IdentityKeys = IdentityKeys {
+    serials: &[],
+    names: &[],
+    members: &[],
+};
+
+const MEGARAID: IdentityKeys = IdentityKeys {
+    serials: &[
+        "battery serial number",
+        "board tracer number",
+        "custom serial number",
+        "safe id",
+        "serial no",
+        "serial number",
+        "sn",
+    ],
+    names: &[
+        "sas address",
+        "sas address 0",
+        "sas address 1",
+        "scsi naa id",
+        "wwn",
+    ],
+    members: &[],
+};
+
+const SMART_ARRAY: IdentityKeys = IdentityKeys {
+    serials: &[
+        "backup unit serial number",
+        "cache serial number",
+        "drive serial number",
+        "drive unique id",
+        "host serial number",
+        "logical drive label",
+        "serial number",
+        "unique identifier",
+    ],
+    names: &["wwid"],
+    members: &[],
+};
+
+const ADAPTEC: IdentityKeys = IdentityKeys {
+    serials: &[
+        "controller serial number",
+        "drive unique id",
+        "serial number",
+        "unit serial number",
+        "volume unique identifier",
+    ],
+    names: &["controller world wide name", "world-wide name"],
+    // A disk's line has the serial number after the disk's position, without a key.
+    members: &["segment ", "device ", "group "],
+};
+
+const SMART: IdentityKeys = IdentityKeys {
+    serials: &["serial_number"],
+    names: &["logical_unit_id", "wwn"],
+    members: &[],
+};
+
+fn is_cache_module(unit: &str) -> bool {
+    let number = |part| {
+        unit.strip_prefix("/c")
+            .and_then(|unit| unit.strip_suffix(part))
+    };
+    ["/cv", "/bbu"]
+        .into_iter()
+        .filter_map(number)
+        .any(is_short_number)
+}
+
+fn is_slot_argument(word: &str) -> bool {
+    word.strip_prefix("slot=").is_some_and(is_short_number)
+}
+
+fn is_short_number(word: &str) -> bool {
+    (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_device_path(path: &str) -> bool {
+    is_absolute_path(path) && path.starts_with("/dev/")
+}
+
+/// Whether the path is absolute and has no component `.` or `..`.
+fn is_absolute_path(path: &str) -> bool {
+    let plain =
+        |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
+    path.strip_prefix('/')
+        .is_some_and(|rest| rest.split('/').all(plain))
 }
 
 #[cfg(test)]

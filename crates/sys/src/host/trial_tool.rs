@@ -9,8 +9,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::HostError;
 use super::live::programs;
-use super::{HostError, HostErrorKind};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -54,8 +54,7 @@ impl TrialTool {
 
     pub fn run(self, words: &[String]) -> Result<String, HostError> {
         if !self.allows_arguments(words) {
-            return Err(HostError::new(
-                HostErrorKind::Failed,
+            return Err(HostError::failed(
                 "walwise does not run this program with these arguments",
             ));
         }

@@ -12,8 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::existing_file_policy::ExistingFilePolicy;
-use super::series;
+use super::{ExistingFilePolicy, series};
 use crate::safe_path::{FileTarget, MissingDirectoryPolicy, PathError, Walker, random_u64};
 use crate::text;
 

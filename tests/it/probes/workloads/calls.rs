@@ -127,7 +127,7 @@ fn thread_starting_with<'c>(threads: &'c [Vec<TracedCall>], first: &str) -> &'c 
 /// Returns the calls on the file `room`, by which a workload checks the free space. `directory`
 /// must not be in memory.
 pub fn free_space_calls(directory: &Path) -> Vec<String> {
-    let threads = trace_workload_in(directory, Workload::Floor);
+    let threads = trace_workload_in(directory, Workload::Group);
     says(thread_starting_with(&threads, "openat room"))
         .into_iter()
         .filter(|said| said.ends_with(" room"))
@@ -352,24 +352,5 @@ fn a_neighbour_only_writes() {
     assert!(
         cut >= 4 && counts["fsync neighbour"] == cut,
         "cut after each pass beside it: {counts:?}"
-    );
-}
-
-#[test]
-#[ignore = "needs strace"]
-fn the_floor_is_flushed_only_after_a_pass() {
-    let threads = trace_workload(Workload::Floor);
-    let calls = thread_starting_with(&threads, "openat floor");
-    let counts = count_calls(calls);
-    // Three parts (two without O_DIRECT) in two rounds, and the initial fill.
-    let flushed = counts["fdatasync floor"];
-    assert!(
-        [4, 6].contains(&flushed) && counts["fsync floor"] == 1,
-        "{counts:?}"
-    );
-    assert!(counts["pwrite64 8192 floor"] > 0);
-    assert!(
-        counts["openat floor"] > flushed,
-        "the file is opened for each write of one part"
     );
 }

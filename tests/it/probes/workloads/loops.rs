@@ -10,9 +10,7 @@ use super::calls::free_space_calls;
 use super::{
     assert_runs_and_cleans_up, one_round, plan_for_workload, request_for_workload, workload_row,
 };
-use crate::support::loops::{
-    MountPoint, Mounted, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
-};
+use crate::support::loops::{Mounted, mount_btrfs, mount_ext4, mount_file_system, mount_xfs};
 use crate::support::running::Running;
 use crate::support::sorted_file_names;
 
@@ -31,41 +29,7 @@ fn workloads_run_on_xfs() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn workloads_run_on_btrfs() {
-    let mounted = mount_btrfs("");
-    assert_runs_and_cleans_up(&mounted.point);
-    let found = one_round(&plan_for_workload(&mounted.point, Workload::Floor)).unwrap();
-    assert!(
-        workload_row(&found, "write, O_DIRECT").error.is_some(),
-        "it goes through the page cache there"
-    );
-}
-
-#[test]
-#[ignore = "needs root: mounts a tmpfs"]
-fn in_memory_there_is_no_direct_io() {
-    let directory = tempfile::tempdir().unwrap();
-    crate::support::run(
-        "mount",
-        &[
-            "-t",
-            "tmpfs",
-            "-o",
-            "size=512m",
-            "none",
-            directory.path().to_str().unwrap(),
-        ],
-    );
-    let point = MountPoint(directory.path().to_owned());
-    let found = one_round(&plan_for_workload(&point.0, Workload::Floor)).unwrap();
-    let direct = workload_row(&found, "write, O_DIRECT");
-    assert!(
-        direct
-            .error
-            .as_ref()
-            .is_some_and(|why| why.starts_with("O_DIRECT is")),
-        "{direct:?}"
-    );
-    assert!(workload_row(&found, "write").samples > 0);
+    assert_runs_and_cleans_up(&mount_btrfs("").point);
 }
 
 #[test]

@@ -10,11 +10,9 @@ use std::path::Path;
 
 use super::options::resolve_path;
 use super::product_version::{ProductLine, ProductVersion};
-use super::server::VariablesReply;
-use super::settings;
-use crate::databases::conf::Conf;
+use super::{VariablesReply, settings};
 use crate::databases::mount_namespace::NamespaceHost;
-use crate::databases::servers;
+use crate::databases::{Conf, servers};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
@@ -151,7 +149,7 @@ impl DirectoryReader<'_> {
     }
 
     fn undo_directory(&self) -> Reading<String> {
-        let in_system = |detail: &str| Reading::unknown(UnknownReason::Absent, detail.to_owned());
+        let in_system = |detail: &str| Reading::absent(detail.to_owned());
         let count = match (
             self.setting_in_force("innodb_undo_tablespaces"),
             self.edition.product_and_version(),
@@ -192,7 +190,7 @@ impl DirectoryReader<'_> {
         let value = setting.value_in_force(told.or_else(|| written.clone()), self.edition);
         match value.and_then(|text| settings::parse_flag("log_bin", &text)) {
             Reading::Known { value: false, .. } => {
-                return Reading::unknown(UnknownReason::Absent, "binary logging is off");
+                return Reading::absent("binary logging is off");
             }
             unknown @ Reading::Unknown { .. } => return unknown.cast(),
             Reading::Known { value: true, .. } => {}
@@ -213,12 +211,9 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { source, .. })
                 if two && !matches!(source, Source::Server { .. }) =>
             {
-                Reading::unknown(
-                    UnknownReason::Malformed,
-                    format!(
-                        "{source}: the server refuses binlog_directory if log_bin contains a directory"
-                    ),
-                )
+                Reading::malformed(format!(
+                    "{source}: the server refuses binlog_directory if log_bin contains a directory"
+                ))
             }
             Some(Reading::Known { value, source }) => {
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
@@ -329,7 +324,7 @@ impl DirectoryReader<'_> {
             .value()
             .is_some_and(|mode| matches!(mode.to_ascii_lowercase().as_str(), "off" | "0" | "false"))
         {
-            return Reading::unknown(UnknownReason::Absent, "the doublewrite buffer is off");
+            return Reading::absent("the doublewrite buffer is off");
         }
         let Some((line, version)) = self.edition.product_and_version() else {
             return Reading::unknown(

@@ -6,21 +6,18 @@
 
 use std::path::{Path, PathBuf};
 
-use super::counters;
 use super::directories::DirectoryReader;
-use super::options;
 use super::process::{self, MysqldProcess};
 use super::product_version::ProductVersion;
-use super::redo_log_size;
-use super::server::{self, VariablesReply};
-use super::settings::ServerVariable;
-use super::{DEFAULT_DATA_DIRECTORY, is_data_directory, settings};
+use super::settings::{self, ServerVariable};
+use super::{
+    DEFAULT_DATA_DIRECTORY, VariablesReply, ignored_redo_settings, is_data_directory, options,
+    query_variables, record_counters,
+};
 use crate::collector::Request;
-use crate::databases::conf::Conf;
-use crate::databases::config_argument::ConfigArgument;
 use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, ServingProof, UnprovenProcess};
-use crate::databases::start_time;
+use crate::databases::{Conf, ConfigArgument, start_time};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, FlushMethod};
@@ -311,8 +308,7 @@ impl DataDirectory {
                 .is_none_or(|uid| uid == 0 || owner.is_none_or(|owner| owner == u64::from(uid)))
         };
         match unproven.iter().find(may) {
-            Some(one) => Reading::unknown(UnknownReason::Denied, one.detail.clone())
-                .with_remedy(Remedy::RunAsRoot),
+            Some(one) => Reading::denied(one.detail.clone()).with_remedy(Remedy::RunAsRoot),
             None => Reading::known(false, Source::file("/proc")),
         }
     }
@@ -358,9 +354,10 @@ impl DataDirectory {
             None => servers::preload_reading_without_server(running.value()),
         };
         facts.insert(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
-        let answer = self.server.as_ref().map(|server| {
-            server::query_variables(view, &self.edition, server, &conf, &self.server_path)
-        });
+        let answer = self
+            .server
+            .as_ref()
+            .map(|server| query_variables(view, &self.edition, server, &conf, &self.server_path));
         DirectoryReader {
             host: view,
             namespace,
@@ -380,7 +377,7 @@ impl DataDirectory {
             let chosen = self.value_in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.record(facts, &subject, chosen, &self.edition);
         }
-        counters::record_counters(facts, &subject, answer.as_ref());
+        record_counters(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| {
             answer
                 .as_ref()
@@ -399,7 +396,7 @@ impl DataDirectory {
         facts.insert(
             &subject,
             &mysql::REDO_IGNORED,
-            redo_log_size::ignored_redo_settings(&self.conf, &self.edition),
+            ignored_redo_settings(&self.conf, &self.edition),
         );
         facts.insert(&subject, &mysql::SET_OPTIONS, set_options(&self.conf));
         facts.insert(&subject, &mysql::VERSION, self.edition.version);
@@ -533,10 +530,7 @@ impl DataDirectory {
             Err(miss) => return error_reading(&miss, &shown),
         };
         let Some(uid) = uid else {
-            return Reading::unknown(
-                UnknownReason::Malformed,
-                format!("the owner of {shown} is not a valid user id"),
-            );
+            return Reading::malformed(format!("the owner of {shown} is not a valid user id"));
         };
         match host.ask(&Question::UserName(uid)) {
             Ok(name) => Reading::known(
@@ -587,10 +581,6 @@ fn invalidate_if_flush_method_set(
 ) {
     if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
         let detail = "innodb_flush_method is set and also affects this setting; only the running server reports the effective value";
-        facts.insert(
-            subject,
-            key,
-            Reading::unknown(UnknownReason::Ambiguous, detail),
-        );
+        facts.insert(subject, key, Reading::ambiguous(detail));
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::process::{self, MysqldProcess};
 use super::product_version::{ProductLine, ProductVersion};
 use super::settings;
-use crate::databases::conf::Conf;
+use crate::databases::Conf;
 use crate::error_readings::error_reading;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};

@@ -14,7 +14,9 @@ use crate::databases::start_time;
 use crate::error_readings::error_reading;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, HostError, HostErrorKind, Moment, Question, Stat, path_from_bytes};
+use crate::host::{
+    Host, HostError, HostErrorKind, HostResult, Moment, Question, Stat, path_from_bytes,
+};
 use crate::text::decode_display_safe;
 
 /// Options by name. The value is `None` if the option has no value or the host withheld it.
@@ -26,7 +28,7 @@ pub struct MysqldProcess {
     pub uid: u32,
     pub options: Result<CommandLineOptions, HostError>,
     /// The environment variables, encoded as in the answer to [`Question::Environment`].
-    pub environment: Result<Vec<u8>, HostError>,
+    pub environment: HostResult,
     pub program: Reading<PathBuf>,
     pub working_directory: Reading<PathBuf>,
     pub start_time: Option<Moment>,

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collector::Request;
 use crate::error_readings::{error_reading, programs_disabled_reading};
-use crate::facts::ServerKind;
-use crate::facts::{Reading, Remedy, Source, UnknownReason};
+use crate::facts::{Reading, Remedy, ServerKind, Source, UnknownReason};
 use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
 use crate::text::display_safe;
 use crate::version::Version;
@@ -80,8 +79,7 @@ impl ProductVersion {
         let detail = format!(
             "{shown} is not the installed program; walwise queries only the installed program for its version"
         );
-        let mut edition =
-            Self::from_unknown_reading::<()>(&Reading::unknown(UnknownReason::Ambiguous, detail));
+        let mut edition = Self::from_unknown_reading::<()>(&Reading::ambiguous(detail));
         if path.file_name().is_some_and(|name| name == "mariadbd") {
             edition.line = Reading::known(ProductLine::Mariadb, source.clone());
         }
@@ -96,8 +94,7 @@ impl ProductVersion {
     }
 
     pub fn without_program() -> Self {
-        Self::from_unknown_reading::<()>(&Reading::unknown(
-            UnknownReason::Absent,
+        Self::from_unknown_reading::<()>(&Reading::absent(
             "no MySQL or MariaDB server is installed",
         ))
     }
@@ -166,10 +163,9 @@ impl ProductVersion {
                     version: Reading::known(version, source()),
                 }
             }
-            None => Self::from_unknown_reading::<()>(&Reading::unknown(
-                UnknownReason::Malformed,
-                format!("`{argv}` printed no version"),
-            )),
+            None => Self::from_unknown_reading::<()>(&Reading::malformed(format!(
+                "`{argv}` printed no version"
+            ))),
         }
     }
 }
@@ -198,13 +194,12 @@ fn program_path(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
 pub fn process_program(host: &dyn Host, pid: u32) -> Reading<PathBuf> {
     let link = format!("/proc/{pid}/exe");
     match host.link_target(Path::new(&link)) {
-        Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => Reading::unknown(
-            UnknownReason::Ambiguous,
-            "the server's program file was replaced or removed after it started",
-        )
-        .with_remedy(Remedy::Do(format!(
-            "restart the server (process {pid}), then check again"
-        ))),
+        Ok(path) if path_bytes(&path).ends_with(b" (deleted)") => {
+            Reading::ambiguous("the server's program file was replaced or removed after it started")
+                .with_remedy(Remedy::Do(format!(
+                    "restart the server (process {pid}), then check again"
+                )))
+        }
         Ok(path) => Reading::known(path, Source::file(link)),
         Err(miss) => error_reading(&miss, &link),
     }

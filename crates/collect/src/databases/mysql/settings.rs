@@ -106,15 +106,16 @@ impl ServerVariable {
             .map(|(line, version)| (line, version, default_in_release(name, line, version)));
         let unset = match default {
             Some((line, version, MysqlDefault::Absent)) => {
-                return Reading::unknown(
-                    UnknownReason::Absent,
-                    format!("{} {} has no {name}", line.name(), version.numeric_part()),
-                );
+                return Reading::absent(format!(
+                    "{} {} has no {name}",
+                    line.name(),
+                    version.numeric_part()
+                ));
             }
-            Some((line, _, MysqlDefault::Computed)) => Reading::unknown(
-                UnknownReason::Absent,
-                format!("{name} is not set, so {} computes the value", line.name()),
-            ),
+            Some((line, _, MysqlDefault::Computed)) => Reading::absent(format!(
+                "{name} is not set, so {} computes the value",
+                line.name()
+            )),
             Some((line, version, MysqlDefault::Fixed(value))) => Reading::known(
                 value.to_owned(),
                 Source::Default {

@@ -1,12 +1,11 @@
 mod config_argument;
 mod log_directories;
 
-use crate::facts::ServerArea;
 use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::{cluster, mysql};
-use crate::facts::{Reading, Scope, ServerKind, Subject, UnknownReason};
+use crate::facts::{Reading, Scope, ServerArea, ServerKind, Subject, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, HostErrorKind, Moment, Question, Stat, Tool};
 use crate::testing::{FakeHost, displayed_text, note_sentences};
 

@@ -4,30 +4,26 @@
 //! files count only if they have not changed since the server loaded them. In another mount
 //! namespace the data directory may have a different path than in ours.
 
-use crate::facts::note::{PostgresNote, ServerNote};
-use crate::facts::{Note, ServerArea};
 use std::path::{Path, PathBuf};
 
-use super::checksums;
-use super::conf::Conf;
-use super::config_load::ConfigLoad;
-use super::counters;
-use super::io_uring;
-use super::log_files;
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
-use super::{installed_clusters, settings};
+use super::{
+    ConfigLoad, counters, data_checksums, debian_version_and_name, io_uring, log_files, settings,
+};
 use crate::collector::Request;
-use crate::databases::config_argument::ConfigArgument;
 use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, ServingProof, UnprovenProcess};
+use crate::databases::{Conf, ConfigArgument};
 use crate::error_readings::error_reading;
-use crate::facts::catalog::postgres::CommitOverride;
-use crate::facts::catalog::{cluster as kind, postgres};
-use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, UnknownReason};
-use crate::host::path_from_bytes;
+use crate::facts::catalog::cluster as kind;
+use crate::facts::catalog::postgres::{self, CommitOverride};
+use crate::facts::note::{PostgresNote, ServerNote};
+use crate::facts::{
+    FactSet, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
+};
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
-use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes, path_from_bytes};
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -254,7 +250,7 @@ impl ClusterConfig<'_> {
             without_programs: request.without_programs || inside.is_some(),
             ..request.clone()
         };
-        let checksums = checksums::data_checksums(
+        let checksums = data_checksums(
             host,
             &request,
             answer.as_ref(),
@@ -365,10 +361,9 @@ impl ClusterConfig<'_> {
             },
         };
         let Some(uid) = uid else {
-            return Ok(Reading::unknown(
-                UnknownReason::Malformed,
-                format!("the owner of {data} is not a valid user id"),
-            ));
+            return Ok(Reading::malformed(format!(
+                "the owner of {data} is not a valid user id"
+            )));
         };
         Ok(match host.ask(&Question::UserName(uid)) {
             Ok(name) => Reading::known(
@@ -393,12 +388,9 @@ impl ClusterConfig<'_> {
                 let pid = file
                     .pid
                     .map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
-                Reading::unknown(
-                    UnknownReason::Ambiguous,
-                    format!(
-                        "{path} names {pid}, but no such server is visible: the server crashed or is hidden from walwise"
-                    ),
-                )
+                Reading::ambiguous(format!(
+                    "{path} names {pid}, but no such server is visible: the server crashed or is hidden from walwise"
+                ))
             }
         }
     }
@@ -413,7 +405,7 @@ impl ClusterConfig<'_> {
             Err(miss) => error_reading(&miss, &display_path(&path)),
         };
         // Debian's path of the configuration contains the major version.
-        match installed_clusters::debian_version_and_name(&self.lead.config_file) {
+        match debian_version_and_name(&self.lead.config_file) {
             Some((version, _)) if !read.is_known() => {
                 Reading::known(version, Source::file(display_path(&self.lead.config_file)))
                     .and_then(parse)
@@ -522,10 +514,7 @@ impl ClusterConfig<'_> {
     }
 
     fn display_name(&self, version: Option<&Version>) -> String {
-        match (
-            installed_clusters::debian_version_and_name(&self.lead.config_file),
-            version,
-        ) {
+        match (debian_version_and_name(&self.lead.config_file), version) {
             (Some((version, name)), _) => format!("postgresql {version}/{name}"),
             (None, Some(version)) => {
                 format!(
@@ -576,7 +565,7 @@ impl ClusterConfig<'_> {
                 "{} holds more than {MAX_TABLESPACES} links",
                 display_path(&links)
             );
-            return Reading::unknown(UnknownReason::Ambiguous, says);
+            return Reading::ambiguous(says);
         }
         let mut found = Vec::new();
         for name in names {
@@ -687,15 +676,9 @@ fn unreported_reading<T>(
     remedy: Option<Remedy>,
 ) -> Reading<T> {
     if running.value() == Some(&false) {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            format!("only a running server reports {what}"),
-        );
+        return Reading::absent(format!("only a running server reports {what}"));
     }
-    let unknown = Reading::unknown(
-        UnknownReason::Denied,
-        format!("the server did not report {what}"),
-    );
+    let unknown = Reading::denied(format!("the server did not report {what}"));
     match remedy {
         Some(remedy) => unknown.with_remedy(remedy),
         None => unknown,

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-pub use crate::databases::conf::Conf;
+use crate::databases::Conf;
 use crate::error_readings::error_reading;
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};

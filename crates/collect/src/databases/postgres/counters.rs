@@ -101,7 +101,7 @@ pub fn record(
     );
     let archived = match told.text(ARCHIVED) {
         Reading::Known { value, .. } if value.is_empty() => {
-            Reading::unknown(UnknownReason::Absent, "no segment was archived yet")
+            Reading::absent("no segment was archived yet")
         }
         time => time.and_then(|micros| parse_integer(micros.as_bytes()).and_then(day)),
     };
@@ -122,7 +122,7 @@ fn record_inactive_slot(
     let of_slot = |field: fn(InactiveSlot) -> String| {
         slot.clone().and_then_reading(|slot, source| match slot {
             Some(slot) => Reading::known(field(slot), source.clone()),
-            None => Reading::unknown(UnknownReason::Absent, "no inactive slot retains WAL"),
+            None => Reading::absent("no inactive slot retains WAL"),
         })
     };
     facts.insert(cluster, &postgres::INACTIVE_SLOT, of_slot(|slot| slot.name));
@@ -146,10 +146,7 @@ struct CounterReader<'a> {
 impl CounterReader<'_> {
     fn counter(&self, name: &str) -> Reading<u64> {
         if name == POSITION && self.is_standby() {
-            return Reading::unknown(
-                UnknownReason::Absent,
-                "a standby generates no WAL: check its primary",
-            );
+            return Reading::absent("a standby generates no WAL: check its primary");
         }
         self.text(name)
             .and_then(|value| parse_integer(value.as_bytes()))
@@ -157,16 +154,12 @@ impl CounterReader<'_> {
 
     fn counter_of_primary(&self, name: &str) -> Reading<u64> {
         if self.is_standby() {
-            return Reading::unknown(
-                UnknownReason::Absent,
-                "on a standby no session commits: check its primary",
-            );
+            return Reading::absent("on a standby no session commits: check its primary");
         }
         match self.text(name) {
-            Reading::Known { value, .. } if value.is_empty() => Reading::unknown(
-                UnknownReason::Denied,
-                "the role that connects lacks pg_read_all_stats",
-            ),
+            Reading::Known { value, .. } if value.is_empty() => {
+                Reading::denied("the role that connects lacks pg_read_all_stats")
+            }
             text => text.and_then(|value| parse_integer(value.as_bytes())),
         }
     }
@@ -183,10 +176,7 @@ impl CounterReader<'_> {
         };
         match (answer.get(name), answer.get(NOW)) {
             (Some(told), _) => told.map(|value| display_safe(&value)),
-            (None, Some(_)) => Reading::unknown(
-                UnknownReason::Absent,
-                format!("this release does not report {what}"),
-            ),
+            (None, Some(_)) => Reading::absent(format!("this release does not report {what}")),
             (None, None) => Reading::unknown(
                 UnknownReason::NotCollected,
                 format!("the capture has no server counters, so {what} is missing"),
@@ -230,10 +220,7 @@ impl CounterReader<'_> {
         };
         match answer.get(name) {
             Some(told) => told.and_then(|value| parse(&value)),
-            None => Reading::unknown(
-                UnknownReason::Absent,
-                format!("the server does not report {name}"),
-            ),
+            None => Reading::absent(format!("the server does not report {name}")),
         }
     }
 }
@@ -262,7 +249,7 @@ mod tests {
         );
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
         record(&mut facts, &cluster, answer.as_ref(), &|what| {
-            Reading::unknown(UnknownReason::Denied, what)
+            Reading::denied(what)
         });
         match facts.get(&cluster, key) {
             Reading::Known { value, .. } => Ok(value),

@@ -40,10 +40,9 @@ pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, fact
         (Reading::Known { value: limit, .. }, Reading::Known { value: most, .. }) => {
             match rings_fit(limit, most) {
                 Some(fits) => Reading::known(fits, source),
-                None => Reading::unknown(
-                    UnknownReason::Ambiguous,
-                    format!("rings for {most} connections are close to the limit of {limit} bytes"),
-                ),
+                None => Reading::ambiguous(format!(
+                    "rings for {most} connections are close to the limit of {limit} bytes"
+                )),
             }
         }
         (Reading::Known { .. }, unknown @ Reading::Unknown { .. })

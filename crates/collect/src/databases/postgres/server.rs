@@ -270,10 +270,7 @@ impl SettingsReply {
             .map(|row| display_safe(&row.value))
             .filter(|words| !words.is_empty());
         let Some(words) = words else {
-            return Reading::unknown(
-                UnknownReason::Absent,
-                "the server lists no values of wal_compression",
-            );
+            return Reading::absent("the server lists no values of wal_compression");
         };
         let source = Source::Server {
             socket: self.socket.clone(),
@@ -283,8 +280,7 @@ impl SettingsReply {
 
     pub fn synchronous_commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
         let Some(all) = &self.overrides else {
-            return Reading::unknown(
-                UnknownReason::Denied,
+            return Reading::denied(
                 "the server did not report the settings of databases and roles",
             );
         };

@@ -11,6 +11,7 @@ use crate::servers::{self, Exposure, PostgresSetting};
 use crate::ternary::Ternary;
 use crate::text::display_safe;
 use crate::version::Version;
+use walwise_model::text::JoinText;
 
 pub struct ConfigParameter {
     pub name: &'static str,
@@ -100,10 +101,10 @@ impl ConfigParameter {
         if let Some(version) = version
             && self.row.is_readable_in(version) == Ternary::False
         {
-            return Reading::unknown(
-                UnknownReason::Absent,
-                format!("PostgreSQL {} has no {name}", version.numeric_part()),
-            );
+            return Reading::absent(format!(
+                "PostgreSQL {} has no {name}",
+                version.numeric_part()
+            ));
         }
         match (configured, version) {
             (Some(Reading::Known { value, source }), _) => {
@@ -124,22 +125,18 @@ impl ConfigParameter {
                 ),
             ),
             (None, Some(version)) if self.row.is_readable_in(version) == Ternary::Unknown => {
-                Reading::unknown(
-                    UnknownReason::Ambiguous,
-                    format!(
-                        "some minor releases of PostgreSQL {} lack {name}",
-                        version.numeric_part()
-                    ),
-                )
+                Reading::ambiguous(format!(
+                    "some minor releases of PostgreSQL {} lack {name}",
+                    version.numeric_part()
+                ))
             }
             (None, Some(version)) => {
                 let of = format!("PostgreSQL {}", major_version(version));
                 match self.row.default_in(version) {
                     Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
-                    None => Reading::unknown(
-                        UnknownReason::Absent,
-                        format!("{name} is not set, so {of} computes the value"),
-                    ),
+                    None => {
+                        Reading::absent(format!("{name} is not set, so {of} computes the value"))
+                    }
                 }
             }
         }
@@ -185,7 +182,7 @@ impl ConfigParameter {
                     .split(',')
                     .map(str::trim)
                     .filter(|word| !word.is_empty());
-                return words.collect::<Vec<_>>().join(",");
+                return words.join_with(",");
             }
             _ => {}
         }

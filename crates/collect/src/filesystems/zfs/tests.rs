@@ -297,13 +297,10 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
         )
     };
     assert!(malformed("zfs.sync") && malformed("zfs.logbias"));
-    assert_eq!(
-        facts.value(&Subject::host(), &kernel::ZFS_NO_FLUSH),
-        Some(true)
-    );
+    assert_eq!(facts.host_value(&kernel::ZFS_NO_FLUSH), Some(true));
     assert_eq!(
         facts
-            .value(&Subject::host(), &kernel::ZFS_VERSION)
+            .host_value(&kernel::ZFS_VERSION)
             .unwrap()
             .numeric_part(),
         "2.1.11"

@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use crate::facts::Subject;
     use crate::testing::FakeHost;
+    use walwise_model::text::JoinText;
 
     fn bcache_facts(mode: &str, state: &str) -> (FactSet, Subject) {
         let host = FakeHost::default()
@@ -146,7 +147,7 @@ mod tests {
             let marked = mode(&text).map(|mode| format!("[{mode}]"));
             prop_assert!(marked.is_none_or(|marked| text.contains(&marked)));
             let words = modes.iter().enumerate().map(|(n, word)| if n == at { format!("[{word}]") } else { (*word).to_owned() });
-            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), BcacheMode::from_word(modes[at]));
+            prop_assert_eq!(mode(&words.join_with(" ")), BcacheMode::from_word(modes[at]));
         }
     }
 }

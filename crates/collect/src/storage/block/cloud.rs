@@ -129,8 +129,8 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
             let detail =
                 format!("`{value}` resembles a documented cloud model but does not match it");
             (
-                Reading::unknown(UnknownReason::Malformed, detail.clone()),
-                Reading::unknown(UnknownReason::Malformed, detail),
+                Reading::malformed(detail.clone()),
+                Reading::malformed(detail),
             )
         }
         // A disk of any other model is not ephemeral, because [`DISKS`] has every ephemeral model
@@ -199,14 +199,11 @@ fn unknown_lifetime_reading() -> Reading<bool> {
     let detail = "Hyper-V gives temporary disks the same model as permanent ones";
     let help =
         "look for DATALOSS_WARNING_README.txt on the disk: Azure puts this file on temporary disks";
-    Reading::unknown(UnknownReason::Ambiguous, detail).with_remedy(Remedy::Do(help.to_owned()))
+    Reading::ambiguous(detail).with_remedy(Remedy::Do(help.to_owned()))
 }
 
 fn no_cloud_reading() -> Reading<CloudDiskService> {
-    Reading::unknown(
-        UnknownReason::Absent,
-        "the disk's model matches no known cloud",
-    )
+    Reading::absent("the disk's model matches no known cloud")
 }
 
 #[cfg(test)]

@@ -106,8 +106,9 @@ fn record_queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
             why: UnknownReason::Absent,
             detail,
             ..
-        } if logical.is_known() => Reading::unknown(UnknownReason::Absent, detail)
-            .with_remedy(Remedy::Do(NEWER_KERNEL_REMEDY.to_owned())),
+        } if logical.is_known() => {
+            Reading::absent(detail).with_remedy(Remedy::Do(NEWER_KERNEL_REMEDY.to_owned()))
+        }
         told => told,
     };
     facts.insert(subject, &device::WRITE_CACHE, believed);
@@ -225,11 +226,7 @@ fn inherit_from_disk(partition: &Subject, facts: &mut FactSet) {
             facts.copy_reading(partition, key, disk);
         } else {
             let detail = format!("the disk of {partition} is unknown");
-            facts.insert_value(
-                partition,
-                key,
-                Reading::unknown(UnknownReason::Absent, detail),
-            );
+            facts.insert_value(partition, key, Reading::absent(detail));
         }
     }
 }

@@ -91,12 +91,10 @@ pub fn record_partition_alignment(host: &dyn Host, node: &Node, facts: &mut Fact
                 let detail = format!(
                     "the kernel reports the partition as aligned, but {start} is not a multiple of {block}"
                 );
-                Reading::unknown(UnknownReason::Ambiguous, detail)
+                Reading::ambiguous(detail)
             }
         }
-        (Some("0"), _, None) => {
-            Reading::unknown(UnknownReason::Absent, "the disk's block size is unknown")
-        }
+        (Some("0"), _, None) => Reading::absent("the disk's block size is unknown"),
         (Some("0"), None, _) => start.clone().map(|_| false),
         _ => offset.and_then(|text| match text.parse::<i64>() {
             Ok(_) => Ok(false),

@@ -9,9 +9,10 @@ use super::node::Node;
 use crate::attribute;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, ArrayLevel, MemberState, SyncAction};
-use crate::facts::{Choice, FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{Choice, FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::display_safe;
+use walwise_model::text::JoinText;
 
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
@@ -121,8 +122,7 @@ impl ArrayMember {
         let states = self.states.iter().map(|state| state.as_str());
         std::iter::once(self.name.as_str())
             .chain(states)
-            .collect::<Vec<_>>()
-            .join(" ")
+            .join_with(" ")
     }
 }
 
@@ -211,10 +211,7 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
                         states,
                     }),
                     Err(detail) => {
-                        return Reading::unknown(
-                            UnknownReason::Malformed,
-                            format!("state of {member}: {detail}"),
-                        );
+                        return Reading::malformed(format!("state of {member}: {detail}"));
                     }
                 }
             }
@@ -231,6 +228,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::UnknownReason;
     use crate::testing::FakeHost;
 
     /// The files of a RAID1 with a write-mostly and a failed member, spelled as in md.rst.

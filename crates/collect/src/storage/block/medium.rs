@@ -8,7 +8,7 @@ use super::node::Node;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, ZoneModel};
 use crate::facts::catalog::host as machine;
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
 
 /// The first words of the models of emulated disks, with or without vendor.
 const EMULATED_VENDORS: &[&str] = &[
@@ -93,17 +93,13 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
             &[by, machine::VIRTUALISATION.name()],
         ),
         Transport::Mmc => known(Medium::Flash, &[by]),
-        _ if turns.is_none() => Reading::unknown(
-            UnknownReason::Absent,
-            "the disk's rotational flag is unknown",
-        ),
+        _ if turns.is_none() => Reading::absent("the disk's rotational flag is unknown"),
         Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
             known(Medium::Platters, &both)
         }
-        Transport::Usb if turns == Some(true) => Reading::unknown(
-            UnknownReason::Ambiguous,
-            "USB bridges report every disk as rotational",
-        ),
+        Transport::Usb if turns == Some(true) => {
+            Reading::ambiguous("USB bridges report every disk as rotational")
+        }
         Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => {
             known(Medium::Flash, &both)
         }
@@ -116,10 +112,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         | Transport::Network
         | Transport::Megaraid
         | Transport::Raid
-        | Transport::Other => Reading::unknown(
-            UnknownReason::Ambiguous,
-            "the transport does not show the disk's medium",
-        ),
+        | Transport::Other => Reading::ambiguous("the transport does not show the disk's medium"),
     }
 }
 
@@ -157,11 +150,8 @@ fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
         Reading::Known { value, .. } if !value.is_rotating() => known(Shingled::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
             Reading::Known { value: 1.., .. } => known(Shingled::Suspected),
-            _ => Reading::unknown(
-                UnknownReason::Absent,
-                "drive-managed SMR is not reported to the kernel",
-            )
-            .with_remedy(Remedy::Do(query_zones_remedy(disk))),
+            _ => Reading::absent("drive-managed SMR is not reported to the kernel")
+                .with_remedy(Remedy::Do(query_zones_remedy(disk))),
         },
         unknown @ Reading::Unknown { .. } => unknown.cast(),
     }

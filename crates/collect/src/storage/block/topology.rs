@@ -9,16 +9,15 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::device_kind;
+use super::kind_by_name;
 use super::node::{CLASS, Node, device_subject, is_complete_device_path};
-use crate::attribute;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::note::StorageNote;
-use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
-use crate::parallel;
 use crate::text::display_safe;
+use crate::{attribute, parallel};
 
 /// Name prefixes of devices that never have devices below, so that their `slaves` directories need
 /// not be listed.
@@ -109,12 +108,7 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
     let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
     if empty && !stacked {
         let source = Source::file(display_safe(path_bytes(&node.attribute_path("size"))));
-        facts.insert_known(
-            &node.subject,
-            &device::KIND,
-            device_kind::kind_by_name(&node),
-            source,
-        );
+        facts.insert_known(&node.subject, &device::KIND, kind_by_name(&node), source);
         return None;
     }
     identify_device(host, &mut node, facts);
@@ -156,7 +150,7 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         let mut lines = text.split(|b| *b == b'\n');
         match lines.find_map(|line| line.strip_prefix(key.as_bytes())?.strip_prefix(b"=")) {
             Some(value) => Reading::known(value.to_vec(), Source::file(shown.clone())),
-            None => Reading::unknown(UnknownReason::Malformed, format!("{shown} has no {key}")),
+            None => Reading::malformed(format!("{shown} has no {key}")),
         }
     };
     let (major, minor) = (value("MAJOR"), value("MINOR"));
@@ -194,7 +188,7 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         node.kind = if is_partition {
             DeviceKind::Partition
         } else {
-            device_kind::kind_by_name(node)
+            kind_by_name(node)
         };
         path
     };

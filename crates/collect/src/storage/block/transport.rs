@@ -10,13 +10,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::node::Node;
-use crate::attribute;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, CacheType, NetworkTransport, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
 use crate::host::{Host, path_bytes};
-use crate::scsi_drivers;
 use crate::text::display_safe;
+use crate::{attribute, scsi_drivers};
 
 /// Caches the driver of each SCSI host and the transport of each NVMe subsystem, because many disks
 /// share them.
@@ -83,7 +82,7 @@ impl TransportReader {
             return unplaced;
         }
         let Some(adapter) = node.path_component(is_scsi_host) else {
-            return Reading::unknown(UnknownReason::Absent, "the disk is not on a SCSI host");
+            return Reading::absent("the disk is not on a SCSI host");
         };
         let path = Path::new("/sys/class/scsi_host")
             .join(&adapter)
@@ -166,10 +165,7 @@ fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
         return unplaced;
     }
     if node.path_component(is_scsi_address).is_none() {
-        return Reading::unknown(
-            UnknownReason::Absent,
-            "a disk of this kind has no model attribute",
-        );
+        return Reading::absent("a disk of this kind has no model attribute");
     }
     // A model without its vendor could be the complete model of another maker.
     let vendor = match attribute::malformed_if_absent(attribute::read_text_or_blank(
@@ -235,14 +231,11 @@ fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String>
     }
     match (carriers.pop(), carriers.is_empty()) {
         (Some(carrier), true) => carrier,
-        (Some(_), false) => Reading::unknown(
-            UnknownReason::Ambiguous,
-            "the disk's paths have different transports",
-        ),
-        (None, _) => Reading::unknown(
-            UnknownReason::Absent,
-            format!("{} has no controller", display_safe(path_bytes(&home))),
-        ),
+        (Some(_), false) => Reading::ambiguous("the disk's paths have different transports"),
+        (None, _) => Reading::absent(format!(
+            "{} has no controller",
+            display_safe(path_bytes(&home))
+        )),
     }
 }
 
@@ -279,10 +272,7 @@ fn network_transport(
     });
     match word {
         Some(fabric) => Reading::known(fabric, device_path_source(node)),
-        None => Reading::unknown(
-            UnknownReason::Ambiguous,
-            "the disk's device path contains no network transport",
-        ),
+        None => Reading::ambiguous("the disk's device path contains no network transport"),
     }
 }
 
@@ -297,7 +287,7 @@ fn unknown_device_path_reading<T>(node: &Node) -> Option<Reading<T>> {
             "{}: the disk's attachment is unknown",
             device_path_source(node)
         );
-        Reading::unknown(UnknownReason::Malformed, detail)
+        Reading::malformed(detail)
     })
 }
 
@@ -361,10 +351,7 @@ fn cache_type_file(node: &Node) -> Option<PathBuf> {
 fn cache_type(host: &dyn Host, node: &Node) -> Reading<CacheType> {
     match cache_type_file(node) {
         Some(path) => attribute::read_choice(host, &path),
-        None => Reading::unknown(
-            UnknownReason::Absent,
-            "a disk of this kind reports its cache only to its driver",
-        ),
+        None => Reading::absent("a disk of this kind reports its cache only to its driver"),
     }
 }
 

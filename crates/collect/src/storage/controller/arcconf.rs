@@ -11,13 +11,15 @@ mod disks;
 
 use self::disks::{DiskInventory, MemberLine, PhysicalDisk, parse_cache_setting};
 use super::fields::{Fields, display_safe_lines, normalise, pci_field, split_field};
-use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_wwn,
     worst_of,
 };
-use super::smart_array_cache_modes;
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
+use super::{
+    ControllerList, MAX_CONTROLLERS, battery_pack_presence, cache_modes, cache_status_detail,
+    run_command,
+};
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
@@ -74,7 +76,7 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
             .filter(|model| !model.is_empty()),
         pci: pci_field(&read.controller),
         battery: battery_state(read.backup.as_ref()),
-        detail: smart_array_cache_modes::cache_status_detail(&read.cache),
+        detail: cache_status_detail(&read.cache),
         volumes: read
             .volumes
             .iter()
@@ -309,8 +311,7 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
 /// (`kGreenBackupInfoStatus*` and `kGreenBackupInfoHardware*` in the header of Microchip's storage
 /// library).
 fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
-    let count =
-        smart_array_cache_modes::battery_pack_presence(fields, "battery/capacitor pack count");
+    let count = battery_pack_presence(fields, "battery/capacitor pack count");
     let status = fields.parse_value("backup power status", |word| match word {
         "ok" => Some(BatteryCondition::Healthy),
         "not fully charged" | "not charged" => Some(BatteryCondition::Charging),
@@ -371,12 +372,10 @@ impl LogicalDevice {
                 .get("write cache percentage")
                 .is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smartraid_disk_cache(&self.members);
-            smart_array_cache_modes::cache_modes(&self.fields, cache, keeps_no_writes).apply_to(
-                Volume {
-                    disk_cache,
-                    ..found
-                },
-            )
+            cache_modes(&self.fields, cache, keeps_no_writes).apply_to(Volume {
+                disk_cache,
+                ..found
+            })
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::report::{FieldReading, Pci, parse_pci};
 use super::synonyms::{self, Synonyms};
 use crate::text::display_safe;
+use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
@@ -78,10 +79,7 @@ pub fn split_field(line: &str) -> Option<(String, String)> {
 }
 
 pub fn normalise(text: &str) -> String {
-    text.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_ascii_lowercase()
+    text.split_whitespace().join_with(" ").to_ascii_lowercase()
 }
 
 pub fn display_safe_lines(answer: &[u8]) -> Vec<String> {

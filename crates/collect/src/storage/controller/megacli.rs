@@ -7,10 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{Fields, display_safe_lines, normalise};
-use super::megaraid_battery;
-use super::query::{ControllerList, run_command};
 use super::report::{Adapter, FieldReading, Volume, worst_of, write_back_policy};
 use super::synonyms::{MEGARAID, canonical_name};
+use super::{ControllerList, megaraid_battery, run_command};
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
 };

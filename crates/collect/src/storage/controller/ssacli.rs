@@ -6,10 +6,12 @@
 //! *Temporarily Disabled* cache writes through although every volume is set to cache.
 
 use super::fields::{Fields, display_safe_lines, normalise, pci_field};
-use super::query::{ControllerList, MAX_CONTROLLERS, run_command};
 use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_of};
-use super::smart_array_cache_modes;
 use super::synonyms::SMART_ARRAY;
+use super::{
+    ControllerList, MAX_CONTROLLERS, battery_pack_presence, cache_modes, cache_status_detail,
+    run_command,
+};
 use crate::facts::catalog::controller::{BatteryCondition, MemberDiskCache};
 use crate::host::{Host, Tool};
 
@@ -55,7 +57,7 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
             pci: pci_field(&block.fields),
             battery: battery_state(&block.fields),
-            detail: smart_array_cache_modes::cache_status_detail(&block.fields),
+            detail: cache_status_detail(&block.fields),
             volumes: parse_volumes(answer.unwrap_or_default(), &block.fields),
         }
     };
@@ -105,7 +107,7 @@ fn parse_slot(block: &ControllerDetail) -> Option<u32> {
 fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
     const STATUS: &str = "battery/capacitor status";
     const COUNT: &str = "battery/capacitor count";
-    let count = smart_array_cache_modes::battery_pack_presence(fields, COUNT);
+    let count = battery_pack_presence(fields, COUNT);
     if count.value().is_some_and(is_battery_absent) {
         return if fields.has(STATUS) {
             FieldReading::conflicting(format!(
@@ -155,17 +157,15 @@ fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
 }
 
 fn parse_volume(name: String, own: &Fields, controller: &Fields) -> Volume {
-    smart_array_cache_modes::cache_modes(own, controller, has_no_write_share(controller)).apply_to(
-        Volume {
-            // Some versions append the mount points to the device node.
-            node: first_word(own, "disk name")
-                .filter(|node| node.starts_with("/dev/"))
-                .map(str::to_owned),
-            wwn: own.get("unique identifier").and_then(parse_wwn),
-            disk_cache: disk_cache(controller),
-            ..Volume::name_only(name)
-        },
-    )
+    cache_modes(own, controller, has_no_write_share(controller)).apply_to(Volume {
+        // Some versions append the mount points to the device node.
+        node: first_word(own, "disk name")
+            .filter(|node| node.starts_with("/dev/"))
+            .map(str::to_owned),
+        wwn: own.get("unique identifier").and_then(parse_wwn),
+        disk_cache: disk_cache(controller),
+        ..Volume::name_only(name)
+    })
 }
 
 fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {

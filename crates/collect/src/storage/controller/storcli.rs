@@ -10,8 +10,6 @@
 use serde_json::Value;
 
 use super::fields::{self, Fields, normalise};
-use super::megaraid_battery;
-use super::query::{ControllerList, run_command};
 use super::report::{
     Adapter, FieldReading, Volume, default_write_mode, is_battery_absent, parse_pci, parse_wwn,
     worst_of,
@@ -21,6 +19,7 @@ use super::storcli_json::{
     response_data, table_rows, text_field,
 };
 use super::synonyms::MEGARAID;
+use super::{ControllerList, megaraid_battery, run_command};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,

@@ -8,7 +8,6 @@
 
 use serde_json::Value;
 
-use super::query::{ControllerList, run_command};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_pci,
     parse_wwn, worst_of,
@@ -18,6 +17,7 @@ use super::storcli_json::{
     controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
     response_data, table_rows, text_field,
 };
+use super::{ControllerList, run_command};
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };

@@ -16,6 +16,7 @@ use crate::collector::Request;
 use crate::facts::catalog::controller;
 use crate::facts::{Reading, Remedy, Subject, UnknownReason};
 use crate::host::{RecordedHost, RecordingHost, Tool};
+use walwise_model::text::JoinText;
 
 /// The values that count as safe, in the order of [`REPORTED_FACTS`].
 const SAFE: [&[&str]; 5] = [
@@ -114,7 +115,7 @@ fn rename_key(answer: &str, old: &str, new: &str) -> String {
             None => line.to_owned(),
         }
     };
-    quoted.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    quoted.split('\n').map(line).join_with("\n")
 }
 
 fn documents_without_one(value: &Value) -> Vec<Value> {

@@ -189,6 +189,7 @@ fn contradicts_identity(disk: &DiskIdentity, volume: &Volume) -> bool {
 mod tests {
     use super::super::report::{Adapter, FieldReading, Volume};
     use super::{DiskIdentity, VolumeAddressing, VolumeMatch, find_volume};
+    use walwise_model::text::JoinText;
 
     fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>) -> Volume {
         Volume {
@@ -237,8 +238,7 @@ mod tests {
             VolumeMatch::OneOf(volumes) => volumes
                 .iter()
                 .map(|(_, volume)| volume.name.as_str())
-                .collect::<Vec<_>>()
-                .join("|"),
+                .join_with("|"),
             VolumeMatch::PassThrough => "passed on".to_owned(),
             VolumeMatch::NotFound(_) => String::new(),
         }

@@ -6,7 +6,7 @@
 //! other sources do not show the capacitor's state and are not read: log page C6h (components),
 //! feature C6h (check interval) and feature C2h (behaviour on failure).
 
-use super::drive_query::{DriveFacts, DriveQuery, refusal_as};
+use super::{DriveFacts, DriveQuery, refusal_as};
 use crate::facts::catalog::device::{self, Capacitor};
 use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
@@ -39,13 +39,13 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
             detail,
             ..
         }) => {
-            return record_refusal(&Reading::unknown(UnknownReason::Absent, detail), drive);
+            return record_refusal(&Reading::absent(detail), drive);
         }
         Err(refusal) => return record_refusal(&refusal, drive),
     };
     let Some(page) = parse_dump(&answer.text) else {
         let says = format!("`{}` did not print {LENGTH} bytes", answer.argv);
-        return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
+        return record_refusal(&Reading::malformed(says), drive);
     };
     let Some(said) = CapacitorLogPage::parse(&page) else {
         if is_damaged(&page) {
@@ -53,14 +53,14 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
                 "`{}` printed a log page whose GUID, version or reserved bytes are damaged",
                 answer.argv
             );
-            return record_refusal(&Reading::unknown(UnknownReason::Malformed, says), drive);
+            return record_refusal(&Reading::malformed(says), drive);
         }
         drive.insert(
             &device::NVME_CAPACITOR,
             Reading::known(Capacitor::Unreadable, answer.source()),
         );
         let says = format!("`{}` printed a different log page", answer.argv);
-        return record_refusal_for_numbers(&Reading::unknown(UnknownReason::Absent, says), drive);
+        return record_refusal_for_numbers(&Reading::absent(says), drive);
     };
     drive.insert(
         &device::NVME_CAPACITOR,

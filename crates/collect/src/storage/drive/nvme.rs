@@ -7,10 +7,9 @@
 
 use serde_json::Value as Json;
 
-use super::capacitor;
-use super::drive_query::{DriveFacts, DriveQuery, ToolOutput, refusal_as};
+use super::{DriveFacts, DriveQuery, ToolOutput, capacitor, refusal_as};
+use crate::facts::Reading;
 use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
-use crate::facts::{Reading, UnknownReason};
 use crate::host::Tool;
 
 /// The bits of Critical Warning, from bit 0 on, with nvme-cli's keys.
@@ -37,9 +36,7 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
         Err(refusal) => refusal_as(refusal),
     };
     let is_on = match (has_cache.value(), &identity) {
-        (Some(false), _) => {
-            Reading::unknown(UnknownReason::Absent, "the drive has no volatile cache")
-        }
+        (Some(false), _) => Reading::absent("the drive has no volatile cache"),
         (_, Err(refusal)) => refusal_as(refusal),
         (_, Ok(_)) => {
             match questions.run_tool(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {

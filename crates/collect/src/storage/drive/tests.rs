@@ -9,13 +9,16 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, nvme, smart, write_cache_flag};
+use super::{
+    COLLECTOR, CONCURRENT_DISKS, MAX_DISKS, capacitor, is_asleep, is_drive_managed_smr, nvme,
+    parse_cache_flag, write_cache_state,
+};
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCache};
 use crate::facts::catalog::{self, controller, host as machine, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
-use crate::host::{Host, HostError, HostErrorKind, Question, Tool};
+use crate::host::{Host, HostErrorKind, HostResult, Question, Tool};
 use crate::testing::{FakeHost, note_sentences};
 
 const SMART: &str = "-q noserial -n standby -j -i -g wcache";
@@ -350,7 +353,7 @@ fn sata_disks_tell_cache_speed_and_zones() {
         json!({ "model_family": "Western Digital Red" }),
         json!({ "zoned_device": { "capabilities": "host_aware" } }),
     ] {
-        assert!(!smart::is_drive_managed_smr(&none));
+        assert!(!is_drive_managed_smr(&none));
     }
 }
 
@@ -453,11 +456,7 @@ fn flags_in_unknown_words_are_no_flags() {
         "WCEX          1",
         "Writeback Cache is:   Enabled\nWriteback Cache is:   Disabled",
     ] {
-        assert_eq!(
-            write_cache_flag::parse_cache_flag(text.as_bytes()),
-            None,
-            "{text}"
-        );
+        assert_eq!(parse_cache_flag(text.as_bytes()), None, "{text}");
     }
 }
 
@@ -573,7 +572,7 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
 struct PanickingHost(FakeHost, &'static str);
 
 impl Host for PanickingHost {
-    fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+    fn ask(&self, question: &Question) -> HostResult {
         assert!(
             !format!("{question:?}").contains(self.1),
             "a mistake of ours"
@@ -689,14 +688,14 @@ proptest! {
     #[test]
     fn any_bytes_do_no_harm(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
         for answer in [answer, text.into_bytes()] {
-            write_cache_flag::parse_cache_flag(&answer);
+            parse_cache_flag(&answer);
             nvme::parse_cache_state(&answer);
             if let Ok(json) = serde_json::from_slice(&answer) {
                 nvme::critical_warnings(&json);
                 nvme::has_volatile_cache(&json);
-                smart::write_cache_state(&json);
-                smart::is_drive_managed_smr(&json);
-                smart::is_asleep(&json);
+                write_cache_state(&json);
+                is_drive_managed_smr(&json);
+                is_asleep(&json);
             }
         }
     }

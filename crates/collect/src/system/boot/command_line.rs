@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::entry::{BootEntry, COMMAND_LINE, note_unread_file, visible_mount_at};
-use super::named_device;
+use super::{BootEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::catalog::{device as block, mount};
@@ -58,10 +57,7 @@ fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootEntry> {
     let flags = last_setting(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last_setting(settings, key) {
         Some(setting) => Reading::known(display_safe(&setting.value), Source::file(COMMAND_LINE)),
-        None => Reading::unknown(
-            UnknownReason::Absent,
-            format!("no {what} in {COMMAND_LINE}"),
-        ),
+        None => Reading::absent(format!("no {what} in {COMMAND_LINE}")),
     };
     Some(BootEntry {
         point: b"/".to_vec(),
@@ -241,7 +237,7 @@ mod tests {
 
     fn unread(rows: &[(&str, &str)]) -> Option<String> {
         collect_facts(rows)
-            .value(&Subject::host(), &boot::PARAMETERS_UNREAD)
+            .host_value(&boot::PARAMETERS_UNREAD)
             .map(|names| names.join(" "))
     }
 

@@ -333,7 +333,7 @@ mod tests {
     }
 
     fn list(facts: &FactSet, key: &Key<Vec<String>>) -> String {
-        facts.value(&Subject::host(), key).unwrap().join(" ")
+        facts.host_value(key).unwrap().join(" ")
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::entry::{BootEntry, ReadFailure, display_path, note_unread_file};
+use super::{BootEntry, ReadFailure, display_path, note_unread_file};
 use crate::error_readings::error_reading;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, UnknownReason};
@@ -257,10 +257,7 @@ impl MountUnits {
     ) -> Result<BootEntry, BootNote> {
         let word = |key: &[u8], what: &str| match last_directive(lines, key) {
             Some(line) => Reading::known(display_safe(&line.setting.value), line.source()),
-            None => Reading::unknown(
-                UnknownReason::Absent,
-                format!("{what} in {}", display_path(main)),
-            ),
+            None => Reading::absent(format!("{what} in {}", display_path(main))),
         };
         let point = last_directive(lines, b"where").map(|line| line.setting.value.clone());
         let point = point

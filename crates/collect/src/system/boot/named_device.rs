@@ -10,11 +10,11 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::entry::COMMAND_LINE;
+use super::COMMAND_LINE;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::catalog::{device, host as machine, mount};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
 use crate::text;
@@ -94,16 +94,15 @@ pub fn device_presence(
         return Reading::known(NamedDeviceState::None, written.clone());
     };
     let contained = facts
-        .value(&Subject::host(), &machine::CONTAINER)
+        .host_value(&machine::CONTAINER)
         .is_none_or(|kind| kind != "none");
     match found {
         Reading::Known {
             value: NamedDeviceState::Missing | NamedDeviceState::Other,
             ..
-        } if contained => Reading::unknown(
-            UnknownReason::Ambiguous,
-            format!("{given} does not exist here, but this /dev may not be the host's"),
-        ),
+        } if contained => Reading::ambiguous(format!(
+            "{given} does not exist here, but this /dev may not be the host's"
+        )),
         found @ (Reading::Known {
             value:
                 NamedDeviceState::There

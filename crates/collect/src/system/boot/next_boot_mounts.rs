@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{boot, host as machine};
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 
 /// Mount points whose partitions systemd finds by type (systemd-gpt-auto-generator(8)).
 const DISCOVERED_BY_TYPE: [&str; 8] = [
@@ -74,13 +74,9 @@ impl NextBoot {
             .filter(waits)
             .filter_map(|at| mount_point(facts, at))
             .collect();
-        let other_mounter = match facts
-            .value(&Subject::host(), &machine::CONTAINER)
-            .as_deref()
-        {
+        let other_mounter = match facts.host_value(&machine::CONTAINER).as_deref() {
             Some("none") => None,
-            Some(_) => Some(Reading::unknown(
-                UnknownReason::Absent,
+            Some(_) => Some(Reading::absent(
                 "the container runtime creates the container's mounts",
             )),
             None => Some(undecided_reading(
@@ -147,7 +143,7 @@ impl NextBoot {
 }
 
 fn undecided_reading(detail: &str) -> Reading<bool> {
-    Reading::unknown(UnknownReason::Ambiguous, detail)
+    Reading::ambiguous(detail)
 }
 
 fn mount_point(facts: &FactSet, mounted: &Subject) -> Option<String> {
@@ -181,11 +177,7 @@ mod tests {
             facts.insert_known(&line, &boot::POINT, (*point).to_owned(), from());
             match auto {
                 Some(auto) => facts.insert_known(&line, &boot::AUTO, *auto, from()),
-                None => facts.insert(
-                    &line,
-                    &boot::AUTO,
-                    Reading::unknown(UnknownReason::Denied, "a test"),
-                ),
+                None => facts.insert(&line, &boot::AUTO, Reading::denied("a test")),
             }
             if facts.contains(&Subject::mount(*point)) {
                 facts.link(&line, &Subject::mount(*point));
@@ -261,10 +253,7 @@ mod tests {
         );
         assert_eq!(mounted_at_boot(inside, "/data"), None);
         let mut unread = facts_with_lines(&[]);
-        record_next_boot_mounts(
-            &mut unread,
-            Some(&Reading::unknown(UnknownReason::Denied, "/etc/fstab")),
-        );
+        record_next_boot_mounts(&mut unread, Some(&Reading::denied("/etc/fstab")));
         assert_eq!(
             unread.value(&Subject::mount("/data"), &mount::AT_BOOT),
             None

@@ -4,8 +4,7 @@
 //! are not read. Swap units are not read either, so their swap stays unknown. A zram device is
 //! created at each boot by a service that is not examined.
 
-use super::entry::FSTAB;
-use super::named_device;
+use super::{FSTAB, named_device};
 use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
@@ -217,7 +216,7 @@ mod tests {
             &mut facts,
             &mut named_device::LinkDirectories::default(),
         );
-        let has = |key: &Key<Vec<String>>| !facts.value(&Subject::host(), key).unwrap().is_empty();
+        let has = |key: &Key<Vec<String>>| !facts.host_value(key).unwrap().is_empty();
         match (
             has(&boot::SWAPS_MISSING),
             has(&boot::SWAPS_UNFIT),
@@ -321,12 +320,6 @@ mod tests {
             &mut facts,
             &mut named_device::LinkDirectories::default(),
         );
-        assert_eq!(
-            facts
-                .value(&Subject::host(), &boot::SWAPS_UNSEEN)
-                .unwrap()
-                .len(),
-            3
-        );
+        assert_eq!(facts.host_value(&boot::SWAPS_UNSEEN).unwrap().len(), 3);
     }
 }

@@ -4,11 +4,12 @@
 //! After a crash InnoDB rolls back prepared transactions that the binary log lacks.
 //! `sync_binlog = 0` can therefore lose commits although the redo log was flushed.
 
-use super::evidence_log::{EvidenceLog, preload_disables_flush};
-use super::torn_pages::{self, PageProtection};
-use crate::durability::VerdictImpact::{AtRisk, Durable, Unproven};
+use super::{
+    EvidenceLog, PageProtection, holds_tearable_pages, judge_page_copies, preload_disables_flush,
+};
+use crate::durability::Remedy;
+use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Remedy, VerdictImpact};
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::device::{self, CacheVolatility};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
@@ -208,7 +209,7 @@ fn judge_fast_doublewrite(
         _ if !holds_pages(ask.facts, of) => return,
         // If the setting is unknown and pages can be torn, `judge_doublewrite` reports that greater
         // danger, so nothing is added here.
-        None if torn_pages::holds_tearable_pages(ask, of) => return,
+        None if holds_tearable_pages(ask, of) => return,
         None => (
             Unproven,
             format!("it is unknown whether {name} skips flushes (innodb_doublewrite)"),
@@ -241,7 +242,7 @@ fn judge_doublewrite(
         ),
         remedy: remedy_to_set(cluster, "innodb_doublewrite", "on"),
     };
-    torn_pages::judge_page_copies(ask, of, cluster, &copies, sayer);
+    judge_page_copies(ask, of, cluster, &copies, sayer);
 }
 
 /// Whether the target holds data pages; true if the target's contents are unknown.

@@ -4,7 +4,7 @@
 //! The kernel sets FUA only for drives with a volatile cache, and sysfs cannot change FUA. FUA
 //! therefore reveals VWC even if the queue was set to *write through* (drivers/nvme/host/core.c).
 
-use super::cache_report::CacheReport;
+use super::CacheReport;
 use crate::durability::fact_reader::FactReader;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, DriveCache};

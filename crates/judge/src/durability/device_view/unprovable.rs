@@ -4,8 +4,7 @@
 //! A device of *persistent memory* may be ordinary memory that the kernel command line declares
 //! (`memmap=`). The two look alike.
 
-use super::cache_report::{CacheReport, device_evidence};
-use super::guarantor;
+use super::{CacheReport, device_evidence, guarantor};
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, VerdictImpact};
 use crate::facts::Subject;

@@ -4,8 +4,7 @@
 //! A drive with protected memory may acknowledge flushes without executing them, so flushing does
 //! not help once the protection fails.
 
-use super::cache_report::device_evidence;
-use super::nvme;
+use super::{device_evidence, nvme};
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, Layer, Remedy, VerdictImpact};
 use crate::facts::catalog::device::{self, NvmeWarning, Transport};

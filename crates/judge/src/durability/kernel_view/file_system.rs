@@ -3,7 +3,7 @@
 //!
 //! Options belong to the superblock, so all mounts of one superblock get the same findings.
 
-use super::{DisksBelow, HopFinding, kernel_evidence, zfs_pool};
+use super::{DisksBelow, HopFinding, kernel_evidence, zfs_pool_findings};
 use crate::compat::skips_journal;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
@@ -46,7 +46,7 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
         Some(MountClass::Overlay) => vec![overlay_finding(ask, hop)],
         Some(MountClass::Zfs) => {
             let mut found = vec![zfs_finding(ask, hop, bottom)];
-            found.extend(zfs_pool::zfs_pool_findings(ask, hop));
+            found.extend(zfs_pool_findings(ask, hop));
             found
         }
         Some(MountClass::Network) => unseen(

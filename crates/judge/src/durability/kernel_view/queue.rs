@@ -4,7 +4,10 @@
 //! Some drivers always announce a cache. *Write through* on a device of such a driver was set by
 //! hand.
 
-use super::{DisksBelow, HopFinding, array, is_stateless, kernel_evidence, layer_state, mapping};
+use super::{
+    DisksBelow, DmTargetBehaviour, HopFinding, array_findings, dm_target_behaviour,
+    find_unknown_dm_target, is_stateless, kernel_evidence, mapping_fault_finding,
+};
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Remedy, VerdictImpact};
@@ -56,9 +59,9 @@ pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
     let mut found = vec![write_cache_finding(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
         found.extend(device_kind_finding(ask, hop, kind));
-        found.extend(mapping::mapping_fault_finding(ask, hop, kind));
+        found.extend(mapping_fault_finding(ask, hop, kind));
         if kind.is_md() {
-            found.extend(array::array_findings(ask, hop));
+            found.extend(array_findings(ask, hop));
         }
     } else {
         let says = format!("it is unknown what kind of device {} is", hop.name());
@@ -79,8 +82,7 @@ fn write_cache_finding(
     use VerdictImpact::{Contradictory, Durable, Unproven};
     let name = hop.name();
     let never = kind.is_some_and(is_always_write_back)
-        || layer_state::dm_target_behaviour(ask.facts, hop)
-            .is_some_and(layer_state::DmTargetBehaviour::is_stateful);
+        || dm_target_behaviour(ask.facts, hop).is_some_and(DmTargetBehaviour::is_stateful);
     let (passage, bears, says) = match ask.require(hop, &device::WRITE_CACHE) {
         Some(QueueWriteCache::WriteBack) => (
             FlushOutcome::Sent,
@@ -253,7 +255,7 @@ fn mapping_target_finding(
             kernel_evidence(ask, hop, &device::KIND, Unproven, says),
         ));
     };
-    if let Some(unknown) = layer_state::find_unknown_dm_target(&targets) {
+    if let Some(unknown) = find_unknown_dm_target(&targets) {
         let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
         return Some((
             FlushOutcome::Unknown,

@@ -4,9 +4,9 @@
 //! `atomic_write_unit_max_bytes` holds only for RWF_ATOMIC writes, which no server here uses.
 //! NVMe's AWUPF is often wrong and is not used.
 
-use super::page_link::{LinkPlace, PageLink, bytes_text, is_page_multiple, page_fits};
+use super::{LinkPlace, PageLink, bytes_text, is_page_multiple, page_fits};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::route::find_routes;
+use crate::durability::find_routes;
 use crate::facts::catalog::device::{self, CloudDiskService, DeviceKind};
 use crate::facts::{Scope, Subject};
 use crate::ternary::Ternary;

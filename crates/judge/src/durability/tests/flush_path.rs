@@ -2,6 +2,7 @@ use super::machine::{TestHost, data_target};
 use crate::durability::{FlushState, Verdict, VerdictKind};
 use crate::facts::Subject;
 use crate::facts::catalog::target::FlushDelivery;
+use walwise_model::text::JoinText;
 
 pub fn flush_path_contradiction(verdict: &Verdict) -> Option<&'static str> {
     let fates = || verdict.flush_path.iter().map(|hop| hop.state);
@@ -56,8 +57,7 @@ fn path_text(machine: &TestHost) -> String {
     );
     let hops = verdict.flush_path.iter().skip(1);
     hops.map(|hop| format!("{} {}", hop.name, hop.state))
-        .collect::<Vec<_>>()
-        .join(", ")
+        .join_with(", ")
 }
 
 #[test]

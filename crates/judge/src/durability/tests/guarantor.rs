@@ -2,6 +2,7 @@ use super::machine::TestHost;
 use crate::durability::{Verdict, VerdictKind};
 use crate::facts::catalog::device::{CloudDiskService, NetworkTransport, Transport};
 use crate::facts::{Choice, Remedy};
+use walwise_model::text::JoinText;
 
 fn with_flushes_sent(machine: TestHost) -> TestHost {
     machine
@@ -27,7 +28,7 @@ fn question_text(verdict: &Verdict) -> String {
         Some(Remedy::Do(says)) => Some(says.clone()),
         _ => None,
     });
-    says.collect::<Vec<_>>().join("; ")
+    says.join_with("; ")
 }
 
 /// Columns: name, guarantor, verdict if flushes are sent, verdict without a volatile cache, and
@@ -76,8 +77,7 @@ fn assert_rows(row: &Row, machine: &TestHost) {
             .guarantors
             .iter()
             .map(|one| one.as_str())
-            .collect::<Vec<_>>()
-            .join(",");
+            .join_with(",");
         assert_eq!(named, guarantor.replace('?', ""), "{name}");
         if verdict.standing == VerdictKind::Durable {
             let word = verdict.guarantors[0].noun_phrase(false);

@@ -3,9 +3,7 @@
 
 use crate::durability::{Verdict, VerdictCaps, judge_targets};
 use crate::facts::catalog::{self, target};
-use crate::facts::{
-    FactRow, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value, testing,
-};
+use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, testing};
 
 #[derive(Clone, Debug)]
 pub struct TestHost {
@@ -110,8 +108,7 @@ impl TestHost {
         }
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
-            self.facts
-                .insert_value(of, info, Reading::unknown(UnknownReason::Denied, "a test"));
+            self.facts.insert_value(of, info, Reading::denied("a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
@@ -138,11 +135,8 @@ impl TestHost {
         self.insert_text(disk, "device.ephemeral", "false");
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
             let info = catalog::find_by_name(fact).unwrap();
-            self.facts.insert_value(
-                disk,
-                info,
-                Reading::unknown(UnknownReason::Absent, "a test"),
-            );
+            self.facts
+                .insert_value(disk, info, Reading::absent("a test"));
         }
     }
 

@@ -1,7 +1,6 @@
 use super::machine::{TestHost, data_target};
 use crate::durability::VerdictKind;
-use crate::facts::ServerArea;
-use crate::facts::Subject;
+use crate::facts::{ServerArea, Subject};
 
 const VERSIONS: [(&str, &str); 6] = [
     ("mysql", "5.7.24"),

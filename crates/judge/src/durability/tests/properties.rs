@@ -8,8 +8,7 @@ use proptest::prelude::*;
 
 use super::machine::{TestHost, data_target};
 use crate::durability::VerdictKind;
-use crate::facts::catalog;
-use crate::facts::{Reading, Scope, Subject, UnknownReason, Value};
+use crate::facts::{Reading, Scope, Subject, Value, catalog};
 
 const BEARING: &[(&str, &[&str])] = &[
     (
@@ -310,7 +309,7 @@ proptest! {
             .collect();
         for (subject, fact) in known {
             let mut after = stack.clone();
-            let unknown = Reading::unknown(UnknownReason::Denied, "a test");
+            let unknown = Reading::denied("a test");
             after.machine.facts.insert_value(&subject, catalog::find_by_name(fact).unwrap(), unknown);
             let standing = after.standing();
             prop_assert!(standing != VerdictKind::Durable || before == VerdictKind::Durable, "{} of {}", fact, subject);

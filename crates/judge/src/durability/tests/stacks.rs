@@ -1,6 +1,5 @@
 use super::machine::{TestHost, data_target};
-use crate::durability::VerdictCaps;
-use crate::durability::VerdictKind;
+use crate::durability::{VerdictCaps, VerdictKind};
 use crate::facts::catalog::device::MappingState;
 use crate::facts::{Choice, Subject};
 

@@ -2,13 +2,14 @@ use toml::Spanned;
 
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
-use super::prose::{parse_checked_template, parse_prose};
+use super::{parse_checked_template, parse_prose};
 use crate::facts::{KeyInfo, ValueKind, catalog};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::template::{Template, has_quoted_placeholder};
-use crate::rules::user_commands::{Purpose, UserCommandSpec, find_destructive_word};
-use crate::rules::{Change, EffectScope, Level, Risk};
+use crate::rules::{
+    Change, EffectScope, Level, Purpose, Risk, UserCommandSpec, find_destructive_word,
+};
 use crate::settings::{self, Setting};
 
 const ADVICE_SCHEMA: TableSchema = TableSchema {

@@ -3,10 +3,9 @@
 //!
 //! The rule's examples are a host with the change, and the same host with other facts.
 
-use super::example;
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::rule_head::{RuleHeader, ShortRule};
-use super::{LoadOptions, LoadedFile, parse_question};
+use super::{LoadOptions, LoadedFile, example, parse_question};
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{
     ChangeEffect, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample, TestOperator,

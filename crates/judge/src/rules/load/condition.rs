@@ -4,6 +4,7 @@ use super::fields::{
 };
 use super::value::{self, OPERATORS};
 use std::collections::BTreeMap;
+use walwise_model::text::JoinText;
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -116,9 +117,7 @@ pub(super) fn parse_condition(
             problems.report_missing_entry(
                 item,
                 "this is not a condition",
-                help.unwrap_or_else(|| {
-                    format!("one of: {}", known().collect::<Vec<_>>().join(", "))
-                }),
+                help.unwrap_or_else(|| format!("one of: {}", known().join_with(", "))),
             );
             None
         }

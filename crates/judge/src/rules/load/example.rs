@@ -1,7 +1,6 @@
-use super::advice;
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, value_kind};
-use super::value;
+use super::{advice, value};
 use crate::facts::{KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{ExampleFact, ExampleStack, ExpectedOutcome, RuleExample};
@@ -58,7 +57,7 @@ pub(super) fn parse_example(
 
 /// The reading of a fact that an example of a table's row takes away.
 pub(super) fn unknown_reading() -> Reading<Value> {
-    Reading::unknown(UnknownReason::Denied, "the example says so")
+    Reading::denied("the example says so")
 }
 
 /// The facts with the readings of `other` in place of their own.

@@ -3,12 +3,9 @@
 //! The rule's condition joins `where` with the range of releases. Its examples are the releases
 //! that the row lists as affected, unaffected and undecided.
 
-use super::condition;
-use super::example;
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::rule_head::{self, RuleHeader, ShortRule};
-use super::value;
-use super::{LoadOptions, LoadedFile};
+use super::{LoadOptions, LoadedFile, condition, example, value};
 use crate::facts::{KeyInfo, Reading, Source, Value};
 use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span};

@@ -1,8 +1,6 @@
-use super::LoadedFile;
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText};
-use super::prose::join_lines;
-use super::remedy::RemedyTemplates;
+use super::{LoadedFile, RemedyTemplates, join_lines};
 use crate::facts::Scope;
 use crate::facts::catalog::target::VerdictKind;
 use crate::provenance::Verification;

@@ -5,8 +5,7 @@
 //! safety rules every dropped conjunct must be noticed.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::slice;
+use std::{fmt, slice};
 
 use super::{safety, worlds};
 use crate::facts::Value;
@@ -15,6 +14,7 @@ use crate::rules::model::{ChangeSpec, Condition, FactTest, Rule, TestOperator};
 use crate::rules::{Level, Risk, RuleSet, builtin, examples};
 use crate::ternary::Ternary;
 use crate::version::{AffectedReleases, Version};
+use walwise_model::text::JoinText;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MutationKind {
@@ -133,12 +133,7 @@ fn rebuilt(kid: &Condition, make: impl Fn(Condition) -> Condition) -> Vec<Varian
 }
 
 fn condition_text(cond: &Condition) -> String {
-    let all = |kids: &[Condition]| {
-        kids.iter()
-            .map(condition_text)
-            .collect::<Vec<_>>()
-            .join("; ")
-    };
+    let all = |kids: &[Condition]| kids.iter().map(condition_text).join_with("; ");
     match cond {
         Condition::All(kids) | Condition::Any(kids) => format!("{} ({})", cond.label(), all(kids)),
         Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {

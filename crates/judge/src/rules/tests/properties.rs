@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::arbitrary::{
     self, RandomHost, arbitrary_host, facts_of_every_kind, facts_with_few_values, subject,
 };
-use crate::facts::{Reading, Source, UnknownReason, Value, ValueKind};
+use crate::facts::{Reading, Source, Value, ValueKind};
 use crate::rules::bound_condition::{self, BoundCondition, SubjectView};
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Condition, Rule};
 use crate::rules::{
@@ -19,7 +19,7 @@ fn truth(cond: &Condition, world: &RandomHost) -> Ternary {
 }
 
 fn unknown() -> Reading<Value> {
-    Reading::unknown(UnknownReason::Denied, "x")
+    Reading::denied("x")
 }
 
 fn rule_that_can_lose_data(when: Condition) -> Rule {

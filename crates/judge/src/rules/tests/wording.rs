@@ -1,10 +1,10 @@
 //! Checks the wording of the built-in rules, as far as `rules/STYLE.md` can be tested: lengths,
 //! units of numbers, and placeholders that always print something.
 
-use super::super::examples;
 use super::super::model::{ExpectedOutcome, Rule, RuleExample};
-use super::super::{Outcome, RuleSet};
+use super::super::{Outcome, RuleSet, examples};
 use crate::facts::{KeyInfo, Reading, Scope, UnknownReason};
+use walwise_model::text::JoinText;
 
 const TITLE: usize = 70;
 const SENTENCE: usize = 25;
@@ -128,7 +128,7 @@ fn sentences(text: &str) -> Vec<Vec<&str>> {
 /// Mistakes in numbers and words of a text; commands in backticks are exempt.
 fn wording_mistakes(text: &str) -> Vec<String> {
     let mut slips = Vec::new();
-    let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("CODE");
+    let prose: String = text.split('`').step_by(2).join_with("CODE");
     let words: Vec<&str> = prose
         .split_whitespace()
         .map(|word| word.trim_matches([',', '.', ';', ':', '(', ')', '?']))

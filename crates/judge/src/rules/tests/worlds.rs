@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::{KeyInfo, Reading, Source, UnknownReason, Value};
+use crate::facts::{KeyInfo, Reading, Source, Value};
 use crate::rules::deciding_facts::test_values;
 use crate::rules::model::{
     Condition, ExampleFact, ExampleStack, ExpectedOutcome, FactTest, QuantifiedElement, Rule,
@@ -135,7 +135,7 @@ pub fn observed_reading(value: &Value) -> Vec<Reading<Value>> {
 }
 
 pub fn unknown() -> Reading<Value> {
-    Reading::unknown(UnknownReason::Denied, "not read")
+    Reading::denied("not read")
 }
 
 pub fn combination_count(slots: &[FactSlot]) -> usize {

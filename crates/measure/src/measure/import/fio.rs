@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::imported_run::{ImportedRow, ImportedRun, implausible_rate_remark};
-use crate::measure::pg_test_section::SourceSection;
+use super::{ImportedRow, ImportedRun, implausible_rate_remark};
+use crate::measure::SourceSection;
 use crate::text::{self, json};
+use walwise_model::text::JoinText;
 
 /// Parses fio's JSON document as one run; `None` if the input is not fio's JSON.
 pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
@@ -43,7 +44,7 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
         remarks.push(format!(
             "{} flushed nothing (no fsync=, fdatasync= or sync=, or too few writes), so there are \
              no figures for commits.",
-            dry.into_iter().collect::<Vec<_>>().join(", ")
+            dry.into_iter().join_with(", ")
         ));
     }
     let beside = jobs.iter().filter(|job| job.concurrent_results > 1).count();

@@ -2,8 +2,8 @@
 //! since PostgreSQL 9.3 (src/bin/pg_test_fsync/pg_test_fsync.c). Columns differ between releases,
 //! so lines are split at white space.
 
-use super::imported_run::{ImportedRow, ImportedRun, implausible_rate_remark};
-use crate::measure::pg_test_section::SourceSection;
+use super::{ImportedRow, ImportedRun, implausible_rate_remark};
+use crate::measure::SourceSection;
 use crate::text;
 
 /// Ratio of two rates up to which the difference counts as noise.

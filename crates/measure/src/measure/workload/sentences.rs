@@ -2,7 +2,7 @@
 //! give them.
 
 use super::super::{Conclusion, Method, PgTest};
-use super::result::{Workload, WorkloadResult, WorkloadRow};
+use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
 pub(super) fn workload_sentence(workload: Workload, rows: &[WorkloadRow]) -> String {
@@ -12,7 +12,6 @@ pub(super) fn workload_sentence(workload: Workload, rows: &[WorkloadRow]) -> Str
         Workload::Innodb => innodb_sentence(rows),
         Workload::Files => small_files_sentence(rows),
         Workload::Entangle => neighbour_writer_sentence(rows),
-        Workload::Floor => unflushed_write_sentence(rows),
         Workload::PgTestFsync => pg_test_fsync_sentence(rows),
         Workload::Transaction => transaction_sentence(rows),
     };
@@ -145,20 +144,6 @@ fn neighbour_writer_sentence(rows: &[WorkloadRow]) -> Option<String> {
     ))
 }
 
-fn unflushed_write_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let (write, open) = (
-        median_text(rows, "write")?,
-        median_text(rows, "open, write, close")?,
-    );
-    let direct = median_text(rows, "write, O_DIRECT");
-    let direct = direct.map_or_else(String::new, |us| {
-        format!("; with O_DIRECT it takes {us} and reaches the disk, but is not durable")
-    });
-    Some(format!(
-        "An unflushed 8 kB write takes {write}, or {open} if each write opens the file{direct}."
-    ))
-}
-
 fn fewest_and_most_threads(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &WorkloadRow)> {
     let measured = || rows.iter().filter(|row| row.samples > 0);
     Some((
@@ -270,13 +255,6 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
             .collect();
         insta::assert_snapshot!(workload_result(Workload::Entangle, &rows).sentence, @r#"
 Next to a writer on the same file system, fdatasync takes 1.5 × as long as alone (p95 150 µs instead of 100 µs), and fsync 9.0 × as long (p95 900 µs instead of 200 µs).
-"#);
-        let rows = [
-            sample_series("write", 1, 2.0),
-            sample_series("open, write, close", 1, 5.0),
-        ];
-        insta::assert_snapshot!(workload_result(Workload::Floor, &rows).sentence, @r#"
-An unflushed 8 kB write takes 2.0 µs, or 5.0 µs if each write opens the file.
 "#);
     }
 

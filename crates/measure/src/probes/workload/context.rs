@@ -12,11 +12,9 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::measure::{RoundSamples, RowSamples};
-use crate::probes::cancellation::{CancelHandle, StopReason};
 use crate::probes::commit_writer::WriteBuffer;
-use crate::probes::counters::DiskCounterReader;
-use crate::probes::error::{ProbeError, ProbeErrorKind};
 use crate::probes::scratch::ScratchDirectory;
+use crate::probes::{CancelHandle, DiskCounterReader, ProbeError, ProbeErrorKind, StopReason};
 
 pub struct OperationResult {
     pub flush_calls: u64,

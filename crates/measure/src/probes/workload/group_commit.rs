@@ -11,8 +11,9 @@ use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::cancellation::StopReason;
+use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES};
+use walwise_model::parallel::lock;
 
 const CLIENT_COUNTS: [u32; 5] = [1, 2, 4, 8, 16];
 
@@ -108,7 +109,7 @@ impl SharedLog {
     }
 
     fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, StopReason> {
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.log);
         log.inserted += RECORD_BYTES;
         let wanted = log.inserted;
         while log.is_flushing && log.flushed < wanted {
@@ -127,7 +128,7 @@ impl SharedLog {
         let (from, to) = (log.flushed, log.inserted);
         drop(log);
         let done = (self.flush)(stage, from, to);
-        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = lock(&self.log);
         log.is_flushing = false;
         if done.is_ok() {
             log.flushed = to;

@@ -12,9 +12,8 @@ use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::CommitWriter;
-use crate::probes::wal_methods::open_flags;
+use crate::probes::{StopReason, open_flags};
 
 const RECORD_SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 

@@ -16,9 +16,8 @@ use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, WriteCursor, retry_interrupted};
-use crate::probes::error::{ProbeError, ProbeErrorKind};
+use crate::probes::{ProbeError, ProbeErrorKind, StopReason};
 
 /// Bytes that the second writer appends between two pauses, which limit its rate to 32 MiB/s.
 const CHUNK_BYTES: usize = 256 << 10;

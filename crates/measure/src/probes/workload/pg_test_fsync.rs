@@ -13,9 +13,8 @@ use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, PG_TESTS, PgTest, RoundSamples, RowSamples};
-use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
-use crate::probes::wal_methods::open_flags;
+use crate::probes::{StopReason, open_flags};
 
 const FILE_NAME: &str = "pg-test-fsync";
 

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::cancellation::StopReason;
+use crate::probes::StopReason;
 use crate::probes::commit_writer::{CommitWriter, PAGE_BYTES, retry_interrupted};
 
 /// Name of a new segment until it is complete and renamed to [`USED_NAME`].

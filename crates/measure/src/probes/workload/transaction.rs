@@ -15,10 +15,9 @@ use rustix::io::Errno;
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
 use super::group_commit::{CyclicLog, GroupCommit, RECORD_BYTES, SharedLog};
 use crate::measure::{Method, RoundSamples, RowSamples};
-use crate::probes::cancellation::StopReason;
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::redo_log_config::RedoLogConfig;
-use crate::probes::wal_methods::open_flags;
+use crate::probes::{StopReason, open_flags};
 
 const GROUP_COMMIT_CLIENTS: u32 = 16;
 

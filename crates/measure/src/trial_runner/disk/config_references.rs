@@ -4,9 +4,8 @@
 //! device, or any word that contains the serial number or WWN, like most names in /dev/disk/by-id.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 #[derive(Clone, Debug, Default)]
 pub struct DeviceNames {

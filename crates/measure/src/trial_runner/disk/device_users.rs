@@ -2,9 +2,8 @@
 //! are processes that have the device open (virtual machines, raw databases), loop devices, and
 //! kernel exports.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use rustix::fs::FileType;
 

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::Path;
+use walwise_model::text::JoinText;
 
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +63,7 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'stat
 /// Normalises blanks. `None` for an id with characters outside printable ASCII, without any letter
 /// or digit but 0, or with a length outside 2 to 128.
 fn normalise_id(word: &str) -> Option<String> {
-    let word = word.split_whitespace().collect::<Vec<_>>().join(" ");
+    let word = word.split_whitespace().join_with(" ");
     let types = word
         .bytes()
         .all(|byte| byte.is_ascii_graphic() || byte == b' ');

@@ -18,11 +18,11 @@ use serde::{Deserialize, Serialize};
 use super::device_findings::{BlockDevice, is_claimed, open_device, reopen};
 use super::disk_id::DiskId;
 use super::erase_refusal::erase_refusal_by_findings;
-use super::foreign_signatures::{self, BEGINNING_BYTES};
 use super::trial_mark::{
     MARK_BYTES, RESERVED_END_BYTES, SUPERBLOCK_BYTES, TrialId, TrialMark, Uuid, superblock_uuids,
     uuid_text,
 };
+use super::{BEGINNING_BYTES, find_foreign_signatures};
 use crate::safe_path::random_u64;
 use crate::trial_runner::blank::{Blankness, clear_range, first_used_byte};
 
@@ -322,8 +322,7 @@ impl LockedDisk {
             extent.1 - RESERVED_END_BYTES,
             usize::try_from(RESERVED_END_BYTES).unwrap_or(MARK_BYTES),
         )?;
-        let found =
-            foreign_signatures::find_foreign_signatures(extent.1, self.read(0, length)?, last);
+        let found = find_foreign_signatures(extent.1, self.read(0, length)?, last);
         if found.is_empty() {
             return Ok(());
         }

@@ -3,9 +3,9 @@
 
 facts! {
     /// Device node, such as /dev/sda1.
-    PATH: String = Device "device.path" ValueKind::Text, assigned, identifies;
+    PATH: String = Device "device.path", assigned, identifies;
     /// Major and minor number, by which mountinfo names devices; from uevent in sysfs.
-    DEVNO: String = Device "device.devno" ValueKind::Text, drifting, identifies;
+    DEVNO: String = Device "device.devno", drifting, identifies;
     /// Kind of device: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`,
     /// `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
     KIND: DeviceKind = Device "device.kind", identifies;
@@ -17,71 +17,71 @@ facts! {
     FABRIC: NetworkTransport = Device "device.fabric", affects_latency, speed;
     /// Identity of the unit behind a disk, used to recognise several paths to one unit; from `wwid`
     /// in sysfs, masked in captures.
-    UNIT: String = Device "device.unit" ValueKind::Text, identity;
+    UNIT: String = Device "device.unit", identity;
     /// Cloud service behind a disk, from its exact model string.
     CLOUD: CloudDiskService = Device "device.cloud", concluded, identifies;
     /// Whether the device loses its data when the virtual machine is stopped or moved, from the
     /// cloud's model string.
-    EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, health;
+    EPHEMERAL: bool = Device "device.ephemeral", concluded, health;
     /// Medium, which decides the speed to expect: `platters`, `flash`, `persistent memory`,
     /// `memory`, or `virtual` if a hypervisor, a controller or a network hides the medium.
     MEDIUM: Medium = Device "device.medium", affects_latency, speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
-    RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
+    RPM: u64 = Device "device.rpm", speed;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver" ValueKind::Text, affects_latency, speed;
+    DRIVER: String = Device "device.driver", affects_latency, speed;
     /// Vendor and model of the disk.
-    MODEL: String = Device "device.model" ValueKind::Text, affects_latency, identifies;
+    MODEL: String = Device "device.model", affects_latency, identifies;
     /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` next to its model in
     /// sysfs.
-    FIRMWARE: String = Device "device.firmware" ValueKind::Text, affects_latency, identifies;
+    FIRMWARE: String = Device "device.firmware", affects_latency, identifies;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
-    SERIAL: String = Device "device.serial" ValueKind::Text, identity;
+    SERIAL: String = Device "device.serial", identity;
     /// Size of the device.
-    SIZE: u64 = Device "device.size" ValueKind::Bytes, identifies;
+    SIZE: u64 = Device "device.size" Bytes, identifies;
     /// Whether the kernel treats the device as read-only.
-    READ_ONLY: bool = Device "device.read_only" ValueKind::Bool, health;
+    READ_ONLY: bool = Device "device.read_only", health;
     /// The kernel's rotational flag, from sysfs-block; unreliable, because virtual disks and RAID
     /// volumes often report 1.
-    ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, speed;
+    ROTATIONAL: bool = Device "device.rotational", speed;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, affects_latency, speed;
+    SCHEDULER: String = Device "device.scheduler", affects_latency, speed;
     /// Start of a partition on its disk, from `start` in sysfs-block.
-    START: u64 = Device "device.start" ValueKind::Bytes, speed;
+    START: u64 = Device "device.start" Bytes, speed;
     /// Whether a partition starts on a physical block boundary of the disk, from `alignment_offset`
     /// and `start` in sysfs-block.
-    ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded, speed;
+    ALIGNED: bool = Device "device.aligned", concluded, speed;
     /// Preferred write size, a whole stripe on RAID; 0 if none is reported, from
     /// queue/optimal_io_size in sysfs-block.
-    OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes, speed;
+    OPTIMAL_IO: u64 = Device "device.optimal_io" Bytes, speed;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 for never, from
     /// queue/wbt_lat_usec in sysfs-block.
-    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, affects_latency, speed;
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" Micros, affects_latency, speed;
     /// Time after which the kernel gives up on a request to a disk, in milliseconds; from
     /// queue/io_timeout in sysfs-block (Linux 5.0 and later), for SCSI from device/timeout.
-    IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
+    IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms";
     /// Largest write sent to the device in one request, from queue/max_sectors_kb in sysfs-block.
-    MAX_IO: u64 = Device "device.max_io" ValueKind::Bytes, speed;
+    MAX_IO: u64 = Device "device.max_io" Bytes, speed;
     /// Largest write that the device guarantees to be atomic; 0 without such a guarantee, from
     /// queue/atomic_write_unit_max_bytes in sysfs-block (Linux 6.11 and later).
-    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
+    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
     /// `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for disks
     /// behind a hypervisor, a controller or a network.
     SHINGLED: Shingled = Device "device.shingled", concluded, speed;
     /// Smallest unit that can be addressed, from sysfs-block.
-    LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes, speed;
+    LOGICAL_BLOCK: u64 = Device "device.logical_block" Bytes, speed;
     /// Smallest unit written without read-modify-write, from sysfs-block.
-    PHYSICAL_BLOCK: u64 = Device "device.physical_block" ValueKind::Bytes, speed;
+    PHYSICAL_BLOCK: u64 = Device "device.physical_block" Bytes, speed;
     /// Largest discard; 0 if the device does not support discard, from sysfs-block.
-    DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, speed;
+    DISCARD_MAX: u64 = Device "device.discard_max" Bytes, speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
     ZONED: ZoneModel = Device "device.zoned", speed;
     /// The kernel's view of the cache, per queue: `write back` (flushes are sent) or `write
     /// through` (no flushes are sent), from queue/write_cache in sysfs-block.
     WRITE_CACHE: QueueWriteCache = Device "device.write_cache", affects_latency, affects_flushes;
     /// Whether the driver passes on forced unit access (FUA), from queue/fua in sysfs-block.
-    FUA: bool = Device "device.fua" ValueKind::Bool, affects_latency, affects_flushes;
+    FUA: bool = Device "device.fua", affects_latency, affects_flushes;
     /// Cache mode that the disk reported to its driver: SCSI `cache_type`
     /// (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
     CACHE_TYPE: CacheType = Device "device.cache_type", affects_latency, affects_flushes;
@@ -90,28 +90,28 @@ facts! {
     DRIVE_CACHE: DriveCache = Device "device.drive_cache", affects_latency, affects_flushes;
     /// Whether an NVMe controller reports a volatile write cache, from the field VWC of `nvme
     /// id-ctrl`.
-    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, affects_latency, affects_flushes;
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache", affects_latency, affects_flushes;
     /// Warnings of an NVMe controller, from `critical_warning` of `nvme smart-log`: `spare low`,
     /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
-    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
+    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning", health;
     /// Number of blocks, minus one, that an NVMe controller claims to write atomically on power
     /// failure (AWUPF of `nvme id-ctrl`). Some drives report a wrong number, so no advice relies on
     /// this claim.
-    NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
+    NVME_AWUPF: u64 = Device "nvme.awupf", speed;
     /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
     /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` if the page has
     /// another GUID or version.
     NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", affects_latency;
     /// Remaining capacity of an NVMe drive's power-loss capacitor, in percent, from OCP log page
     /// C0h. 100 is the required capacity of a new drive, 1 the minimum for a proper shutdown.
-    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting;
+    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent", drifting;
     /// Power failures that an NVMe drive survived on its capacitor, from OCP log page C0h.
-    NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
+    NVME_PLP_STARTS: u64 = Device "nvme.plp_starts", drifting;
     /// Shutdowns of an NVMe drive before all cached data was written, from OCP log page C0h.
-    NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
+    NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns";
     /// Whether the kernel counts flushes of the device: 17 fields in `stat` (Linux 5.5 and later),
     /// and a driver that is not bio-based.
-    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, affects_flushes;
+    COUNTS_FLUSHES: bool = Device "device.counts_flushes", affects_flushes;
     /// The device's own write cache: `none`, `protected` by a healthy battery or flash module,
     /// `volatile`, `unknown`, `contradictory`.
     CACHE: CacheVolatility = Device "device.cache", judged, affects_flushes;
@@ -125,63 +125,63 @@ facts! {
     /// until the first write.
     MD_STATE: ArrayState = Device "md.array_state", drifting, health;
     /// Number of missing members of an md array, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, affects_latency, health;
+    MD_DEGRADED: u64 = Device "md.degraded", affects_latency, health;
     /// Current sync action of an md array, from md/sync_action.
     MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, affects_latency, health;
     /// Consistency policy of an md array, from md/consistency_policy.
     MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", affects_latency, health;
     /// Number of members an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, affects_latency, speed;
+    MD_DISKS: u64 = Device "md.raid_disks", affects_latency, speed;
     /// Superblock format of an md array, `external:imsm` and the like for firmware RAID, from
     /// md/metadata_version.
-    MD_METADATA: String = Device "md.metadata" ValueKind::Text;
+    MD_METADATA: String = Device "md.metadata";
     /// Chunk size of a striped md array, from md/chunk_size.
-    MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, speed;
+    MD_CHUNK: u64 = Device "md.chunk" Bytes, speed;
     /// Location of an md array's write-intent bitmap, `none` without one, from md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, affects_latency, speed;
+    MD_BITMAP: String = Device "md.bitmap", affects_latency, speed;
     /// Write-mostly members of an md array, which serve reads only if no other member is left, from
     /// md/dev-*/state.
-    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, affects_latency, speed;
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly", assigned, affects_latency, speed;
     /// Number of writes that may lag behind on write-mostly members of an md array, from
     /// md/bitmap/backlog; 0 allows none.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, affects_latency, speed;
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind", affects_latency, speed;
     /// Members of an md array with their states (`sda1 in_sync`, `sdb1 faulty`), from
     /// md/dev-*/state.
-    MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, affects_latency;
+    MD_MEMBERS: Vec<String> = Device "md.members", assigned, affects_latency;
     /// Failed members of an md array that are still attached but no longer part of the stack, from
     /// md/dev-*/state.
-    MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
+    MD_FAILED: Vec<String> = Device "md.failed_members", assigned, health;
     /// Members of an md array that should be checked or replaced but are not yet `faulty` (`sda1
     /// write_error`), from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
-    MD_SUSPECT: Vec<String> = Device "md.suspect_members" ValueKind::List, assigned, drifting, health;
+    MD_SUSPECT: Vec<String> = Device "md.suspect_members", assigned, drifting, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
     /// `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, affects_latency, speed;
+    DM_TARGETS: Vec<String> = Device "dm.targets", affects_latency, speed;
     /// Largest power of two, at most 1 MiB, that divides the start of every linear target, on the
     /// device-mapper device and on the device below. From `dmsetup table` as root.
-    DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, speed;
+    DM_ALIGNMENT: u64 = Device "dm.alignment" Bytes, speed;
     /// Mode of a device-mapper cache: `writeback`, `writethrough`, `passthrough`, from `dmsetup
     /// table`; a writecache target always holds writes back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", affects_latency, affects_flushes;
     /// Whether requests to a multipath device wait instead of failing when no path is left, from
     /// `dmsetup table` as root.
-    DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
+    DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path";
     /// State of a device-mapper device, the worst state of its targets, from `dmsetup status` as
     /// root.
     DM_STATE: MappingState = Device "dm.state", drifting, health;
     /// Copies or paths of a device-mapper device that have failed or are missing (`member 1`,
     /// `path 8:32`, `journal`), from `dmsetup status` as root.
-    DM_FAILED: Vec<String> = Device "dm.failed_members" ValueKind::List, drifting, health;
+    DM_FAILED: Vec<String> = Device "dm.failed_members", drifting, health;
     /// Copies of a device-mapper device that are still being written, from `dmsetup status` as
     /// root.
-    DM_LAGGING: Vec<String> = Device "dm.lagging_members" ValueKind::List, drifting, health;
+    DM_LAGGING: Vec<String> = Device "dm.lagging_members", drifting, health;
     /// Dirty blocks of a device-mapper cache, which only the cache's disk holds, from `dmsetup
     /// status` as root.
-    DM_DIRTY: u64 = Device "dm.dirty_blocks" ValueKind::Count, drifting;
+    DM_DIRTY: u64 = Device "dm.dirty_blocks", drifting;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
-    THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
+    THIN_DATA: f64 = Device "thin.data_percent", drifting, health;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
-    THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting, health;
+    THIN_METADATA: f64 = Device "thin.metadata_percent", drifting, health;
     /// Cache mode of bcache, which decides whether writes are held back, from bcache/cache_mode
     /// (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", affects_latency, affects_flushes;
@@ -197,274 +197,377 @@ facts! {
     DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", affects_flushes;
     /// Whether DRBD flushes its own metadata, the activity log and bitmap, from md-flushes in
     /// `drbdsetup show`.
-    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes" ValueKind::Bool, affects_latency, affects_flushes;
+    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes", affects_latency, affects_flushes;
     /// Name of a device-mapper device, from dm/name.
-    DM_NAME: String = Device "dm.name" ValueKind::Text, identity;
+    DM_NAME: String = Device "dm.name", identity;
     /// Unique id of a device-mapper device, with a prefix for the kind of device, from dm/uuid.
-    DM_UUID: String = Device "dm.uuid" ValueKind::Text, identity;
+    DM_UUID: String = Device "dm.uuid", identity;
     /// Backing file of a loop device, from loop/backing_file.
-    LOOP_FILE: String = Device "loop.backing_file" ValueKind::Text, identity, affects_latency;
+    LOOP_FILE: String = Device "loop.backing_file", identity, affects_latency;
     /// Whether a loop device uses direct I/O on its file, from loop/dio.
-    LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, affects_latency, speed;
+    LOOP_DIRECT: bool = Device "loop.direct_io", affects_latency, speed;
     /// Device to which a zram device writes idle pages, `none` without one, from backing_dev
     /// (Documentation/admin-guide/blockdev/zram.rst).
-    ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, affects_latency, speed;
+    ZRAM_BACKING: String = Device "zram.backing_device", assigned, affects_latency, speed;
     /// Whether the device is used for swap, from /proc/swaps.
-    SWAP: bool = Device "device.swap" ValueKind::Bool, affects_latency, health;
+    SWAP: bool = Device "device.swap", affects_latency, health;
     /// Users of the device (`mounted at /`, `member of md0`, `swap`, `partitioned`); empty if
     /// unused.
-    USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
+    USED_BY: Vec<String> = Device "device.used_by", assigned;
     /// Signatures found by reading the device; empty if none was found.
-    SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List;
+    SIGNATURES: Vec<String> = Device "device.signatures";
     /// Content of the device: `holds` if it is in use or data was found; `free` if it is unused and
     /// the parts read contain no data; `blank` if it is unused and contains only zeros or only
     /// ones. Unknown if the device could not be read.
     CONTENT: ContentState = Device "device.content", concluded;
     /// Data and users found on the device: signatures (`xfs`), users (`a mount at /srv`),
     /// `unrecognised data`; empty if none was found.
-    HOLDS: Vec<String> = Device "device.holds" ValueKind::List, concluded;
+    HOLDS: Vec<String> = Device "device.holds", concluded;
     /// Bytes read to search the device for data.
-    BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting;
+    BYTES_READ: u64 = Device "device.bytes_read" Bytes, drifting;
     /// Longest run of unread bytes: contiguous data up to this size can be missed; 0 if the whole
     /// device was read.
-    UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting;
+    UNREAD_RUN: u64 = Device "device.unread_run" Bytes, drifting;
 }
 
-mod cache;
-mod cloud;
-mod content {
-    use crate::facts::choice;
-
-    choice! {
-        /// Whether a device holds data. For a device that could not be read, the fact is unknown.
-        pub enum ContentState {
-            /// The device is in use, or data or a signature was found on it.
-            Holds = "holds",
-            /// The device is not in use, and the parts read contain no data.
-            Free = "free",
-            /// The device is not in use, and holds only zeros or only ones; every byte was read.
-            Blank = "blank",
-        }
-    }
-
-    impl ContentState {
-        pub fn allows_new_filesystem(self) -> bool {
-            matches!(self, Self::Free | Self::Blank)
-        }
-    }
-}
-mod guarantor {
-    use crate::facts::choice;
-
-    choice! {
-        /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
-        /// inspected.
-        pub enum Guarantor {
-            /// A drive in this machine.
-            Drive = "drive",
-            /// Another machine that exports a disk over the network but does not show its caches.
-            Array = "array",
-            /// A cluster that acknowledges a write once several machines have stored the data; so
-            /// far only Ceph.
-            StorageCluster = "storage cluster",
-            Hypervisor = "hypervisor",
-            Provider = "provider",
-        }
-    }
-
-    impl Guarantor {
-        /// Whether the guarantor acknowledges a write only once the data is stored, so that there
-        /// is no cache to flush.
-        pub fn is_storage_cluster(self) -> bool {
-            matches!(self, Self::StorageCluster)
-        }
-
-        /// The guarantor in a sentence about one or several disks: `the provider`, `the drives`.
-        pub fn noun_phrase(self, several: bool) -> &'static str {
-            match self {
-                Self::Drive if several => "the drives",
-                Self::Drive => "the drive",
-                Self::Array => "the array",
-                Self::StorageCluster => "the Ceph cluster",
-                Self::Hypervisor => "the hypervisor",
-                Self::Provider => "the provider",
-            }
-        }
-    }
-}
-mod kind {
-    use crate::facts::choice;
-
-    choice! {
-        pub enum DeviceKind {
-            Disk = "disk", Partition = "partition", Md = "md", Lvm = "lvm", Crypt = "crypt", Multipath = "multipath",
-            Dmraid = "dmraid", Vdo = "vdo", Dm = "dm", Bcache = "bcache", Drbd = "drbd", Zvol = "zvol", Loop = "loop",
-            Zram = "zram", Ram = "ram", Other = "other",
-        }
-    }
-
-    impl DeviceKind {
-        pub fn is_disk(self) -> bool {
-            matches!(self, Self::Disk)
-        }
-
-        pub fn is_partition(self) -> bool {
-            matches!(self, Self::Partition)
-        }
-
-        pub fn is_md(self) -> bool {
-            matches!(self, Self::Md)
-        }
-
-        pub fn is_drbd(self) -> bool {
-            matches!(self, Self::Drbd)
-        }
-
-        pub fn is_zvol(self) -> bool {
-            matches!(self, Self::Zvol)
-        }
-
-        /// Whether the device is a device-mapper device whose targets can be of any kind, so that
-        /// only root can read their kinds.
-        pub fn is_generic_mapping(self) -> bool {
-            matches!(self, Self::Lvm | Self::Dm)
-        }
-
-        pub fn is_lvm(self) -> bool {
-            matches!(self, Self::Lvm)
-        }
-    }
-}
 mod layer;
-mod medium {
-    use crate::facts::choice;
 
-    choice! {
-        pub enum Medium {
-            Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
-            Virtual = "virtual",
-        }
-    }
+use crate::facts::choice;
 
-    impl Medium {
-        /// Whether the medium is flash that this machine sees directly, not through a hypervisor or
-        /// a controller.
-        pub fn is_flash(self) -> bool {
-            matches!(self, Self::Flash)
-        }
-
-        /// Whether the medium rotates, so that a flush waits for a rotation.
-        pub fn is_rotating(self) -> bool {
-            matches!(self, Self::Platters)
-        }
-
-        /// Whether writes may wear out the medium. True for a virtual disk, which may be flash.
-        pub fn wears_out(self) -> bool {
-            matches!(self, Self::Flash | Self::Virtual)
-        }
-
-        pub fn is_memory(self) -> bool {
-            matches!(self, Self::PersistentMemory | Self::Memory)
-        }
-    }
-
-    choice! {
-        /// Whether a disk writes in shingled zones, and who reports the zones.
-        pub enum Shingled {
-            No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
-            Suspected = "suspected",
-        }
-    }
-
-    impl Shingled {
-        /// Whether the kernel knows the zones of the disk. False for *drive-managed* disks, which
-        /// hide their zones.
-        pub fn reports_zones(self) -> bool {
-            matches!(self, Self::HostAware | Self::HostManaged)
-        }
-    }
-
-    choice! {
-        /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* only before Linux
-        /// 6.8).
-        pub enum ZoneModel { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
-    }
-}
-mod transport {
-    use crate::facts::choice;
-
-    choice! {
-        pub enum Transport {
-            Nvme = "nvme", Scsi = "scsi", Sata = "sata", Sas = "sas", Usb = "usb", Virtio = "virtio",
-            VirtioScsi = "virtio-scsi", Xen = "xen", Vmware = "vmware", Hyperv = "hyperv", Mmc = "mmc", Pmem = "pmem",
-            Network = "network", Megaraid = "megaraid", Raid = "raid", Other = "other",
-        }
-    }
-
-    impl Transport {
-        pub fn is_network(self) -> bool {
-            matches!(self, Self::Network)
-        }
-
-        /// Whether a hypervisor presents the disk to its guest.
-        pub fn is_virtual(self) -> bool {
-            matches!(
-                self,
-                Self::Virtio | Self::VirtioScsi | Self::Xen | Self::Vmware | Self::Hyperv
-            )
-        }
-
-        pub fn is_pmem(self) -> bool {
-            matches!(self, Self::Pmem)
-        }
-
-        /// Whether the disk is behind a driver of RAID controllers, and so probably a volume.
-        pub fn is_raid(self) -> bool {
-            matches!(self, Self::Megaraid | Self::Raid)
-        }
-
-        /// Whether the disk is attached by USB. A USB bridge may answer queries in place of the
-        /// disk.
-        pub fn is_usb(self) -> bool {
-            matches!(self, Self::Usb)
-        }
-
-        /// Whether the disk is an NVMe disk in this machine; disks over a fabric are
-        /// [`Self::Network`].
-        pub fn is_nvme(self) -> bool {
-            matches!(self, Self::Nvme)
-        }
-
-        /// Whether the disk is behind a SAS adapter, which may be a RAID controller.
-        pub fn is_sas(self) -> bool {
-            matches!(self, Self::Sas)
-        }
-
-        pub fn is_sata_or_sas(self) -> bool {
-            matches!(self, Self::Sata | Self::Sas)
-        }
-
-        pub fn is_recognised(self) -> bool {
-            !matches!(self, Self::Other)
-        }
-    }
-
-    choice! {
-        /// Transport of a network disk; the first three are NVMe over fabrics.
-        pub enum NetworkTransport {
-            Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
-        }
-    }
-}
-
-pub use cache::{CacheType, CacheVolatility, Capacitor, DriveCache, NvmeWarning, QueueWriteCache};
-pub use cloud::CloudDiskService;
-pub use content::ContentState;
-pub use guarantor::Guarantor;
-pub use kind::DeviceKind;
 pub use layer::{
     ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,
     DrbdProtocol, MappingState, MemberState, SyncAction,
 };
-pub use medium::{Medium, Shingled, ZoneModel};
-pub use transport::{NetworkTransport, Transport};
+
+choice! {
+    /// Whether a device holds data. For a device that could not be read, the fact is unknown.
+    pub enum ContentState {
+        /// The device is in use, or data or a signature was found on it.
+        Holds = "holds",
+        /// The device is not in use, and the parts read contain no data.
+        Free = "free",
+        /// The device is not in use, and holds only zeros or only ones; every byte was read.
+        Blank = "blank",
+    }
+}
+
+impl ContentState {
+    pub fn allows_new_filesystem(self) -> bool {
+        matches!(self, Self::Free | Self::Blank)
+    }
+}
+
+choice! {
+    /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
+    /// inspected.
+    pub enum Guarantor {
+        /// A drive in this machine.
+        Drive = "drive",
+        /// Another machine that exports a disk over the network but does not show its caches.
+        Array = "array",
+        /// A cluster that acknowledges a write once several machines have stored the data; so
+        /// far only Ceph.
+        StorageCluster = "storage cluster",
+        Hypervisor = "hypervisor",
+        Provider = "provider",
+    }
+}
+
+impl Guarantor {
+    /// Whether the guarantor acknowledges a write only once the data is stored, so that there
+    /// is no cache to flush.
+    pub fn is_storage_cluster(self) -> bool {
+        matches!(self, Self::StorageCluster)
+    }
+
+    /// The guarantor in a sentence about one or several disks: `the provider`, `the drives`.
+    pub fn noun_phrase(self, several: bool) -> &'static str {
+        match self {
+            Self::Drive if several => "the drives",
+            Self::Drive => "the drive",
+            Self::Array => "the array",
+            Self::StorageCluster => "the Ceph cluster",
+            Self::Hypervisor => "the hypervisor",
+            Self::Provider => "the provider",
+        }
+    }
+}
+
+choice! {
+    pub enum DeviceKind {
+        Disk = "disk", Partition = "partition", Md = "md", Lvm = "lvm", Crypt = "crypt", Multipath = "multipath",
+        Dmraid = "dmraid", Vdo = "vdo", Dm = "dm", Bcache = "bcache", Drbd = "drbd", Zvol = "zvol", Loop = "loop",
+        Zram = "zram", Ram = "ram", Other = "other",
+    }
+}
+
+impl DeviceKind {
+    pub fn is_disk(self) -> bool {
+        matches!(self, Self::Disk)
+    }
+
+    pub fn is_partition(self) -> bool {
+        matches!(self, Self::Partition)
+    }
+
+    pub fn is_md(self) -> bool {
+        matches!(self, Self::Md)
+    }
+
+    pub fn is_drbd(self) -> bool {
+        matches!(self, Self::Drbd)
+    }
+
+    pub fn is_zvol(self) -> bool {
+        matches!(self, Self::Zvol)
+    }
+
+    /// Whether the device is a device-mapper device whose targets can be of any kind, so that
+    /// only root can read their kinds.
+    pub fn is_generic_mapping(self) -> bool {
+        matches!(self, Self::Lvm | Self::Dm)
+    }
+
+    pub fn is_lvm(self) -> bool {
+        matches!(self, Self::Lvm)
+    }
+}
+
+choice! {
+    pub enum Medium {
+        Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
+        Virtual = "virtual",
+    }
+}
+
+impl Medium {
+    /// Whether the medium is flash that this machine sees directly, not through a hypervisor or
+    /// a controller.
+    pub fn is_flash(self) -> bool {
+        matches!(self, Self::Flash)
+    }
+
+    /// Whether the medium rotates, so that a flush waits for a rotation.
+    pub fn is_rotating(self) -> bool {
+        matches!(self, Self::Platters)
+    }
+
+    /// Whether writes may wear out the medium. True for a virtual disk, which may be flash.
+    pub fn wears_out(self) -> bool {
+        matches!(self, Self::Flash | Self::Virtual)
+    }
+
+    pub fn is_memory(self) -> bool {
+        matches!(self, Self::PersistentMemory | Self::Memory)
+    }
+}
+
+choice! {
+    /// Whether a disk writes in shingled zones, and who reports the zones.
+    pub enum Shingled {
+        No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
+        Suspected = "suspected",
+    }
+}
+
+impl Shingled {
+    /// Whether the kernel knows the zones of the disk. False for *drive-managed* disks, which
+    /// hide their zones.
+    pub fn reports_zones(self) -> bool {
+        matches!(self, Self::HostAware | Self::HostManaged)
+    }
+}
+
+choice! {
+    /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* only before Linux
+    /// 6.8).
+    pub enum ZoneModel { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
+}
+
+choice! {
+    pub enum Transport {
+        Nvme = "nvme", Scsi = "scsi", Sata = "sata", Sas = "sas", Usb = "usb", Virtio = "virtio",
+        VirtioScsi = "virtio-scsi", Xen = "xen", Vmware = "vmware", Hyperv = "hyperv", Mmc = "mmc", Pmem = "pmem",
+        Network = "network", Megaraid = "megaraid", Raid = "raid", Other = "other",
+    }
+}
+
+impl Transport {
+    pub fn is_network(self) -> bool {
+        matches!(self, Self::Network)
+    }
+
+    /// Whether a hypervisor presents the disk to its guest.
+    pub fn is_virtual(self) -> bool {
+        matches!(
+            self,
+            Self::Virtio | Self::VirtioScsi | Self::Xen | Self::Vmware | Self::Hyperv
+        )
+    }
+
+    pub fn is_pmem(self) -> bool {
+        matches!(self, Self::Pmem)
+    }
+
+    /// Whether the disk is behind a driver of RAID controllers, and so probably a volume.
+    pub fn is_raid(self) -> bool {
+        matches!(self, Self::Megaraid | Self::Raid)
+    }
+
+    /// Whether the disk is attached by USB. A USB bridge may answer queries in place of the
+    /// disk.
+    pub fn is_usb(self) -> bool {
+        matches!(self, Self::Usb)
+    }
+
+    /// Whether the disk is an NVMe disk in this machine; disks over a fabric are
+    /// [`Self::Network`].
+    pub fn is_nvme(self) -> bool {
+        matches!(self, Self::Nvme)
+    }
+
+    /// Whether the disk is behind a SAS adapter, which may be a RAID controller.
+    pub fn is_sas(self) -> bool {
+        matches!(self, Self::Sas)
+    }
+
+    pub fn is_sata_or_sas(self) -> bool {
+        matches!(self, Self::Sata | Self::Sas)
+    }
+
+    pub fn is_recognised(self) -> bool {
+        !matches!(self, Self::Other)
+    }
+}
+
+choice! {
+    /// Transport of a network disk; the first three are NVMe over fabrics.
+    pub enum NetworkTransport {
+        Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
+    }
+}
+
+choice! {
+pub enum CloudDiskService {
+    AmazonEbs = "Amazon Elastic Block Store",
+    AmazonInstanceStore = "Amazon EC2 instance store",
+    GooglePersistentDisk = "Google persistent disk",
+    GoogleLocalSsd = "Google local SSD",
+    AzureManagedDisk = "Azure managed disk",
+    AzureLocalDisk = "Azure local disk",
+    AlibabaBlockStorage = "Alibaba Elastic Block Storage",
+    OracleBlockVolume = "Oracle block volume",
+}
+}
+
+// Write caches of disks: what the disk reports, what driver and kernel assume, and what follows
+// from both.
+
+choice! {
+/// Conclusion about a disk's own write cache, worst first.
+pub enum CacheVolatility {
+    /// The cache loses its contents when the power fails.
+    Volatile = "volatile",
+    /// Kernel and disk report different caches.
+    Contradictory = "contradictory",
+    Unknown = "unknown",
+    /// A healthy battery or flash module preserves the contents.
+    Protected = "protected",
+    /// The disk acknowledges a write only once the data is stored.
+    None = "none",
+}
+}
+
+impl CacheVolatility {
+    pub fn is_volatile(self) -> bool {
+        matches!(self, Self::Volatile)
+    }
+
+    pub fn is_unknown(self) -> bool {
+        matches!(self, Self::Unknown)
+    }
+
+    /// Whether acknowledged writes are safe without any flush.
+    pub fn is_safe_unflushed(self) -> bool {
+        matches!(self, Self::Protected | Self::None)
+    }
+
+    pub fn is_protected(self) -> bool {
+        matches!(self, Self::Protected)
+    }
+}
+
+choice! {
+/// The kernel's view of the cache behind a queue; flushes are sent only for `write back`.
+pub enum QueueWriteCache { WriteBack = "write back", WriteThrough = "write through" }
+}
+
+choice! {
+/// The cache mode that a disk reported to its driver (`sd_cache_types` in drivers/scsi/sd.c).
+pub enum CacheType {
+    WriteThrough = "write through",
+    WriteBack = "write back",
+    None = "none",
+    WriteBackNoRead = "write back, no read (daft)",
+}
+}
+
+choice! {
+pub enum DriveCache { On = "on", Off = "off" }
+}
+
+impl QueueWriteCache {
+    /// Whether the kernel assumes a volatile cache, and so sends flushes.
+    pub fn is_write_back(self) -> bool {
+        matches!(self, Self::WriteBack)
+    }
+}
+
+impl CacheType {
+    /// Whether the cache can hold acknowledged writes that are not stored yet.
+    pub fn holds_writes(self) -> bool {
+        matches!(self, Self::WriteBack | Self::WriteBackNoRead)
+    }
+}
+
+impl DriveCache {
+    pub fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
+
+choice! {
+/// A bit of an NVMe controller's critical warning. The fact `nvme.critical_warning` can hold
+/// other words too, because some bits have no meaning yet.
+pub enum NvmeWarning {
+    SpareLow = "spare low",
+    Temperature = "temperature",
+    Unreliable = "unreliable",
+    ReadOnly = "read-only",
+    MemoryBackupFailed = "memory backup failed",
+    PersistentMemory = "persistent memory",
+}
+}
+
+choice! {
+/// State of the capacitor behind a drive's memory, as the drive reports it (OCP Datacenter NVMe
+/// SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
+pub enum Capacitor {
+    /// The capacity is at least the one required of a new drive.
+    Healthy = "healthy",
+    /// The capacity is less than that of a new drive, but enough for a proper shutdown.
+    Degraded = "degraded",
+    /// The capacity may be too small for a proper shutdown.
+    Failed = "failed",
+    /// The drive has no capacitor.
+    Absent = "absent",
+    /// The drive returned a log page with another GUID or version.
+    Unreadable = "unreadable",
+}
+}
+
+impl Capacitor {
+    pub fn is_healthy(self) -> bool {
+        matches!(self, Self::Healthy)
+    }
+}

@@ -2,123 +2,123 @@
 
 facts! {
     /// Mount point, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
-    POINT: String = Mount "mount.point" ValueKind::Text, identifies;
+    POINT: String = Mount "mount.point", identifies;
     /// File system type, from mountinfo.
-    FSTYPE: String = Mount "mount.fstype" ValueKind::Text, affects_latency, identifies;
+    FSTYPE: String = Mount "mount.fstype", affects_latency, identifies;
     /// Mount source, such as a device, a remote path or a dataset, from mountinfo.
-    SOURCE: String = Mount "mount.source" ValueKind::Text, assigned, affects_latency, identifies;
+    SOURCE: String = Mount "mount.source", assigned, affects_latency, identifies;
     /// Directory of the file system that is mounted, from mountinfo; not `/` for a bind mount or a
     /// btrfs subvolume.
-    ROOT: String = Mount "mount.root" ValueKind::Text, identifies;
+    ROOT: String = Mount "mount.root", identifies;
     /// Major and minor number of the device, from mountinfo; on btrfs an anonymous number.
-    DEVNO: String = Mount "mount.devno" ValueKind::Text, drifting, identifies;
+    DEVNO: String = Mount "mount.devno", drifting, identifies;
     /// UUID of the file system: for ext4 and XFS from the superblock (as root), for btrfs from the
     /// names in /sys/fs/btrfs.
-    UUID: String = Mount "mount.uuid" ValueKind::Text, assigned, identifies;
+    UUID: String = Mount "mount.uuid", assigned, identifies;
     /// Per-mount options, from mountinfo's sixth field.
-    OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, affects_latency;
+    OPTIONS: Vec<String> = Mount "mount.options", affects_latency;
     /// Options of the superblock, shared by every mount of the file system, from mountinfo's last
     /// field.
-    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, affects_latency;
+    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options", affects_latency;
     /// Whether the mount point leads to this mount; false if another mount covers this mount, from
     /// the tree in mountinfo.
-    IN_SIGHT: bool = Mount "mount.in_sight" ValueKind::Bool, concluded;
+    IN_SIGHT: bool = Mount "mount.in_sight", concluded;
     /// Class of file system: on `block` devices here, on the `network`, in `memory`, `fuse`, an
     /// `overlay`, `zfs`, or `other`.
     CLASS: MountClass = Mount "mount.class", concluded, affects_flushes;
     /// Whether the mount is read-only, by its own options or by those of the superblock.
-    READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, health;
+    READ_ONLY: bool = Mount "mount.read_only", concluded, health;
     /// Access-time mode of the mount: `noatime`, `relatime`, `strictatime`.
     ATIME: Atime = Mount "mount.atime", concluded, speed;
     /// Whether the next boot also mounts the file system here: by fstab, by a mount unit in
     /// /etc/systemd/system, by an automounter, or as the root.
-    AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded;
+    AT_BOOT: bool = Mount "mount.at_boot", concluded;
     /// Size of the file system, from statfs(2).
-    SIZE: u64 = Mount "mount.size" ValueKind::Bytes, identifies;
+    SIZE: u64 = Mount "mount.size" Bytes, identifies;
     /// Space available to an ordinary user, from statfs(2).
-    FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, health;
+    FREE: u64 = Mount "mount.free" Bytes, drifting, health;
     /// Share of the space that is free, in percent, from statfs(2).
-    FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, health;
+    FREE_PERCENT: f64 = Mount "mount.free_percent", drifting, health;
     /// Whether the file system sends its own flushes; the option `nobarrier` turns these flushes
     /// off on ext4, btrfs and f2fs.
     BARRIER: Barrier = Mount "mount.barrier", concluded, affects_flushes;
     /// All options in force on an ext4 file system, defaults included, from
     /// /proc/fs/ext4/DEV/options.
-    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, affects_latency;
+    EXT4_OPTIONS: Vec<String> = Mount "ext4.options", affects_latency;
     /// Whether an ext4 file system has a journal, from /sys/fs/ext4/DEV/journal_task.
-    EXT4_JOURNAL: bool = Mount "ext4.journal" ValueKind::Bool, affects_latency, affects_flushes;
+    EXT4_JOURNAL: bool = Mount "ext4.journal", affects_latency, affects_flushes;
     /// Journal mode of an ext4 file system, from the `data=` option in force.
     EXT4_DATA: JournalMode = Mount "ext4.data", affects_latency, speed;
     /// Errors that ext4 has counted on the file system, from /sys/fs/ext4/DEV/errors_count.
-    EXT4_ERRORS: u64 = Mount "ext4.errors" ValueKind::Count, health;
+    EXT4_ERRORS: u64 = Mount "ext4.errors", health;
     /// Whether an ext4 file system has the fast_commit feature, from its superblock, or from the
     /// commits counted in /proc/fs/ext4/DEV/fc_info.
-    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, affects_latency, speed;
+    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit", affects_latency, speed;
     /// Features of an ext4 file system, named as in `dumpe2fs -h`, from its superblock (needs
     /// root).
-    EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List;
+    EXT4_FEATURES: Vec<String> = Mount "ext4.features";
     /// Cluster size (unit of allocation) of an ext4 file system with the feature bigalloc, from its
     /// superblock (needs root; s_log_cluster_size in fs/ext4/ext4.h).
-    EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, speed;
+    EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" Bytes, speed;
     /// Features that an XFS file system was made with, from its superblock (needs root): `v5`,
     /// `crc`, `reflink`, `bigtime` ...
-    XFS_FEATURES: Vec<String> = Mount "xfs.features" ValueKind::List;
+    XFS_FEATURES: Vec<String> = Mount "xfs.features";
     /// Member devices of a btrfs file system, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" ValueKind::List, assigned, affects_latency;
+    BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices", assigned, affects_latency;
     /// Number of present member devices of a btrfs file system, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" ValueKind::Count, affects_latency;
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count", affects_latency;
     /// Profiles of the data block groups of a btrfs file system, from
     /// /sys/fs/btrfs/UUID/allocation/data.
-    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" ValueKind::List, affects_latency, speed;
+    BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles", affects_latency, speed;
     /// Profiles of the metadata block groups of a btrfs file system, from
     /// /sys/fs/btrfs/UUID/allocation/metadata.
-    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" ValueKind::List, affects_latency, speed;
+    BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles", affects_latency, speed;
     /// Whether a btrfs file system overwrites the data of all new files in place (mount option
     /// `nodatacow`).
-    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, affects_latency, speed;
+    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow", affects_latency, speed;
     /// Further devices of the file system, from `logdev=` and `rtdev=` in force (xfs(5)).
-    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, affects_latency;
+    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices", assigned, affects_latency;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores
     /// flushes.
     ZFS_SYNC: ZfsSync = Mount "zfs.sync", affects_latency, affects_flushes;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
     ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", affects_latency, speed;
     /// ZFS property `recordsize` of the dataset (zfsprops(7)).
-    ZFS_RECORD: u64 = Mount "zfs.recordsize" ValueKind::Bytes, affects_latency, speed;
+    ZFS_RECORD: u64 = Mount "zfs.recordsize" Bytes, affects_latency, speed;
     /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
-    ZFS_DEVICES: Vec<String> = Mount "zfs.devices" ValueKind::List, assigned, affects_latency;
+    ZFS_DEVICES: Vec<String> = Mount "zfs.devices", assigned, affects_latency;
     /// State of the ZFS pool, from `zpool status`.
     ZFS_POOL_STATE: VdevState = Mount "zfs.pool_state", health;
     /// Devices of the ZFS pool that are missing or no longer used, each with its state, from
     /// `zpool status -P`.
-    ZFS_LOST: Vec<String> = Mount "zfs.lost_devices" ValueKind::List, assigned, health;
+    ZFS_LOST: Vec<String> = Mount "zfs.lost_devices", assigned, health;
     /// Parts of the ZFS pool with errors, each with its counts
     /// (`sda1 0 read, 3 write, 0 checksum`), from `zpool status -P`.
-    ZFS_ERRORS: Vec<String> = Mount "zfs.error_counts" ValueKind::List, assigned, drifting, health;
+    ZFS_ERRORS: Vec<String> = Mount "zfs.error_counts", assigned, drifting, health;
     /// Whether data of the ZFS pool is permanently damaged, from the line `errors:` of `zpool
     /// status`.
-    ZFS_DAMAGED: bool = Mount "zfs.damaged" ValueKind::Bool, drifting, health;
+    ZFS_DAMAGED: bool = Mount "zfs.damaged", drifting, health;
     /// External journal device of an ext4 file system, from the name of the journal's thread
     /// (/sys/fs/ext4/DEV/journal_task).
-    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" ValueKind::Text, assigned, affects_latency, affects_flushes;
+    EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device", assigned, affects_latency, affects_flushes;
     /// Errors counted on the devices of a btrfs file system, from
     /// /sys/fs/btrfs/UUID/devinfo/*/error_stats (Linux 5.14 and later).
-    BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" ValueKind::Count, health;
+    BTRFS_ERRORS: u64 = Mount "btrfs.device_errors", health;
     /// Number of missing devices of a btrfs file system, from /sys/fs/btrfs/UUID/devinfo/*/missing.
-    BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" ValueKind::Count, health;
+    BTRFS_MISSING: u64 = Mount "btrfs.missing_devices", health;
     /// Block size of the file system, from statfs(2).
-    BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
+    BLOCK_SIZE: u64 = Mount "mount.block_size" Bytes, speed;
     /// Options in force that rules/tables/validity.toml does not list for this file system.
-    UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options" ValueKind::List, judged;
+    UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options", judged;
     /// Stripe size by which the file system places data, 0 without a stripe; from `stripe=` in
     /// force (ext4) or `swidth=` among the options (XFS).
-    STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
+    STRIPE: u64 = Mount "mount.stripe" Bytes, speed;
     /// Whether `mount.stripe` fits the md array directly below: `fits`, `other` for another size,
     /// `none` without a stripe, or `no stripes` without a striped array.
     STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, speed;
     /// Whether the weekly `fstrim --fstab` trims the file system: the timer is enabled, and the
     /// mount point is in fstab without X-fstrim.notrim.
-    TRIMMED: bool = Mount "mount.trimmed" ValueKind::Bool, health;
+    TRIMMED: bool = Mount "mount.trimmed", health;
 }
 
 choice! {

@@ -2,37 +2,37 @@
 
 facts! {
     /// Path of the target: a directory or a block device.
-    PATH: String = Target "target.path" ValueKind::Text;
+    PATH: String = Target "target.path";
     /// Kind of target: an existing `directory`, one that is to be `created`, or a block `device`.
     KIND: TargetKind = Target "target.kind", concluded;
     /// Kinds of database files on the target's file system: `data`, `wal`, `tablespace`, `redo`,
     /// `binlog`, `doublewrite`, `undo`; empty if there are none.
-    ROLES: Vec<DirectoryRole> = Target "target.roles" ValueKind::Choices(DirectoryRole::WORDS), concluded;
+    ROLES: Vec<DirectoryRole> = Target "target.roles", concluded;
     /// Directories of database servers on the target's file system, each after its role, such as
     /// `wal /srv/fast/wal`.
-    DIRECTORIES: Vec<String> = Target "target.directories" ValueKind::List, concluded;
+    DIRECTORIES: Vec<String> = Target "target.directories", concluded;
     /// Data directories of the database servers that use the target.
-    CLUSTERS: Vec<String> = Target "target.clusters" ValueKind::List, concluded;
+    CLUSTERS: Vec<String> = Target "target.clusters", concluded;
     /// Whether access to the target fails with an I/O error, as after a shutdown of XFS
     /// (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or on a disk that is gone.
-    IO_ERROR: bool = Target "target.io_error" ValueKind::Bool;
+    IO_ERROR: bool = Target "target.io_error";
     /// Whether the directory is empty.
-    EMPTY: bool = Target "target.empty" ValueKind::Bool, drifting;
+    EMPTY: bool = Target "target.empty", drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from
     /// FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<InodeFlag> = Target "target.flags" ValueKind::Choices(InodeFlag::WORDS), affects_latency;
+    FLAGS: Vec<InodeFlag> = Target "target.flags", affects_latency;
     /// Whether btrfs overwrites new files of the directory in place (+C on the directory, or the
     /// mount option).
-    NOCOW: bool = Target "target.nocow" ValueKind::Bool, affects_latency;
+    NOCOW: bool = Target "target.nocow", affects_latency;
     /// Other targets of database servers that share a disk with this target.
-    SHARES_DISK: Vec<String> = Target "target.shares_disk_with" ValueKind::List, concluded;
+    SHARES_DISK: Vec<String> = Target "target.shares_disk_with", concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.
-    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" ValueKind::List, concluded;
+    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with", concluded;
     /// Other targets of database servers with their own file system in the same thin pool
     /// (device-mapper uuid `…-tpool`).
-    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" ValueKind::List, concluded;
+    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with", concluded;
     /// Disks of the target that also hold swap.
-    SWAP_BESIDE: Vec<String> = Target "target.swap_beside" ValueKind::List, concluded;
+    SWAP_BESIDE: Vec<String> = Target "target.swap_beside", concluded;
     /// The durability verdict: whether commits survive a power failure, according to the evidence.
     VERDICT: VerdictKind = Target "target.verdict", judged;
     /// State of redundancy below the target: `whole` if nothing is missing, `none` without
@@ -43,225 +43,210 @@ facts! {
     /// Whether flushes from the file system reach the disks.
     FLUSH: FlushDelivery = Target "target.flush", judged;
     /// The fix for a verdict of *at risk* or *contradictory*, for each deciding cause.
-    REMEDY: String = Target "target.remedy" ValueKind::Text, judged;
+    REMEDY: String = Target "target.remedy", judged;
     /// Reason why a verdict of *at risk* or *contradictory* cannot be fixed on this host, and where
     /// to fix it.
-    NO_REMEDY: String = Target "target.no_remedy" ValueKind::Text, judged;
+    NO_REMEDY: String = Target "target.no_remedy", judged;
     /// Causes of suppressed flushes: `mount option`, `queue override`, `file system`, `server
     /// setting`.
-    SUPPRESSED_BY: Vec<FlushSuppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(FlushSuppressor::WORDS), judged;
+    SUPPRESSED_BY: Vec<FlushSuppressor> = Target "target.flush_suppressed_by", judged;
     /// Atomicity of page writes on power failure: `whole` if the file system never overwrites pages
     /// in place; `documented` if every link of the provider's documented chain holds; otherwise
     /// `unknown` or `broken`.
     PAGE_WRITES: PageAtomicity = Target "target.page_writes", judged;
     /// First broken link of the chain that makes page writes atomic, or the first unknown link if
     /// none is broken.
-    PAGE_LINK: String = Target "target.page_link" ValueKind::Text, judged;
+    PAGE_LINK: String = Target "target.page_link", judged;
     /// Every link of the chain that makes page writes atomic, from the page down to the device,
     /// with its result.
-    PAGE_LINKS: Vec<String> = Target "target.page_links" ValueKind::List, judged;
+    PAGE_LINKS: Vec<String> = Target "target.page_links", judged;
     /// Databases and roles of the target's server whose commits may be lost, even though commits
     /// with the server's default are safe.
-    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" ValueKind::List, judged;
+    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for", judged;
     /// Whether walwise may advise removing flushes: every condition of this interlock must be known
     /// to hold.
-    INTERLOCK: bool = Target "target.flush_removal_allowed" ValueKind::Bool, judged;
+    INTERLOCK: bool = Target "target.flush_removal_allowed", judged;
 }
 
-mod page_atomicity {
-    use crate::facts::choice;
-
-    choice! {
-        /// Whether a power failure can tear a page that is being written. The links are listed in
-        /// `target.page_links`.
-        pub enum PageAtomicity {
-            /// The file system never overwrites a page in place.
-            Whole = "whole",
-            /// The provider documents that writes of a page are atomic, and every link was read and
-            /// holds.
-            Documented = "documented",
-            /// No link is known to be broken, but some link is unknown.
-            Unknown = "unknown",
-            /// A link is broken, so a power failure can tear a page.
-            Broken = "broken",
-        }
-    }
-}
-mod kind {
-    use crate::facts::choice;
-
-    choice! {
-        pub enum TargetKind { Directory = "directory", Created = "created", Device = "device" }
-    }
-
-    impl TargetKind {
-        pub fn is_device(self) -> bool {
-            matches!(self, Self::Device)
-        }
-
-        pub fn is_directory(self) -> bool {
-            matches!(self, Self::Directory)
-        }
-
-        pub fn is_to_be_created(self) -> bool {
-            matches!(self, Self::Created)
-        }
-    }
-
-    choice! {
-        /// The kind of files that a database server keeps in a directory.
-        pub enum DirectoryRole {
-            Data = "data",
-            Wal = "wal",
-            Tablespace = "tablespace",
-            Redo = "redo",
-            Binlog = "binlog",
-            Doublewrite = "doublewrite",
-            Undo = "undo",
-        }
-    }
-
-    impl DirectoryRole {
-        pub fn is_data(self) -> bool {
-            matches!(self, Self::Data)
-        }
-
-        /// Whether the role is PostgreSQL's WAL, which a commit waits for.
-        pub fn is_wal(self) -> bool {
-            matches!(self, Self::Wal)
-        }
-
-        pub fn is_binlog(self) -> bool {
-            matches!(self, Self::Binlog)
-        }
-
-        /// Whether the role is InnoDB's redo log, which a commit waits for.
-        pub fn is_redo(self) -> bool {
-            matches!(self, Self::Redo)
-        }
-    }
-
-    choice! {
-        /// An inode flag that new files inherit.
-        pub enum InodeFlag { Nocow = "nocow", Sync = "sync", JournalData = "journal-data" }
-    }
-
-    impl InodeFlag {
-        pub fn is_nocow(self) -> bool {
-            matches!(self, Self::Nocow)
-        }
-    }
-}
-mod verdict {
-    use serde::{Deserialize, Serialize};
-
-    use crate::facts::choice;
-
-    choice! {
-        /// The durability verdicts, worst first.
-        #[derive(Serialize, Deserialize)]
-        #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-        #[serde(rename_all = "kebab-case")]
-        pub enum VerdictKind {
-            /// A committed transaction may be lost.
-            AtRisk = "at risk",
-            /// Layers in the stack contradict each other.
-            Contradictory = "contradictory",
-            /// A fact that the verdict needs is unknown.
-            Unproven = "unproven",
-            /// A needed fact is unknown, but every commit survived the drills. Advice that
-            /// *unproven* blocks stays blocked.
-            ProvenByDrill = "proven by drill",
-            /// A committed transaction survives a power failure, and the report names the evidence.
-            Durable = "durable",
-        }
-    }
-
-    impl VerdictKind {
-        /// Whether facts prove that a commit survives a power failure; false if only drills show
-        /// it.
-        pub fn is_durable(self) -> bool {
-            matches!(self, Self::Durable)
-        }
-
-        /// Whether a commit survives a power failure, by evidence or by drill. Redundancy is not
-        /// considered.
-        pub fn commit_survives(self) -> bool {
-            matches!(self, Self::Durable | Self::ProvenByDrill)
-        }
-
-        pub fn is_at_risk(self) -> bool {
-            matches!(self, Self::AtRisk)
-        }
-
-        pub fn is_unproven(self) -> bool {
-            matches!(self, Self::Unproven)
-        }
-
-        pub fn is_proven_by_drill(self) -> bool {
-            matches!(self, Self::ProvenByDrill)
-        }
-    }
-
-    choice! {
-        pub enum FlushDelivery { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
-    }
-
-    impl FlushDelivery {
-        /// Whether flushes are needed but none reaches the disks.
-        pub fn is_suppressed(self) -> bool {
-            matches!(self, Self::Suppressed)
-        }
-    }
-
-    choice! {
-        pub enum FlushSuppressor {
-            FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
-            ServerSetting = "server setting",
-        }
-    }
-
-    choice! {
-        /// The protection by copies and parity below a target if one more component fails, worst
-        /// first. The verdict covers power failure only.
-        #[derive(Serialize, Deserialize)]
-        #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-        #[serde(rename_all = "kebab-case")]
-        pub enum Redundancy {
-            /// More members are missing than the array can lose, or the array does not run.
-            Failed = "failed",
-            /// A member or a copy is missing.
-            Degraded = "degraded",
-            /// Nothing is missing, but a member has failed: a spare, or one that a spare replaced.
-            FailedMember = "failed member",
-            /// A power failure can leave parity wrong, so that losing a disk afterwards loses data.
-            WriteHole = "write hole open",
-            /// There are copies or parity, but their state was not read.
-            Unknown = "unknown",
-            /// Nothing is missing.
-            Whole = "whole",
-            /// There are neither copies nor parity on this machine.
-            None = "none",
-        }
-    }
-
-    impl Redundancy {
-        /// Words that a heading appends to the verdict; `None` if no defect is known.
-        pub fn verdict_suffix(self) -> Option<&'static str> {
-            match self {
-                Self::Failed => Some("failed"),
-                Self::Degraded => Some("degraded"),
-                Self::FailedMember => Some("with a failed member"),
-                Self::WriteHole => Some("with its write hole open"),
-                Self::Unknown | Self::Whole | Self::None => None,
-            }
-        }
-    }
-}
-
-pub use kind::{DirectoryRole, InodeFlag, TargetKind};
-pub use page_atomicity::PageAtomicity;
-pub use verdict::{FlushDelivery, FlushSuppressor, Redundancy, VerdictKind};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::device::CacheVolatility;
-use crate::facts::Choice;
+use crate::facts::choice;
+
+choice! {
+    /// Whether a power failure can tear a page that is being written. The links are listed in
+    /// `target.page_links`.
+    pub enum PageAtomicity {
+        /// The file system never overwrites a page in place.
+        Whole = "whole",
+        /// The provider documents that writes of a page are atomic, and every link was read and
+        /// holds.
+        Documented = "documented",
+        /// No link is known to be broken, but some link is unknown.
+        Unknown = "unknown",
+        /// A link is broken, so a power failure can tear a page.
+        Broken = "broken",
+    }
+}
+
+choice! {
+    pub enum TargetKind { Directory = "directory", Created = "created", Device = "device" }
+}
+
+impl TargetKind {
+    pub fn is_device(self) -> bool {
+        matches!(self, Self::Device)
+    }
+
+    pub fn is_directory(self) -> bool {
+        matches!(self, Self::Directory)
+    }
+
+    pub fn is_to_be_created(self) -> bool {
+        matches!(self, Self::Created)
+    }
+}
+
+choice! {
+    /// The kind of files that a database server keeps in a directory.
+    pub enum DirectoryRole {
+        Data = "data",
+        Wal = "wal",
+        Tablespace = "tablespace",
+        Redo = "redo",
+        Binlog = "binlog",
+        Doublewrite = "doublewrite",
+        Undo = "undo",
+    }
+}
+
+impl DirectoryRole {
+    pub fn is_data(self) -> bool {
+        matches!(self, Self::Data)
+    }
+
+    /// Whether the role is PostgreSQL's WAL, which a commit waits for.
+    pub fn is_wal(self) -> bool {
+        matches!(self, Self::Wal)
+    }
+
+    pub fn is_binlog(self) -> bool {
+        matches!(self, Self::Binlog)
+    }
+
+    /// Whether the role is InnoDB's redo log, which a commit waits for.
+    pub fn is_redo(self) -> bool {
+        matches!(self, Self::Redo)
+    }
+}
+
+choice! {
+    /// An inode flag that new files inherit.
+    pub enum InodeFlag { Nocow = "nocow", Sync = "sync", JournalData = "journal-data" }
+}
+
+impl InodeFlag {
+    pub fn is_nocow(self) -> bool {
+        matches!(self, Self::Nocow)
+    }
+}
+
+choice! {
+    /// The durability verdicts, worst first.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum VerdictKind {
+        /// A committed transaction may be lost.
+        AtRisk = "at risk",
+        /// Layers in the stack contradict each other.
+        Contradictory = "contradictory",
+        /// A fact that the verdict needs is unknown.
+        Unproven = "unproven",
+        /// A needed fact is unknown, but every commit survived the drills. Advice that
+        /// *unproven* blocks stays blocked.
+        ProvenByDrill = "proven by drill",
+        /// A committed transaction survives a power failure, and the report names the evidence.
+        Durable = "durable",
+    }
+}
+
+impl VerdictKind {
+    /// Whether facts prove that a commit survives a power failure; false if only drills show
+    /// it.
+    pub fn is_durable(self) -> bool {
+        matches!(self, Self::Durable)
+    }
+
+    /// Whether a commit survives a power failure, by evidence or by drill. Redundancy is not
+    /// considered.
+    pub fn commit_survives(self) -> bool {
+        matches!(self, Self::Durable | Self::ProvenByDrill)
+    }
+
+    pub fn is_at_risk(self) -> bool {
+        matches!(self, Self::AtRisk)
+    }
+
+    pub fn is_unproven(self) -> bool {
+        matches!(self, Self::Unproven)
+    }
+
+    pub fn is_proven_by_drill(self) -> bool {
+        matches!(self, Self::ProvenByDrill)
+    }
+}
+
+choice! {
+    pub enum FlushDelivery { Sent = "sent", NotNeeded = "not needed", Suppressed = "suppressed", Unknown = "unknown" }
+}
+
+impl FlushDelivery {
+    /// Whether flushes are needed but none reaches the disks.
+    pub fn is_suppressed(self) -> bool {
+        matches!(self, Self::Suppressed)
+    }
+}
+
+choice! {
+    pub enum FlushSuppressor {
+        FileSystem = "file system", MountOption = "mount option", QueueOverride = "queue override",
+        ServerSetting = "server setting",
+    }
+}
+
+choice! {
+    /// The protection by copies and parity below a target if one more component fails, worst
+    /// first. The verdict covers power failure only.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Redundancy {
+        /// More members are missing than the array can lose, or the array does not run.
+        Failed = "failed",
+        /// A member or a copy is missing.
+        Degraded = "degraded",
+        /// Nothing is missing, but a member has failed: a spare, or one that a spare replaced.
+        FailedMember = "failed member",
+        /// A power failure can leave parity wrong, so that losing a disk afterwards loses data.
+        WriteHole = "write hole open",
+        /// There are copies or parity, but their state was not read.
+        Unknown = "unknown",
+        /// Nothing is missing.
+        Whole = "whole",
+        /// There are neither copies nor parity on this machine.
+        None = "none",
+    }
+}
+
+impl Redundancy {
+    /// Words that a heading appends to the verdict; `None` if no defect is known.
+    pub fn verdict_suffix(self) -> Option<&'static str> {
+        match self {
+            Self::Failed => Some("failed"),
+            Self::Degraded => Some("degraded"),
+            Self::FailedMember => Some("with a failed member"),
+            Self::WriteHole => Some("with its write hole open"),
+            Self::Unknown | Self::Whole | Self::None => None,
+        }
+    }
+}

@@ -1,4 +1,5 @@
 use super::*;
+use crate::facts::UnknownReason;
 use crate::facts::catalog::{boot, device, kernel};
 
 #[test]
@@ -11,11 +12,7 @@ fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
         "sd".to_owned(),
         Source::file("test"),
     );
-    set.insert(
-        &disk,
-        &device::MODEL,
-        Reading::unknown(UnknownReason::Denied, "a test"),
-    );
+    set.insert(&disk, &device::MODEL, Reading::denied("a test"));
     for key in [device::DRIVER.info, device::MODEL.info, device::FABRIC.info] {
         set.copy_reading(&part, &key, &disk);
     }
@@ -174,8 +171,7 @@ fn nothing_that_controls_a_terminal_is_kept() {
             .find(|subject| subject.scope() == key.scope)
             .unwrap();
         let known = values().map(|value| Reading::known(value, Source::file(HOSTILE)));
-        let unknown =
-            Reading::unknown(UnknownReason::Denied, HOSTILE).with_remedy(Remedy::Do(hostile()));
+        let unknown = Reading::denied(HOSTILE).with_remedy(Remedy::Do(hostile()));
         for reading in known.into_iter().chain([unknown]) {
             let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
             set.insert_value(subject, key, reading.clone());

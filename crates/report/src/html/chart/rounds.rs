@@ -10,7 +10,7 @@ use super::{
 use crate::html::markup::Tag;
 use crate::time_axis::LogTimeAxis;
 use walwise_measure::measure::{Caveat, Measurement, MethodResult};
-use walwise_model::text::format_micros;
+use walwise_model::text::{JoinText, format_micros};
 
 /// Left and right edge of the plot, in SVG units.
 const PLOT_X: [f64; 2] = [70.0, WIDTH - 30.0];
@@ -63,8 +63,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
         let ids = caveats
             .iter()
             .map(|caveat| caveat.id.to_string())
-            .collect::<Vec<_>>()
-            .join(", ");
+            .join_with(", ");
         std::iter::once(name)
             .chain(rows.iter().map(time))
             .chain(is_disturbed.then_some(ids))

@@ -21,9 +21,10 @@ use nix::fcntl::OFlag;
 
 use self::magic::RegionBytes;
 use self::offsets::{END_BYTES, PIECE_BYTES};
-use super::device;
 use super::files::host_error;
-use crate::host::{DeviceScan, HostError, ScanDepth, path_bytes};
+use super::{is_held_exclusively, open_block_device};
+use crate::host::{DeviceScan, HostResult, ScanDepth, path_bytes};
+use walwise_model::parallel::lock;
 
 pub const BRIEF_TIME: Duration = Duration::from_secs(1);
 
@@ -44,7 +45,7 @@ const PARALLEL_READS: usize = 8;
 
 const ALIGNMENT: usize = 4096;
 
-pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
+pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
     let (budget, whole, named) = match look {
         ScanDepth::Brief => (BRIEF_TIME, WHOLE_READ_TIME / 4, false),
         ScanDepth::Thorough => (THOROUGH_TIME, WHOLE_READ_TIME, true),
@@ -53,7 +54,7 @@ pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
         until: Instant::now() + budget,
         whole_read: whole,
     };
-    if named && device::is_held_exclusively(path)? {
+    if named && is_held_exclusively(path)? {
         return Ok(DeviceScan {
             is_held: true,
             unread_places: 1,
@@ -61,11 +62,11 @@ pub fn scan(path: &Path, look: ScanDepth) -> Result<Vec<u8>, HostError> {
         }
         .encode());
     }
-    let device = device::open_block_device(path, OFlag::O_DIRECT)?;
+    let device = open_block_device(path, OFlag::O_DIRECT)?;
     let mut content = scan_device(device, sample_seed(path), time).map_err(|e| host_error(&e))?;
     // Another process may have taken the device during the scan, and may have written to places
     // that were read as empty.
-    content.is_held = named && device::is_held_exclusively(path)?;
+    content.is_held = named && is_held_exclusively(path)?;
     Ok(content.encode())
 }
 
@@ -172,9 +173,7 @@ impl DeviceReader<'_> {
                     PieceRetention::Nothing => Vec::new(),
                 };
                 let read = bytes.len() as u64;
-                done.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push((*at, read, kept));
+                lock(&done).push((*at, read, kept));
             }
             Ok(())
         };

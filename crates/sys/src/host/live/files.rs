@@ -22,7 +22,9 @@ use nix::sys::stat::{major, minor};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::host::{HostError, HostErrorKind, LogFileKind, LogFiles, Moment, Stat, StatFs};
+use crate::host::{
+    HostError, HostErrorKind, HostResult, LogFileKind, LogFiles, Moment, Stat, StatFs,
+};
 use crate::limits::MOUNT_TABLE;
 
 pub const LARGEST_READ: u64 = 1 << 20;
@@ -77,10 +79,7 @@ pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
 }
 
 fn no_proc_error() -> HostError {
-    HostError::new(
-        HostErrorKind::Failed,
-        "cannot be opened: /proc is not mounted",
-    )
+    HostError::failed("cannot be opened: /proc is not mounted")
 }
 
 pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, HostError> {
@@ -97,7 +96,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
 
 /// Reads the command name of a process, including the newline. The kernel limits names to 16 bytes
 /// (`TASK_COMM_LEN`), and those of its own threads to 64.
-pub fn command_name(pid: u32) -> Result<Vec<u8>, HostError> {
+pub fn command_name(pid: u32) -> HostResult {
     let file = rustix::fs::openat(
         proc_descriptor()?,
         format!("{pid}/comm"),
@@ -141,16 +140,13 @@ fn open_regular(path: &Path, allow_directory: bool) -> Result<File, HostError> {
     match held.kind {
         FileType::RegularFile => held.open(),
         FileType::Directory if allow_directory => held.open(),
-        FileType::Directory => Err(HostError::new(HostErrorKind::Failed, "is a directory")),
+        FileType::Directory => Err(HostError::failed("is a directory")),
         FileType::Symlink
         | FileType::Fifo
         | FileType::Socket
         | FileType::CharacterDevice
         | FileType::BlockDevice
-        | FileType::Unknown => Err(HostError::new(
-            HostErrorKind::Failed,
-            "is not a regular file",
-        )),
+        | FileType::Unknown => Err(HostError::failed("is not a regular file")),
     }
 }
 
@@ -162,7 +158,7 @@ fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, HostError> {
 
 /// Reads a regular file. The contents are cut after [`LARGEST_READ`], those of this process's mount
 /// table after [`MOUNT_TABLE`].
-pub fn read_file(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn read_file(path: &Path) -> HostResult {
     if is_sysfs_class_path(path) {
         return read_attribute(path);
     }
@@ -179,7 +175,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, HostError> {
     read_bounded(&file, largest)
 }
 
-fn read_bounded(file: &File, largest: u64) -> Result<Vec<u8>, HostError> {
+fn read_bounded(file: &File, largest: u64) -> HostResult {
     let mut bytes = Vec::with_capacity(4096);
     file.take(largest)
         .read_to_end(&mut bytes)
@@ -210,10 +206,7 @@ pub fn read_configuration(
 ) -> Result<ConfigurationRead, HostError> {
     let held = PathHandle::from_path(path)?;
     if held.kind != FileType::RegularFile {
-        return Err(HostError::new(
-            HostErrorKind::Failed,
-            "is not a regular file",
-        ));
+        return Err(HostError::failed("is not a regular file"));
     }
     if known(held.identity) {
         return Ok(ConfigurationRead::AlreadyRead(held.identity));
@@ -224,7 +217,7 @@ pub fn read_configuration(
             "is larger than {}, too large for a configuration file",
             crate::text::format_bytes(LARGEST_READ)
         );
-        return Err(HostError::new(HostErrorKind::Failed, says));
+        return Err(HostError::failed(says));
     }
     Ok(ConfigurationRead::Read(held.identity, bytes))
 }
@@ -294,7 +287,7 @@ fn open_in_device(
     }
 }
 
-fn read_attribute(path: &Path) -> Result<Vec<u8>, HostError> {
+fn read_attribute(path: &Path) -> HostResult {
     let mut page = [MaybeUninit::uninit(); LARGEST_ATTRIBUTE];
     let file = open_attribute(path, READ_FLAGS)?;
     let mut bytes = Vec::new();
@@ -312,7 +305,7 @@ fn read_attribute(path: &Path) -> Result<Vec<u8>, HostError> {
 
 /// Answers [`Question::IsEmpty`](crate::host::Question::IsEmpty). An empty `lost+found`, which
 /// mke2fs creates, does not count.
-pub fn directory_emptiness(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn directory_emptiness(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_regular(path, true)?;
     let mut spare = false;
@@ -341,8 +334,8 @@ const MAX_NAMES: usize = 1_000_000;
 
 /// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
 /// are not followed.
-pub fn count_log_files(path: &Path, kind: LogFileKind) -> Result<Vec<u8>, HostError> {
-    let no_prefix = || HostError::new(HostErrorKind::Failed, "is not a prefix of file names");
+pub fn count_log_files(path: &Path, kind: LogFileKind) -> HostResult {
+    let no_prefix = || HostError::failed("is not a prefix of file names");
     let (directory, prefix) = match kind {
         LogFileKind::WalSegment | LogFileKind::ArchiveReady => (path, OsStr::new("")),
         LogFileKind::BinaryLog => path.parent().zip(path.file_name()).ok_or_else(no_prefix)?,
@@ -359,7 +352,7 @@ pub fn count_log_files(path: &Path, kind: LogFileKind) -> Result<Vec<u8>, HostEr
         let name = name?;
         if place >= MAX_NAMES {
             let detail = format!("holds more than {MAX_NAMES} files");
-            return Err(HostError::new(HostErrorKind::Failed, detail));
+            return Err(HostError::failed(detail));
         }
         if !kind.matches(&name, prefix.as_bytes()) {
             continue;
@@ -386,18 +379,18 @@ pub fn count_log_files(path: &Path, kind: LogFileKind) -> Result<Vec<u8>, HostEr
 
 fn directory_names(
     directory: impl Into<OwnedFd>,
-) -> Result<impl Iterator<Item = Result<Vec<u8>, HostError>>, HostError> {
+) -> Result<impl Iterator<Item = HostResult>, HostError> {
     let entries = Dir::new(directory).map_err(|e| host_error(&e.into()))?;
     let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
         entry
             .map(|entry| entry.file_name().to_bytes().to_vec())
             .map_err(|e| host_error(&e.into()))
     };
-    let own = |name: &Result<Vec<u8>, HostError>| !matches!(name.as_deref(), Ok(b"." | b".."));
+    let own = |name: &HostResult| !matches!(name.as_deref(), Ok(b"." | b".."));
     Ok(entries.map(name).filter(own))
 }
 
-pub fn list_directory(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn list_directory(path: &Path) -> HostResult {
     let directory = if is_sysfs_class_path(path) {
         open_attribute(path, READ_FLAGS | OFlags::DIRECTORY)?
     } else {
@@ -425,13 +418,13 @@ pub fn list_directory(path: &Path) -> Result<Vec<u8>, HostError> {
     Ok(answer)
 }
 
-pub fn read_link(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn read_link(path: &Path) -> HostResult {
     fs::read_link(path)
         .map(|target| target.into_os_string().into_vec())
         .map_err(|e| host_error(&e))
 }
 
-pub fn real_path(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn real_path(path: &Path) -> HostResult {
     fs::canonicalize(path)
         .map(|real| real.as_os_str().as_bytes().to_vec())
         .map_err(|e| host_error(&e))
@@ -451,7 +444,7 @@ pub fn is_persistent_key_file(path: &Path) -> bool {
     })
 }
 
-pub fn stat(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn stat(path: &Path) -> HostResult {
     let found = fs::metadata(path).map_err(|e| host_error(&e))?;
     let stat = Stat {
         mode: found.mode().into(),
@@ -468,7 +461,7 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, HostError> {
     Ok(stat.encode())
 }
 
-pub fn statfs(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn statfs(path: &Path) -> HostResult {
     let found = rustix::fs::statfs(path).map_err(|e| host_error(&e.into()))?;
     // If a file system leaves f_frsize at 0, the unit is f_bsize (statvfs(3)).
     let unit = if found.f_frsize == 0 {
@@ -488,7 +481,7 @@ pub fn statfs(path: &Path) -> Result<Vec<u8>, HostError> {
     Ok(statfs.encode())
 }
 
-pub fn inode_flags(path: &Path) -> Result<Vec<u8>, HostError> {
+pub fn inode_flags(path: &Path) -> HostResult {
     use rustix::io::Errno;
     match rustix::fs::ioctl_getflags(open_regular(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
@@ -565,7 +558,7 @@ mod tests {
     struct DirectHost;
 
     impl Host for DirectHost {
-        fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
+        fn ask(&self, question: &Question) -> HostResult {
             live::answer(question)
         }
     }
@@ -668,7 +661,7 @@ mod tests {
         );
         assert_eq!(
             read_attribute(dir.path()).unwrap_err(),
-            HostError::new(HostErrorKind::Failed, "Is a directory")
+            HostError::failed("Is a directory")
         );
         let ours = |path: &str| is_sysfs_class_path(Path::new(path));
         assert!(ours("/sys/class/block/sda/size"));

@@ -9,7 +9,7 @@ use std::path::Path;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::files;
-use crate::host::{HostError, HostErrorKind, NOBODY};
+use crate::host::{HostError, HostErrorKind, HostResult, NOBODY};
 use crate::text::error_message;
 
 /// Inode numbers that the initial namespaces always have (`PROC_PID_INIT_INO` and
@@ -49,9 +49,9 @@ pub fn euid_and_namespaces() -> Vec<u8> {
     lines.into_bytes()
 }
 
-pub fn memory_and_cpus() -> Result<Vec<u8>, HostError> {
+pub fn memory_and_cpus() -> HostResult {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
-    let failed = |e: String| HostError::new(HostErrorKind::Failed, e);
+    let failed = |e: String| HostError::failed(e);
     let system = System::new_with_specifics(what);
     let all = system.total_memory();
     // sysinfo panics when asked for cgroup limits after it could not read the memory size.
@@ -71,7 +71,7 @@ pub fn memory_and_cpus() -> Result<Vec<u8>, HostError> {
 
 /// Looks up a user id in /etc/passwd. A directory service is not queried, because that would cause
 /// network traffic.
-pub fn user_name(uid: u32) -> Result<Vec<u8>, HostError> {
+pub fn user_name(uid: u32) -> HostResult {
     let list = files::read_file(Path::new("/etc/passwd"))?;
     passwd_name(&list, uid)
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))

@@ -9,11 +9,12 @@
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::client_protocol::{
-    self, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, WireFrame,
-};
 use super::machine;
-use crate::host::{HostError, HostErrorKind};
+use super::{
+    MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
+    connect_and_run, run_protocol,
+};
+use crate::host::{HostError, HostResult};
 use crate::servers::{self, ServerArea};
 use crate::text;
 
@@ -31,19 +32,15 @@ const COUNTERS: [&str; 7] = [
 /// Number of replicas that read the binary log; each has a thread of this command.
 const REPLICAS: &str = "Binlog_dump_threads";
 
-pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
+pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    client_protocol::connect_and_run(socket, &mut MysqlClient::new(user.trim_ascii()), server)
+    connect_and_run(socket, &mut MysqlClient::new(user.trim_ascii()), server)
 }
 
 /// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
 /// runs as the uid `server`.
-pub fn query_settings_over(
-    stream: UnixStream,
-    user: &[u8],
-    server: u32,
-) -> Result<Vec<u8>, HostError> {
-    client_protocol::run_protocol(stream, &mut MysqlClient::new(user), Some(server))
+pub fn query_settings_over(stream: UnixStream, user: &[u8], server: u32) -> HostResult {
+    run_protocol(stream, &mut MysqlClient::new(user), Some(server))
 }
 
 /// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),
@@ -159,7 +156,7 @@ struct MysqlClient {
     answer: String,
 }
 
-impl client_protocol::ProtocolClient for MysqlClient {
+impl ProtocolClient for MysqlClient {
     fn first_message(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -174,8 +171,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
         };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         if length > MAX_MESSAGE_BYTES {
-            return Err(HostError::new(
-                HostErrorKind::Failed,
+            return Err(HostError::failed(
                 "no MySQL or MariaDB server answers on this socket",
             ));
         }
@@ -189,7 +185,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
     }
 
     fn handle_message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is malformed");
+        let garbled = || HostError::failed("the server's answer is malformed");
         let say = |body: &[u8]| {
             Ok(ProtocolAction::Send(encode_packet(
                 number.wrapping_add(1),
@@ -201,7 +197,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
             // The settings are complete, and an error here affects only this query.
             (_, [0xff, ..]) if self.query != Query::Variables => return Ok(self.next_query()),
             (_, [0xff, error @ ..]) => {
-                return Err(HostError::new(HostErrorKind::Denied, error_message(error)));
+                return Err(HostError::denied(error_message(error)));
             }
             (ProtocolState::Greeting, [PROTOCOL, ..]) => {
                 self.state = ProtocolState::Welcome(0);
@@ -218,8 +214,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
                 return say(&[]);
             }
             (ProtocolState::Welcome(_), [1 | 0xfe, ..]) => {
-                return Err(HostError::new(
-                    HostErrorKind::Denied,
+                return Err(HostError::denied(
                     "the server requires a password or another credential",
                 ));
             }
@@ -245,8 +240,7 @@ impl client_protocol::ProtocolClient for MysqlClient {
                 }
             }
             (ProtocolState::Greeting, _) => {
-                return Err(HostError::new(
-                    HostErrorKind::Failed,
+                return Err(HostError::failed(
                     "no MySQL or MariaDB server answers on this socket",
                 ));
             }
@@ -307,8 +301,9 @@ fn error_message(error: &[u8]) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::client_protocol::ProtocolClient as _;
+    use super::ProtocolClient as _;
     use super::*;
+    use crate::host::HostErrorKind;
 
     const GREETING: &[u8] = b"\x0a10.11.19-MariaDB\0\x01\0\0\0abcdefgh\0\xff\xff";
     const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
@@ -418,10 +413,7 @@ mod tests {
         let miss = ours
             .handle_bytes(&encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
             .unwrap_err();
-        assert_eq!(
-            miss,
-            HostError::new(HostErrorKind::Denied, "Access denied\\x1b")
-        );
+        assert_eq!(miss, HostError::denied("Access denied\\x1b"));
     }
 
     #[test]

@@ -8,12 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::host::child::ChildHost;
-use crate::host::owner::Owner;
-use crate::host::{HostError, HostErrorKind, LAST_SYSTEM_USER, NOBODY, Question};
+use crate::host::{
+    HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, NOBODY, Owner, Question,
+};
+use walwise_model::parallel::lock;
 
 #[derive(Clone, Copy, Debug)]
 struct ReadBudget {
@@ -72,7 +74,7 @@ impl OwnerChildren {
     }
 
     fn lock_registry(&self) -> MutexGuard<'_, OwnerRegistry> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     pub fn record_server_processes(&self, servers: &[u8]) {
@@ -106,15 +108,10 @@ impl OwnerChildren {
             .collect()
     }
 
-    pub fn ask(
-        &self,
-        uid: u32,
-        question: &Question,
-        deadline: Duration,
-    ) -> Result<Vec<u8>, HostError> {
+    pub fn ask(&self, uid: u32, question: &Question, deadline: Duration) -> HostResult {
         if uid == 0 {
             let says = "belongs to root, and walwise does not read server files as root";
-            return Err(HostError::new(HostErrorKind::Denied, says));
+            return Err(HostError::denied(says));
         }
         self.run_within_budget(uid, deadline, |deadline| {
             let whole = Question::AsUser(uid, Box::new(question.clone()));
@@ -128,8 +125,8 @@ impl OwnerChildren {
         &self,
         uid: u32,
         deadline: Duration,
-        ask: impl FnOnce(Duration) -> Result<Vec<u8>, HostError>,
-    ) -> Result<Vec<u8>, HostError> {
+        ask: impl FnOnce(Duration) -> HostResult,
+    ) -> HostResult {
         let left = {
             let mut state = self.lock_registry();
             let own = *state.budgets.entry(uid).or_insert(USER_BUDGET);

@@ -9,21 +9,22 @@
 
 use std::path::Path;
 
-use super::client_protocol::{
-    self, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, WireFrame,
-};
 use super::machine;
+use super::{
+    MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame, connect_and_run,
+};
 use crate::host::pg_settings_lines::{
     COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, SLOT, SLOTS, counters,
 };
-use crate::host::{HostError, HostErrorKind, redact};
+use crate::host::{HostError, HostResult, redact};
 use crate::servers::{self, ServerArea};
 use crate::text;
+use walwise_model::text::JoinText;
 
-pub fn query_settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, HostError> {
+pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    client_protocol::connect_and_run(
+    connect_and_run(
         socket,
         &mut PostgresClient {
             user,
@@ -245,7 +246,7 @@ enum QueryStage {
     Counters,
 }
 
-impl client_protocol::ProtocolClient for PostgresClient {
+impl ProtocolClient for PostgresClient {
     fn first_message(&self) -> Vec<u8> {
         startup_packet(&self.user)
     }
@@ -269,8 +270,7 @@ impl client_protocol::ProtocolClient for PostgresClient {
             Some(length) => Ok(rest
                 .split_at_checked(length)
                 .map(|(body, behind)| (*kind, body, behind))),
-            None => Err(HostError::new(
-                HostErrorKind::Failed,
+            None => Err(HostError::failed(
                 "no PostgreSQL server answers on this socket",
             )),
         }
@@ -290,13 +290,12 @@ impl client_protocol::ProtocolClient for PostgresClient {
     }
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
-        let garbled = || HostError::new(HostErrorKind::Failed, "the server's answer is malformed");
+        let garbled = || HostError::failed("the server's answer is malformed");
         match kind {
             b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
                 Some(0) => self.authenticated = true,
                 Some(_) => {
-                    return Err(HostError::new(
-                        HostErrorKind::Denied,
+                    return Err(HostError::denied(
                         "the server requires a password or another credential",
                     ));
                 }
@@ -308,7 +307,7 @@ impl client_protocol::ProtocolClient for PostgresClient {
                 QueryStage::Slots => self.slots_refused = true,
                 QueryStage::Counters => self.counters.clear(),
                 QueryStage::Startup | QueryStage::Settings => {
-                    return Err(HostError::new(HostErrorKind::Denied, error_message(body)));
+                    return Err(HostError::denied(error_message(body)));
                 }
             },
             b'D' => {
@@ -398,7 +397,7 @@ fn format_row(row: &[&[u8]]) -> String {
             (1, Some(name)) => text::display_safe(&value(name, field)),
             _ => text::display_safe(field),
         });
-    format!("{}\n", fields.collect::<Vec<_>>().join("\t"))
+    format!("{}\n", fields.join_with("\t"))
 }
 
 fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
@@ -435,8 +434,9 @@ fn error_message(body: &[u8]) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::client_protocol::ProtocolClient as _;
+    use super::ProtocolClient as _;
     use super::*;
+    use crate::host::HostErrorKind;
 
     fn ready_messages() -> Vec<u8> {
         [
@@ -539,10 +539,7 @@ mod tests {
         );
         let error = encode_message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
         let miss = PostgresClient::default().handle_bytes(&error).unwrap_err();
-        assert_eq!(
-            miss,
-            HostError::new(HostErrorKind::Denied, "role \"x\\x1b\" does not exist")
-        );
+        assert_eq!(miss, HostError::denied("role \"x\\x1b\" does not exist"));
         assert!(
             PostgresClient::default()
                 .handle_bytes(&encode_message(b'Z', b"I"))

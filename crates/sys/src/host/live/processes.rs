@@ -17,11 +17,10 @@ use nix::sys::stat::{major, minor};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::files;
-use crate::host::{HostError, HostErrorKind, NOBODY, redact};
+use crate::host::{HostError, HostErrorKind, HostResult, NOBODY, redact};
 use crate::limits::SERVERS_OF_A_USER;
-use crate::servers;
 use crate::subprocess::credentials::Credentials;
-use crate::text;
+use crate::{servers, text};
 
 /// The longest command line that is read, in bytes. A longer one is refused, because its last
 /// option, which wins, could be cut off.
@@ -77,7 +76,7 @@ struct ServerProcess {
 /// Lists the servers in the format of [`Question::Servers`](crate::host::Question::Servers).
 /// Processes without a single user come first, then users by ascending id, so that system accounts
 /// precede people. A program that was started only to print its version is left out.
-pub fn list_servers() -> Result<Vec<u8>, HostError> {
+pub fn list_servers() -> HostResult {
     let mut users: BTreeMap<Option<u32>, (Vec<ServerProcess>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for pid in files::process_ids()? {
@@ -160,7 +159,7 @@ fn none_if_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostErro
     }
 }
 
-pub fn open_innodb_tablespaces(pid: u32) -> Result<Vec<u8>, HostError> {
+pub fn open_innodb_tablespaces(pid: u32) -> HostResult {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
     for entry in fs::read_dir(&directory)
@@ -219,17 +218,13 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
 /// (proc_pid_stat(5)).
 const TICK_NANOS: u64 = 10_000_000;
 
-pub fn process_start(pid: u32) -> Result<Vec<u8>, HostError> {
+pub fn process_start(pid: u32) -> HostResult {
     let stat = files::read_file(Path::new(&format!("/proc/{pid}/stat")))?;
     // A delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
-    let nanos = start_nanos(&stat, now, since_boot).ok_or_else(|| {
-        HostError::new(
-            HostErrorKind::Failed,
-            "the kernel does not report when the process started",
-        )
-    })?;
+    let nanos = start_nanos(&stat, now, since_boot)
+        .ok_or_else(|| HostError::failed("the kernel does not report when the process started"))?;
     Ok(format!("{nanos}\n").into_bytes())
 }
 
@@ -250,12 +245,12 @@ fn nanoseconds(time: Timespec) -> Option<u64> {
     seconds.checked_add(u64::try_from(time.tv_nsec).ok()?)
 }
 
-pub fn redacted_command_line(pid: u32) -> Result<Vec<u8>, HostError> {
+pub fn redacted_command_line(pid: u32) -> HostResult {
     let text = files::read_file(Path::new(&format!("/proc/{pid}/cmdline")))?;
     check_length(&text, LONGEST_COMMAND_LINE).map(|()| redact::redact_command_line(&text))
 }
 
-pub fn redacted_environment(pid: u32) -> Result<Vec<u8>, HostError> {
+pub fn redacted_environment(pid: u32) -> HostResult {
     let text = files::read_file(Path::new(&format!("/proc/{pid}/environ")))?;
     check_length(&text, LONGEST_ENVIRONMENT).map(|()| redact::redact_environment(&text))
 }
@@ -268,7 +263,7 @@ fn check_length(text: &[u8], longest: usize) -> Result<(), HostError> {
         "is longer than {}, too long for a server",
         text::format_bytes(longest as u64)
     );
-    Err(HostError::new(HostErrorKind::Failed, says))
+    Err(HostError::failed(says))
 }
 
 #[cfg(test)]

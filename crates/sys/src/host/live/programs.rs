@@ -19,9 +19,9 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rustix::fs::FileType;
 
-use super::{files, trust};
+use super::{files, untrusted_reason};
 use crate::host::tool::{InstallLocation, OutputPolicy};
-use crate::host::{HostError, HostErrorKind, SERVER_DIRECTORIES, Tool};
+use crate::host::{HostError, HostErrorKind, HostResult, SERVER_DIRECTORIES, Tool};
 use crate::text;
 
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -43,10 +43,9 @@ const LARGEST_OUTPUT: usize = 1 << 20;
 
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
-pub fn run_tool(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, HostError> {
+pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
     if !tool.is_read_only(arguments) {
-        return Err(HostError::new(
-            HostErrorKind::Failed,
+        return Err(HostError::failed(
             "walwise does not run this program with these arguments",
         ));
     }
@@ -72,11 +71,7 @@ pub fn find_program(name: &str) -> Result<PathBuf, HostError> {
     find_trusted_program(&candidates).map(|(_, program)| program)
 }
 
-pub fn run_trial_tool(
-    name: &str,
-    arguments: &[String],
-    deadline: Duration,
-) -> Result<Vec<u8>, HostError> {
+pub fn run_trial_tool(name: &str, arguments: &[String], deadline: Duration) -> HostResult {
     let program = find_program(name)?;
     command_output(
         Command::new(program).arg0(name).args(arguments),
@@ -90,10 +85,7 @@ pub fn run_trial_tool(
 fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
     match files::PathHandle::from_path(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
-        _ => Err(HostError::new(
-            HostErrorKind::Failed,
-            "its control file is not a regular file",
-        )),
+        _ => Err(HostError::failed("its control file is not a regular file")),
     }
 }
 
@@ -147,12 +139,7 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
 }
 
 fn check_root_only(program: &Path) -> Result<(), HostError> {
-    let refuse = |why: String| {
-        Err(HostError::new(
-            HostErrorKind::Denied,
-            format!("not run: {why}"),
-        ))
-    };
+    let refuse = |why: String| Err(HostError::denied(format!("not run: {why}")));
     if !fs::symlink_metadata(program)
         .map_err(|e| files::host_error(&e))?
         .is_file()
@@ -160,7 +147,7 @@ fn check_root_only(program: &Path) -> Result<(), HostError> {
         let program = text::display_safe(program.as_os_str().as_encoded_bytes());
         return refuse(format!("{program} is not a regular file"));
     }
-    match trust::untrusted_reason(program).map_err(|e| files::host_error(&e))? {
+    match untrusted_reason(program).map_err(|e| files::host_error(&e))? {
         Some(doubt) => refuse(doubt),
         None => Ok(()),
     }
@@ -169,11 +156,7 @@ fn check_root_only(program: &Path) -> Result<(), HostError> {
 /// Runs the program in its own process group, so that terminal signals do not reach it, and returns
 /// the output. With `printed_counts`, the output of a failed program is returned too, because some
 /// tools report the state of a controller or disk by their exit status.
-fn command_output(
-    command: &mut Command,
-    deadline: Duration,
-    printed_counts: bool,
-) -> Result<Vec<u8>, HostError> {
+fn command_output(command: &mut Command, deadline: Duration, printed_counts: bool) -> HostResult {
     let deadline = Instant::now() + deadline;
     let mut process = command
         .env_clear()
@@ -418,10 +401,7 @@ mod tests {
         let script = "echo 'x: Permission denied while trying' >&2; exit 1";
         let miss = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
             .unwrap_err();
-        assert_eq!(
-            miss,
-            HostError::new(HostErrorKind::Denied, "x: Permission denied while trying")
-        );
+        assert_eq!(miss, HostError::denied("x: Permission denied while trying"));
         let miss = command_output(
             Command::new("/bin/sh").args(["-c", "exit 3"]),
             PATIENT,

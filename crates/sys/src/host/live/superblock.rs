@@ -5,55 +5,6 @@
 //! write out the dirty page, so ext4 is read through the cache. XFS has buffers of its own, so a
 //! page in the device's cache may be older than the disk, and XFS is read with direct I/O.
 
-mod superblock_bytes {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum SuperblockError {
-        /// The block has another format, or too few bytes.
-        WrongFormat,
-        /// The checksum is wrong, which happens while the kernel updates the block.
-        Checksum,
-        SectorSize,
-    }
-
-    impl SuperblockError {
-        pub fn message(self) -> &'static str {
-            match self {
-                Self::WrongFormat => "no superblock of this kind was found",
-                Self::Checksum => "the checksum of the superblock is wrong",
-                Self::SectorSize => "the superblock is larger than 4096 bytes",
-            }
-        }
-    }
-
-    pub fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
-        block.get(at..)?.first_chunk().copied()
-    }
-
-    pub fn uuid_at(block: &[u8], at: usize) -> Option<String> {
-        let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
-        let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
-        Some(
-            ranges
-                .map(|range| digits.get(range).unwrap_or_default().to_owned())
-                .join("-"),
-        )
-    }
-
-    /// Lists the names of the bits that are set, from the lowest bit on. A bit without a name is
-    /// listed as `prefix` followed by the bit's number.
-    pub fn bit_names<'a>(
-        bits: u32,
-        names: &'a [(u32, &'static str)],
-        prefix: &'a str,
-    ) -> impl Iterator<Item = String> + 'a {
-        (0..u32::BITS)
-            .filter(move |bit| bits >> bit & 1 == 1)
-            .map(move |bit| {
-                let name = names.iter().find(|(known, _)| *known == 1 << bit);
-                name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
-            })
-    }
-}
 mod crc32c {
     //! CRC-32C (Castagnoli), the checksum of ext4 and XFS metadata: bit-reflected, as in RFC 3720.
     //! No table is used, because the input is only a superblock.
@@ -92,205 +43,6 @@ mod crc32c {
         }
     }
 }
-mod ext {
-    //! The superblock of ext2, ext3 and ext4: features, by the names of e2fsprogs, and the cluster
-    //! size.
-    //!
-    //! Counters and labels are ignored. The layout is that of fs/ext4/ext4.h; the names are those
-    //! of lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
-
-    use super::crc32c;
-    use super::superblock_bytes::{SuperblockError, bit_names, bytes_at};
-
-    pub const OFFSET: u64 = 1024;
-
-    pub const SIZE: usize = 1024;
-
-    const MAGIC: [u8; 2] = [0x53, 0xef];
-
-    /// Offset of the checksum, which covers everything before it.
-    const CHECKSUM: usize = 0x3fc;
-
-    pub const UUID: usize = 0x68;
-
-    const METADATA_CSUM: u32 = 0x400;
-
-    /// Incompatible feature of a file system that allocates space in clusters of several blocks.
-    const BIGALLOC: u32 = 0x200;
-
-    /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in
-    /// lib/ext2fs/ext2_fs.h).
-    const MAX_CLUSTER_LOG: u32 = 19;
-
-    const COMPATIBLE: &[(u32, &str)] = &[
-        (0x1, "dir_prealloc"),
-        (0x2, "imagic_inodes"),
-        (0x4, "has_journal"),
-        (0x8, "ext_attr"),
-        (0x10, "resize_inode"),
-        (0x20, "dir_index"),
-        (0x40, "lazy_bg"),
-        (0x100, "snapshot_bitmap"),
-        (0x200, "sparse_super2"),
-        (0x400, "fast_commit"),
-        (0x800, "stable_inodes"),
-        (0x1000, "orphan_file"),
-    ];
-
-    const INCOMPATIBLE: &[(u32, &str)] = &[
-        (0x1, "compression"),
-        (0x2, "filetype"),
-        (0x4, "needs_recovery"),
-        (0x8, "journal_dev"),
-        (0x10, "meta_bg"),
-        (0x40, "extent"),
-        (0x80, "64bit"),
-        (0x100, "mmp"),
-        (0x200, "flex_bg"),
-        (0x400, "ea_inode"),
-        (0x1000, "dirdata"),
-        (0x2000, "metadata_csum_seed"),
-        (0x4000, "large_dir"),
-        (0x8000, "inline_data"),
-        (0x1_0000, "encrypt"),
-        (0x2_0000, "casefold"),
-    ];
-
-    const READ_ONLY: &[(u32, &str)] = &[
-        (0x1, "sparse_super"),
-        (0x2, "large_file"),
-        (0x8, "huge_file"),
-        (0x10, "uninit_bg"),
-        (0x20, "dir_nlink"),
-        (0x40, "extra_isize"),
-        (0x100, "quota"),
-        (BIGALLOC, "bigalloc"),
-        (METADATA_CSUM, "metadata_csum"),
-        (0x800, "replica"),
-        (0x1000, "read-only"),
-        (0x2000, "project"),
-        (0x4000, "shared_blocks"),
-        (0x8000, "verity"),
-        (0x1_0000, "orphan_present"),
-    ];
-
-    /// Returns the features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size
-    /// is `None` without bigalloc, or if the first cluster does not begin at offset 0
-    /// (`s_log_cluster_size` and `s_first_data_block`).
-    pub fn parse_features_and_cluster(
-        block: &[u8],
-    ) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-        if block.len() < SIZE || bytes_at(block, 0x38) != Some(MAGIC) {
-            return Err(SuperblockError::WrongFormat);
-        }
-        let number = |at| {
-            bytes_at(block, at)
-                .map(u32::from_le_bytes)
-                .ok_or(SuperblockError::WrongFormat)
-        };
-        let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
-        let summed = block.get(..CHECKSUM).ok_or(SuperblockError::WrongFormat)?;
-        if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::checksum([summed]) {
-            return Err(SuperblockError::Checksum);
-        }
-        let (first_block, cluster) = (number(0x14)?, number(0x1c)?);
-        let in_clusters =
-            read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MAX_CLUSTER_LOG;
-        let features = bit_names(compatible, COMPATIBLE, "FEATURE_C")
-            .chain(bit_names(incompatible, INCOMPATIBLE, "FEATURE_I"))
-            .chain(bit_names(read_only, READ_ONLY, "FEATURE_R"));
-        Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use proptest::prelude::*;
-
-        use super::*;
-
-        fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
-            parse_features_and_cluster(block).map(|(features, _)| features)
-        }
-
-        fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
-            let mut block = vec![0; SIZE];
-            block[0x38..0x3a].copy_from_slice(&MAGIC);
-            for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
-                block[at..at + 4].copy_from_slice(&word.to_le_bytes());
-            }
-            let sum = !crc32c::checksum([&block[..CHECKSUM]]);
-            block[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
-            block
-        }
-
-        /// The expected features are those that dumpe2fs printed for a file system created by
-        /// mke2fs 1.47 with its defaults.
-        #[test]
-        fn a_file_system_of_today() {
-            let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
-            metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
-            assert_eq!(
-                features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "),
-                words
-            );
-        }
-
-        /// The value 4 of s_log_cluster_size is that of a file system created by `mke2fs -O
-        /// bigalloc -C 16384` of mke2fs 1.47.
-        #[test]
-        fn clusters_have_a_size_where_they_begin_with_the_device() {
-            for (features, first_block, log, expect) in [
-                (BIGALLOC, 0, 4, Some(16384)),
-                (BIGALLOC, 0, 6, Some(65536)),
-                (BIGALLOC, 0, MAX_CLUSTER_LOG, Some(512 << 20)),
-                (BIGALLOC, 0, MAX_CLUSTER_LOG + 1, None),
-                (BIGALLOC, 0, u32::MAX, None),
-                (BIGALLOC, 1, 4, None),
-                // Without bigalloc, the field repeats the block size.
-                (0, 0, 2, None),
-            ] {
-                let mut block = block(0, 0, features);
-                block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
-                block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
-                assert_eq!(
-                    parse_features_and_cluster(&block).unwrap().1,
-                    expect,
-                    "{features:x} {first_block} {log}"
-                );
-            }
-        }
-
-        #[test]
-        fn bits_without_a_name_have_their_number() {
-            assert_eq!(
-                features(&block(0x80, 1 << 18, 1 << 31)).unwrap(),
-                ["FEATURE_C7", "FEATURE_I18", "FEATURE_R31"]
-            );
-        }
-
-        #[test]
-        fn a_changed_byte_is_noticed_where_there_is_a_checksum() {
-            for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
-                let mut with = block(4, 0, METADATA_CSUM);
-                with[at] ^= 1;
-                assert_eq!(features(&with), Err(SuperblockError::Checksum), "{at}");
-            }
-            let mut without = block(4, 0, 0);
-            without[CHECKSUM] ^= 1;
-            assert_eq!(features(&without).unwrap(), ["has_journal"]);
-        }
-
-        proptest! {
-            #[test]
-            fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..SIZE), is_ext: bool) {
-                if let (true, Some(magic)) = (is_ext, bytes.get_mut(0x38..0x3a)) {
-                    magic.copy_from_slice(&MAGIC);
-                }
-                prop_assert!(features(&bytes).is_err(), "it is too short");
-            }
-        }
-    }
-}
 mod xfs {
     //! The superblock of XFS: version and features, by the names that `xfs_db -c version` prints,
     //! in lower case.
@@ -300,7 +52,7 @@ mod xfs {
     //! its own; `ftype` exists in both.
 
     use super::crc32c;
-    use super::superblock_bytes::{SuperblockError, bit_names, bytes_at};
+    use super::{SuperblockError, bit_names, bytes_at};
 
     const MAGIC: &[u8] = b"XFSB";
 
@@ -506,10 +258,9 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use self::superblock_bytes::{SuperblockError, uuid_at};
-use super::device;
 use super::files::host_error;
-use crate::host::{HostError, HostErrorKind, SuperblockKind};
+use super::open_block_device;
+use crate::host::{HostError, HostResult, SuperblockKind};
 
 /// Bytes read from an XFS device. Direct reads of this size are aligned even on disks with
 /// 4096-byte blocks.
@@ -517,20 +268,20 @@ const PAGE: usize = 4096;
 
 /// Reads the answer to [`crate::host::Question::Superblock`]: a line with the features, one with
 /// the size of ext4's clusters in bytes if there are clusters, and one with the UUID.
-pub fn read_superblock(path: &Path, kind: SuperblockKind) -> Result<Vec<u8>, HostError> {
+pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
     let (features, cluster, uuid) = match kind {
         SuperblockKind::Ext => {
-            let device = device::open_block_device(path, OFlag::empty())?;
+            let device = open_block_device(path, OFlag::empty())?;
             read_with_retry(
                 || read_cached(&device),
                 |block| {
-                    ext::parse_features_and_cluster(block)
-                        .map(|(words, size)| (words, size, uuid_at(block, ext::UUID)))
+                    parse_features_and_cluster(block)
+                        .map(|(words, size)| (words, size, uuid_at(block, UUID)))
                 },
             )?
         }
         SuperblockKind::Xfs => {
-            let device = device::open_block_device(path, OFlag::O_DIRECT)?;
+            let device = open_block_device(path, OFlag::O_DIRECT)?;
             let parse = |block: &[u8]| {
                 xfs::features(block).map(|words| (words, None, uuid_at(block, xfs::UUID)))
             };
@@ -557,12 +308,12 @@ fn read_with_retry<T>(
         Err(SuperblockError::Checksum) => once()?,
         parsed => parsed,
     };
-    parsed.map_err(|why| HostError::new(HostErrorKind::Failed, why.message()))
+    parsed.map_err(|why| HostError::failed(why.message()))
 }
 
 fn read_cached(device: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; ext::SIZE];
-    let count = device.read_at(&mut bytes, ext::OFFSET)?;
+    let mut bytes = vec![0; SIZE];
+    let count = device.read_at(&mut bytes, OFFSET)?;
     bytes.truncate(count);
     Ok(bytes)
 }
@@ -578,11 +329,252 @@ fn read_direct(device: &File) -> io::Result<Vec<u8>> {
     Ok(page.get(..count).unwrap_or_default().to_vec())
 }
 
+// The superblock of ext2, ext3 and ext4: features, by the names of e2fsprogs, and the cluster
+// size.
+//
+// Counters and labels are ignored. The layout is that of fs/ext4/ext4.h; the names are those
+// of lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
+
+const OFFSET: u64 = 1024;
+
+const SIZE: usize = 1024;
+
+const EXT_MAGIC: [u8; 2] = [0x53, 0xef];
+
+/// Offset of the checksum, which covers everything before it.
+const CHECKSUM: usize = 0x3fc;
+
+const UUID: usize = 0x68;
+
+const METADATA_CSUM: u32 = 0x400;
+
+/// Incompatible feature of a file system that allocates space in clusters of several blocks.
+const BIGALLOC: u32 = 0x200;
+
+/// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in
+/// lib/ext2fs/ext2_fs.h).
+const MAX_CLUSTER_LOG: u32 = 19;
+
+const COMPATIBLE: &[(u32, &str)] = &[
+    (0x1, "dir_prealloc"),
+    (0x2, "imagic_inodes"),
+    (0x4, "has_journal"),
+    (0x8, "ext_attr"),
+    (0x10, "resize_inode"),
+    (0x20, "dir_index"),
+    (0x40, "lazy_bg"),
+    (0x100, "snapshot_bitmap"),
+    (0x200, "sparse_super2"),
+    (0x400, "fast_commit"),
+    (0x800, "stable_inodes"),
+    (0x1000, "orphan_file"),
+];
+
+const INCOMPATIBLE: &[(u32, &str)] = &[
+    (0x1, "compression"),
+    (0x2, "filetype"),
+    (0x4, "needs_recovery"),
+    (0x8, "journal_dev"),
+    (0x10, "meta_bg"),
+    (0x40, "extent"),
+    (0x80, "64bit"),
+    (0x100, "mmp"),
+    (0x200, "flex_bg"),
+    (0x400, "ea_inode"),
+    (0x1000, "dirdata"),
+    (0x2000, "metadata_csum_seed"),
+    (0x4000, "large_dir"),
+    (0x8000, "inline_data"),
+    (0x1_0000, "encrypt"),
+    (0x2_0000, "casefold"),
+];
+
+const READ_ONLY: &[(u32, &str)] = &[
+    (0x1, "sparse_super"),
+    (0x2, "large_file"),
+    (0x8, "huge_file"),
+    (0x10, "uninit_bg"),
+    (0x20, "dir_nlink"),
+    (0x40, "extra_isize"),
+    (0x100, "quota"),
+    (BIGALLOC, "bigalloc"),
+    (METADATA_CSUM, "metadata_csum"),
+    (0x800, "replica"),
+    (0x1000, "read-only"),
+    (0x2000, "project"),
+    (0x4000, "shared_blocks"),
+    (0x8000, "verity"),
+    (0x1_0000, "orphan_present"),
+];
+
+/// Returns the features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size
+/// is `None` without bigalloc, or if the first cluster does not begin at offset 0
+/// (`s_log_cluster_size` and `s_first_data_block`).
+fn parse_features_and_cluster(block: &[u8]) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
+    if block.len() < SIZE || bytes_at(block, 0x38) != Some(EXT_MAGIC) {
+        return Err(SuperblockError::WrongFormat);
+    }
+    let number = |at| {
+        bytes_at(block, at)
+            .map(u32::from_le_bytes)
+            .ok_or(SuperblockError::WrongFormat)
+    };
+    let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
+    let summed = block.get(..CHECKSUM).ok_or(SuperblockError::WrongFormat)?;
+    if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::checksum([summed]) {
+        return Err(SuperblockError::Checksum);
+    }
+    let (first_block, cluster) = (number(0x14)?, number(0x1c)?);
+    let in_clusters = read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MAX_CLUSTER_LOG;
+    let features = bit_names(compatible, COMPATIBLE, "FEATURE_C")
+        .chain(bit_names(incompatible, INCOMPATIBLE, "FEATURE_I"))
+        .chain(bit_names(read_only, READ_ONLY, "FEATURE_R"));
+    Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SuperblockError {
+    /// The block has another format, or too few bytes.
+    WrongFormat,
+    /// The checksum is wrong, which happens while the kernel updates the block.
+    Checksum,
+    SectorSize,
+}
+
+impl SuperblockError {
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::WrongFormat => "no superblock of this kind was found",
+            Self::Checksum => "the checksum of the superblock is wrong",
+            Self::SectorSize => "the superblock is larger than 4096 bytes",
+        }
+    }
+}
+
+fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+    block.get(at..)?.first_chunk().copied()
+}
+
+fn uuid_at(block: &[u8], at: usize) -> Option<String> {
+    let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
+    let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
+    Some(
+        ranges
+            .map(|range| digits.get(range).unwrap_or_default().to_owned())
+            .join("-"),
+    )
+}
+
+/// Lists the names of the bits that are set, from the lowest bit on. A bit without a name is
+/// listed as `prefix` followed by the bit's number.
+fn bit_names<'a>(
+    bits: u32,
+    names: &'a [(u32, &'static str)],
+    prefix: &'a str,
+) -> impl Iterator<Item = String> + 'a {
+    (0..u32::BITS)
+        .filter(move |bit| bits >> bit & 1 == 1)
+        .map(move |bit| {
+            let name = names.iter().find(|(known, _)| *known == 1 << bit);
+            name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
+        })
+}
+
+#[cfg(test)]
+mod ext_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
+        parse_features_and_cluster(block).map(|(features, _)| features)
+    }
+
+    fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
+        let mut block = vec![0; SIZE];
+        block[0x38..0x3a].copy_from_slice(&EXT_MAGIC);
+        for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
+            block[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        let sum = !crc32c::checksum([&block[..CHECKSUM]]);
+        block[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
+        block
+    }
+
+    /// The expected features are those that dumpe2fs printed for a file system created by
+    /// mke2fs 1.47 with its defaults.
+    #[test]
+    fn a_file_system_of_today() {
+        let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
+            metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
+        assert_eq!(
+            features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "),
+            words
+        );
+    }
+
+    /// The value 4 of s_log_cluster_size is that of a file system created by `mke2fs -O
+    /// bigalloc -C 16384` of mke2fs 1.47.
+    #[test]
+    fn clusters_have_a_size_where_they_begin_with_the_device() {
+        for (features, first_block, log, expect) in [
+            (BIGALLOC, 0, 4, Some(16384)),
+            (BIGALLOC, 0, 6, Some(65536)),
+            (BIGALLOC, 0, MAX_CLUSTER_LOG, Some(512 << 20)),
+            (BIGALLOC, 0, MAX_CLUSTER_LOG + 1, None),
+            (BIGALLOC, 0, u32::MAX, None),
+            (BIGALLOC, 1, 4, None),
+            // Without bigalloc, the field repeats the block size.
+            (0, 0, 2, None),
+        ] {
+            let mut block = block(0, 0, features);
+            block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
+            block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
+            assert_eq!(
+                parse_features_and_cluster(&block).unwrap().1,
+                expect,
+                "{features:x} {first_block} {log}"
+            );
+        }
+    }
+
+    #[test]
+    fn bits_without_a_name_have_their_number() {
+        assert_eq!(
+            features(&block(0x80, 1 << 18, 1 << 31)).unwrap(),
+            ["FEATURE_C7", "FEATURE_I18", "FEATURE_R31"]
+        );
+    }
+
+    #[test]
+    fn a_changed_byte_is_noticed_where_there_is_a_checksum() {
+        for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
+            let mut with = block(4, 0, METADATA_CSUM);
+            with[at] ^= 1;
+            assert_eq!(features(&with), Err(SuperblockError::Checksum), "{at}");
+        }
+        let mut without = block(4, 0, 0);
+        without[CHECKSUM] ^= 1;
+        assert_eq!(features(&without).unwrap(), ["has_journal"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..SIZE), is_ext: bool) {
+            if let (true, Some(magic)) = (is_ext, bytes.get_mut(0x38..0x3a)) {
+                magic.copy_from_slice(&EXT_MAGIC);
+            }
+            prop_assert!(features(&bytes).is_err(), "it is too short");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::host::HostErrorKind;
 
     #[test]
     fn a_wrong_checksum_is_read_once_more() {
@@ -616,7 +608,7 @@ mod tests {
             for kind in SuperblockKind::ALL {
                 assert_eq!(
                     read_superblock(path, kind).unwrap_err(),
-                    HostError::new(HostErrorKind::Failed, "is not a block device")
+                    HostError::failed("is not a block device")
                 );
             }
         }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::IdentityKind;
 use crate::host::Tool;
 use crate::host::tool::IdentityKeys;
+use walwise_model::text::JoinText;
 
 /// Returns the keys of all programs, because one program's row may lack a key that another row has.
 fn identity_keys(
@@ -72,8 +73,7 @@ fn key_before(before: &[u8]) -> String {
     quoted
         .unwrap_or(unquoted)
         .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+        .join_with(" ")
         .to_ascii_lowercase()
 }
 

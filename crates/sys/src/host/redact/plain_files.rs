@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::mounts;
-use crate::host::{HostError, HostErrorKind};
+use crate::host::{HostError, HostResult};
 
 /// The chassis asset tag of Azure's virtual machines, and only of these (cloud-init,
 /// DataSourceAzure.py, `AZURE_CHASSIS_ASSET_TAG`). A capture keeps this tag, because all these
@@ -55,7 +55,7 @@ impl PlainFileKind {
     pub fn from_path(path: &Path) -> Result<Self, HostError> {
         const RESERVED: &str =
             "files may hold passwords; only known files, and known keys in them, are read";
-        Self::by_path(path).ok_or_else(|| HostError::new(HostErrorKind::Failed, RESERVED))
+        Self::by_path(path).ok_or_else(|| HostError::failed(RESERVED))
     }
 
     fn by_path(path: &Path) -> Option<Self> {
@@ -90,7 +90,7 @@ impl PlainFileKind {
         }
     }
 
-    pub fn redact(self, text: Vec<u8>) -> Result<Vec<u8>, HostError> {
+    pub fn redact(self, text: Vec<u8>) -> HostResult {
         let left = match self {
             Self::Kernel | Self::System => Some(text),
             Self::ChassisTag => Some(redact_chassis_tag(&text)),
@@ -99,12 +99,7 @@ impl PlainFileKind {
             Self::Version => checked_pg_version(&text),
             Self::Pid => redact_postmaster_pid(&text),
         };
-        left.ok_or_else(|| {
-            HostError::new(
-                HostErrorKind::Failed,
-                "its content does not have the expected format",
-            )
-        })
+        left.ok_or_else(|| HostError::failed("its content does not have the expected format"))
     }
 }
 

@@ -7,6 +7,7 @@ use super::mysql::{self, OptionName};
 use super::postgres;
 use crate::servers::{self, ServerArea};
 use crate::text;
+use walwise_model::text::JoinText;
 
 /// Options by which MySQL's and MariaDB's servers choose option files. The filter keeps them, like
 /// settings.
@@ -154,10 +155,7 @@ pub fn redact_environment(text: &[u8]) -> Vec<u8> {
                 let names = libraries.map(|library| {
                     text::display_safe(library.rsplit(|b| *b == b'/').next().unwrap_or_default())
                 });
-                Some(format!(
-                    "LD_PRELOAD={}\n",
-                    names.collect::<Vec<_>>().join(":")
-                ))
+                Some(format!("LD_PRELOAD={}\n", names.join_with(":")))
             }
             _ => None,
         }

@@ -346,7 +346,7 @@ fn no_device_that_is_not_free_is_erased() {
 }
 
 fn unknown_reading<T>() -> Reading<T> {
-    Reading::unknown(UnknownReason::Denied, "who knows")
+    Reading::denied("who knows")
 }
 
 fn unknown_finding<T>() -> DeviceFinding<T> {
