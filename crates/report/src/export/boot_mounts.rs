@@ -155,7 +155,7 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
     let words = step.advice.change.describe();
     if is_mount_step(step) && !mounts_same_type(report, line.subject, &step.subject) {
         let note = format!(
-            "not changed here, because this line mounts a different type of file system: {words}"
+            "not changed here, because this line mounts a different file system: {words}"
         );
         return line.notes.push(note);
     }

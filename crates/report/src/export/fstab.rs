@@ -371,7 +371,7 @@ mod tests {
             Some(remove_change(&["nobarrier"])),
         ));
         assert!(
-            active_lines(&text).is_empty() && text.contains("a different type of file system"),
+            active_lines(&text).is_empty() && text.contains("mounts a different file system"),
             "{text}"
         );
     }
