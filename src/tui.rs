@@ -16,17 +16,14 @@ mod click_map {
     use ratatui::layout::{Position, Rect};
 
     use super::key_press::KeyPress;
-    use super::screen_id::ScreenId;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub enum ClickTarget {
         Press(KeyPress),
-        /// The first line of a block: a click selects the block, or enters it if already selected.
-        Line(String),
-        /// The other lines of a block: a click selects the block.
-        BlockBody(String),
-        /// A link: a click opens this block on this screen.
-        Open(ScreenId, String),
+        /// A row of the page: a click selects it, or enters it if already selected.
+        Row(String),
+        /// A row of the pane with the details.
+        PaneRow(String),
         /// A target, by its position in the list of targets, which begins with the worst verdict.
         Target(usize),
         /// An entry of the list of commands in help, by its index.
@@ -200,13 +197,12 @@ mod sidebar {
         }
     }
 }
-mod dashboard_layout;
 mod export_state;
 mod page;
+mod page_view;
 mod target_row {
     use super::theme::{TextRole, Theme};
     use super::widgets::columns::{Column, StyledText};
-    use super::widgets::text::truncate_middle;
     use crate::durability::{FlushHop, FlushState};
     use crate::report::view::short_report::filesystem_type;
     use crate::report::view::{Tone, latency, verdict_symbol};
@@ -215,7 +211,7 @@ mod target_row {
     pub const COLUMNS: [Column; 5] = [
         Column::new_cuttable(1),
         Column::new_cuttable(15),
-        Column::new_cuttable(12),
+        Column::new_wrapping(12),
         Column::new_droppable(2),
         Column::new_droppable(1),
     ];
@@ -231,7 +227,6 @@ mod target_row {
         report: &Report,
         target: &TargetSummary,
         is_chosen: bool,
-        most: usize,
         theme: Theme,
     ) -> Vec<StyledText> {
         let verdict = report.verdict(&target.target);
@@ -252,7 +247,8 @@ mod target_row {
                 dim,
             ),
         };
-        let price = latency::durable_median_text(report, target).unwrap_or_else(|| "–".to_owned());
+        let price = latency::durable_median_text(report, target)
+            .map_or_else(String::new, |price| format!("{price:>8}"));
         let name = theme.role_style(if is_chosen {
             TextRole::Heading
         } else {
@@ -261,9 +257,9 @@ mod target_row {
         vec![
             selection_mark(theme, is_chosen),
             (format!("{sign} {standing}"), style),
-            (truncate_middle(&target.title, most), name),
+            (target.title.clone(), name),
             (filesystem_type(report, target), dim),
-            (format!("{price:>8}"), dim),
+            (price, dim),
         ]
     }
 }
@@ -329,15 +325,11 @@ mod model;
 mod what_if;
 mod labels {
     use crate::facts::Subject;
-    use crate::tui::widgets::text::truncate_start;
-
-    const MAX_SUBJECT_WIDTH: usize = 24;
 
     pub fn subject_label(subject: &Subject) -> String {
-        if subject.name().is_empty() {
-            subject.to_string()
-        } else {
-            truncate_start(subject.name(), MAX_SUBJECT_WIDTH)
+        match subject.name() {
+            "" => subject.to_string(),
+            name => name.to_owned(),
         }
     }
 }
@@ -362,7 +354,7 @@ pub use hypothesis::{AssumedFact, AssumedHost};
 pub use job::{Comparison, JobProgress, Movement, Reference, ReferenceChoice, SaveOutcome};
 pub use msg::ExitReason;
 pub use screenshots::render_screens_svg;
-pub use testing::{find_dead_overview_links, screen_texts};
+pub use testing::screen_texts;
 pub use trial::{TrialScreen, trial_svg};
 pub use worker_jobs::Worker;
 

@@ -276,7 +276,7 @@ _walwise() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json script conf fstab udev markdown html prometheus nagios" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text script json conf fstab udev markdown html prometheus nagios" -- "${cur}"))
                     return 0
                     ;;
                 --only)

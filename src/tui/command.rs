@@ -7,8 +7,9 @@ use super::export;
 use super::export_state::{SaveForm, SaveState};
 use super::job::Reference;
 use super::key_press::KeyPress;
-use super::model::{Model, Overlay, PageView};
-use super::page::{Block, EnterEffect, IssueDirection, Motion, Page, PageState};
+use super::model::{Model, Overlay};
+use super::page::{Block, IssueDirection, Motion, PageState, PaneFocus, RowDetails};
+use super::page_view::PageView;
 use super::screen_id::ScreenId;
 use super::what_if::{self, Picker};
 use super::widgets::text_field::TextEdit;
@@ -55,6 +56,8 @@ pub enum Action {
     Go(Motion),
     JumpToIssue(IssueDirection),
     Enter,
+    /// Moves the keys from the list to the pane, or back.
+    FocusPane,
     Back,
     Copy,
     CopyAll,
@@ -184,12 +187,12 @@ pub fn find_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Option<Use
 /// several times, which takes longer than creating the commands.
 const TYPICAL_COMMAND_COUNT: usize = 96;
 
-fn screen_commands(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
+fn screen_commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     let mut all = Vec::with_capacity(TYPICAL_COMMAND_COUNT);
     all.extend(motion_commands());
-    all.extend(issue_commands(page, state));
-    all.extend(block_commands(page, state, model));
-    all.extend(filter_and_source_commands(state, model));
+    all.extend(issue_commands(view));
+    all.extend(block_commands(view, model));
+    all.extend(filter_and_source_commands(&view.state, model));
     all.extend(work_commands(model));
     all.extend(screen_and_target_commands(model));
     all.push(
@@ -219,23 +222,16 @@ fn screen_commands(model: &Model, PageView { page, state }: &PageView) -> Vec<Us
     all
 }
 
-fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
-    let block = page.active_selection(state);
-    let place = page.active_state(state);
-    let unfolded = block
-        .and_then(|b| b.key.as_deref())
-        .is_some_and(|key| place.is_unfolded(key));
+fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
+    let block = view.active_selection();
     let exporting = model.screen == ScreenId::Export;
-    let (label, footer) = match (block.map(|block| &block.enter), exporting, unfolded) {
-        (_, true, true) => ("hide the document", "enter close"),
-        (_, true, false) => ("show the document", "enter show"),
-        (_, false, true) => ("hide the details", "enter close"),
-        (Some(EnterEffect::OpenPane), ..) => ("go to the related item", "enter related"),
-        _ => ("show the details", "enter more"),
+    let is_full = view.state.focus == PaneFocus::Full;
+    let (label, footer, enter) = match block.map(|block| &block.details) {
+        Some(RowDetails::Unfold) => ("unfold or fold this row", "enter unfold", true),
+        _ if is_full => ("back to the list", "enter close", true),
+        None | Some(RowDetails::Nothing) => ("show the details", "", view.is_in_pane()),
+        Some(_) => ("show the details at full height", "enter details", true),
     };
-    let enter = block
-        .map(|block| &block.enter)
-        .filter(|enter| **enter != EnterEffect::Nothing);
     let (copy_label, copy) = if exporting {
         (
             "copy the document",
@@ -250,9 +246,8 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
                 .ok_or_else(|| "no commands to copy for this row".to_owned()),
         )
     };
-    let back = unfolded
-        || page.is_in_pane(state)
-        || state.filter.is_some()
+    let back = view.is_in_pane()
+        || view.state.filter.is_some()
         || !model.trail.is_empty()
         || model.data.assumed_host.is_some();
     let (back_keys, back_footer) = if is_probing(model) {
@@ -278,7 +273,7 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
         .with_footer(footer)
         .enabled_if(
             enter
-                .map(|_| ())
+                .then_some(())
                 .ok_or_else(|| "no details for this row".to_owned()),
         ),
         new_user_action("y", copy_label, HelpSection::Selection, Action::Copy)
@@ -292,12 +287,24 @@ fn block_commands(page: &Page, state: &PageState, model: &Model) -> Vec<UserActi
         )
         .enabled_if(match &model.data.assumed_host {
             Some(_) => Err("assumptions change no real host".to_owned()),
-            None if exporting || page.commands_to_fix().is_empty() => {
+            None if exporting || view.page.commands_to_fix().is_empty() => {
                 Err("no fix with a command on this screen".to_owned())
             }
             None => Ok(()),
         }),
         fact_value_entry_command(block, model),
+        new_user_action(
+            "tab",
+            "to the details or back",
+            HelpSection::Selection,
+            Action::FocusPane,
+        )
+        .with_footer("tab pane")
+        .enabled_if(
+            view.has_pane()
+                .then_some(())
+                .ok_or_else(|| "no details in sight; enter shows them".to_owned()),
+        ),
         new_user_action(back_keys, "back", HelpSection::Selection, Action::Back)
             .with_footer(back_footer)
             .enabled_if(
@@ -347,9 +354,11 @@ fn motion_commands() -> Vec<UserAction> {
     ]
 }
 
-fn issue_commands(page: &Page, state: &PageState) -> [UserAction; 2] {
-    let possible = page
-        .has_issue(state)
+fn issue_commands(view: &PageView) -> [UserAction; 2] {
+    let possible = view
+        .active()
+        .0
+        .has_issue()
         .then_some(())
         .ok_or_else(|| "no problems here".to_owned());
     let to = |keys, label, way| {
@@ -371,7 +380,7 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserActio
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
         new_user_action("/", "filter", HelpSection::View, Action::Filter).with_footer(
-            if model.screen.has_many_rows() {
+            if model.screen.has_own_filter() {
                 "/ find"
             } else {
                 ""
@@ -576,27 +585,6 @@ fn screen_and_target_commands(model: &Model) -> Vec<UserAction> {
             )
         })
         .collect();
-    let beside = |by: usize| {
-        let at = ScreenId::ALL
-            .iter()
-            .position(|screen| *screen == model.screen)
-            .unwrap_or(0);
-        let screens = ScreenId::ALL.iter().cycle().skip(at.saturating_add(by));
-        screens.copied().next().unwrap_or(model.screen)
-    };
-    let before = ScreenId::ALL.len().saturating_sub(1);
-    all.push(new_user_action(
-        "tab",
-        "next screen",
-        HelpSection::View,
-        Action::Show(beside(1)),
-    ));
-    all.push(new_user_action(
-        "backtab",
-        "previous screen",
-        HelpSection::View,
-        Action::Show(beside(before)),
-    ));
     let export = new_user_action(
         "e",
         "export: save or copy the report",

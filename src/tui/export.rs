@@ -8,6 +8,7 @@ use super::export_state::{ExportDocument, SaveForm, SaveState};
 use super::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
+use super::page::PaneFocus;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
@@ -21,7 +22,7 @@ const MAX_NAME_PART: usize = 60;
 
 pub fn selected_format(model: &Model) -> Format {
     let state = model.pages.get(&ScreenId::Export);
-    let name = state.and_then(|state| state.selected.as_deref());
+    let name = state.and_then(|state| state.list.selected.as_deref());
     Format::ALL
         .into_iter()
         .find(|format| Some(format.name()) == name)
@@ -51,19 +52,18 @@ pub fn check_can_save(data: &Data) -> Result<(), String> {
         .ok_or_else(|| "facts are still being collected".to_owned())
 }
 
-/// Starts to render the next missing document, unless a document is being rendered.
+/// Starts to render the document that the pane shows if it is missing, unless a document is being
+/// rendered.
 pub fn start_next_render(model: &mut Model) -> Option<SideEffect> {
+    let format = selected_format(model);
     if model.screen != ScreenId::Export
+        || model.current_page_state().focus == PaneFocus::List
         || model.data.export.render_job.is_some()
         || check_can_save(&model.data).is_err()
+        || model.data.export.documents.contains_key(&format)
     {
         return None;
     }
-    let state = model.current_page_state();
-    let missing = |format: &Format| {
-        state.is_unfolded(format.name()) && !model.data.export.documents.contains_key(format)
-    };
-    let format = Format::ALL.into_iter().find(missing)?;
     let job = model.next_job_id();
     model.data.export.render_job = Some((job, format));
     Some(SideEffect::Start(job, Job::Document(format)))

@@ -2,7 +2,6 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
@@ -10,11 +9,12 @@ use super::click_map::ClickMap;
 use super::command::{self, UserAction};
 use super::data::{Activity, Question};
 use super::filter::Filter;
-use super::model::{Model, PageView};
+use super::model::Model;
 use super::overlay;
-use super::page::PageState;
+use super::page_view::PageView;
 use super::screen_id::ScreenId;
 use super::theme::{TextRole, Theme, replace_non_ascii};
+use super::viewport::{FrameLayout, frame_layout, page_area};
 use super::widgets::{area, interval, text};
 use crate::report::view::what_if;
 use crate::report::view::wording::count_noun;
@@ -28,38 +28,6 @@ pub const MIN_SIZE: Size = Size {
 
 /// Columns reserved in the row of tabs for the target's title.
 const TITLE_WIDTH: usize = 6;
-
-#[derive(Clone, Copy, Debug)]
-pub struct FrameLayout {
-    pub header: Rect,
-    pub tabs: Rect,
-    pub rule: Rect,
-    pub body: Rect,
-    pub status: Rect,
-    pub footer: Rect,
-}
-
-pub fn frame_layout(size: Size) -> FrameLayout {
-    let (header, rest) = area::split_top(Rect::new(0, 0, size.width, size.height), 1);
-    let (tabs, rest) = area::split_top(rest, 1);
-    let (rule, rest) = area::split_top(rest, 1);
-    let (footer, rest) = area::split_bottom(rest, 1);
-    let (status, body) = area::split_bottom(rest, 1);
-    FrameLayout {
-        header,
-        tabs,
-        rule,
-        body,
-        status,
-        footer,
-    }
-}
-
-/// Returns the body without its first row if a filter is open there.
-pub fn page_area(size: Size, state: &PageState) -> Rect {
-    let body = frame_layout(size).body;
-    area::split_top(body, u16::from(state.filter.is_some())).1
-}
 
 pub fn draw(model: &Model, buffer: &mut Buffer) -> ClickMap {
     let mut hits = ClickMap::default();
@@ -81,22 +49,16 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     let theme = model.data.theme;
     draw_header(model, parts.header, hits, buffer);
     draw_tabs(model, parts.tabs, hits, buffer);
-    draw_horizontal_line(parts.rule, theme.role_style(TextRole::Dim), buffer);
+    area::draw_rule(parts.rule, theme, buffer);
     draw_assumption_banner(model, parts.rule, buffer);
     let view = model.current_page_view();
-    let PageView { page, state } = &view;
-    let body = page_area(model.size, state);
-    page.draw(state, theme, body, hits, buffer);
+    let state = &view.state;
+    let body = page_area(model.size, state.filter.is_some());
+    view.draw(theme, body, hits, buffer);
     if let Some(filter) = &state.filter {
         draw_search_row(filter, theme, parts.body, buffer);
     }
-    draw_status(
-        model,
-        page.hidden_below(state, body.height),
-        &parts,
-        hits,
-        buffer,
-    );
+    draw_status(model, view.hidden_below(), &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing_filter() {
         // Overlays and text fields receive all keys and clicks, so the areas below them are no
         // longer clickable.
@@ -140,13 +102,8 @@ fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn draw_horizontal_line(area: Rect, style: Style, buffer: &mut Buffer) {
-    Span::styled("─".repeat(usize::from(area.width)), style).render(area, buffer);
-}
-
 fn draw_at_row_ends(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
-    let (right_area, rest) =
-        area::split_right(place, u16::try_from(right.width()).unwrap_or(u16::MAX));
+    let (right_area, rest) = area::split_right(place, area::columns(right.width()));
     let (_, left_area) = area::split_right(rest, 1);
     left.render(left_area, buffer);
     right.render(right_area, buffer);
@@ -172,8 +129,7 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
         left.push(Span::styled(name, theme.role_style(TextRole::Accent)));
         left.push(Span::raw(format!("   {}", fit_host_line(report, room))));
     }
-    let (place, _) =
-        area::split_right(area, u16::try_from(text::width(&right)).unwrap_or(u16::MAX));
+    let (place, _) = area::split_right(area, area::columns(text::width(&right)));
     hits.add_key(place, "u");
     draw_at_row_ends(
         Line::from(left),
@@ -184,7 +140,7 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
 }
 
 /// Shortens the line about the host to fit: the name of the distribution is first shortened, then
-/// dropped; the rest is cut last.
+/// dropped, and so is the kernel; the rest is cut last.
 fn fit_host_line(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {
@@ -194,16 +150,21 @@ fn fit_host_line(report: &Report, room: usize) -> String {
     };
     let source = if host.live { "" } else { " · capture" };
     let os = host.os.split(" (").next().unwrap_or_default();
-    let rest = format!("Linux {} · {} · {who}{source}", host.kernel, host.seen_by);
+    let rest = |kernel| format!("Linux {kernel} · {} · {who}{source}", host.seen_by);
+    let (full, release) = (
+        rest(host.kernel.as_str()),
+        host.kernel.split('-').next().unwrap_or_default(),
+    );
     let tries = [
-        format!("{} · {rest}", host.os),
-        format!("{os} · {rest}"),
-        rest.clone(),
+        format!("{} · {full}", host.os),
+        format!("{os} · {full}"),
+        full,
+        rest(release),
+        format!("{} · {who}{source}", host.seen_by),
     ];
-    tries
-        .into_iter()
-        .find(|line| text::width(line) <= room)
-        .unwrap_or_else(|| text::truncate_to_width(&rest, room))
+    let [.., shortest] = &tries;
+    let fitting = tries.iter().find(|line| text::width(line) <= room);
+    text::truncate_to_width(fitting.unwrap_or(shortest), room)
 }
 
 fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
@@ -244,7 +205,7 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
             theme.role_style(TextRole::Dim)
         };
         let tab = Span::styled(tab_label(screen, model, named), style);
-        let (place, after) = area::split_left(rest, u16::try_from(tab.width()).unwrap_or(u16::MAX));
+        let (place, after) = area::split_left(rest, area::columns(tab.width()));
         tab.render(place, buffer);
         hits.add_key(place, screen.digit());
         (_, rest) = area::split_left(after, gap);
@@ -252,11 +213,21 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
     let room = usize::from(rest.width)
         .saturating_sub(around)
         .saturating_sub(1);
-    let target = Line::raw(format!(
-        "{which}{}{list} ",
-        text::truncate_middle(&focus.title, room)
-    ));
-    let (place, _) = area::split_right(rest, u16::try_from(target.width()).unwrap_or(u16::MAX));
+    // The server, or the end of the path, stands for a title that does not fit.
+    let server = focus
+        .title
+        .split(", ")
+        .flat_map(|part| part.split(" in "))
+        .next();
+    let titles = [
+        focus.title.as_str(),
+        server.unwrap_or_default(),
+        focus.title.rsplit('/').next().unwrap_or_default(),
+    ];
+    let fitting = titles.into_iter().find(|title| text::width(title) <= room);
+    let title = fitting.map_or_else(|| text::truncate_middle(&focus.title, room), str::to_owned);
+    let target = Line::raw(format!("{which}{title}{list} "));
+    let (place, _) = area::split_right(rest, area::columns(target.width()));
     target.render(place, buffer);
     hits.add_key(place, "t");
 }
@@ -295,7 +266,7 @@ fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
         .unwrap_or_default();
     let says = format!(" {WHAT_IF}{first}{more} ");
     Span::styled(says, model.data.theme.role_style(TextRole::Doubt)).render(inner, buffer);
-    let (right, _) = area::split_right(inner, u16::try_from(text::width(leave)).unwrap_or(0));
+    let (right, _) = area::split_right(inner, area::columns(text::width(leave)));
     Span::styled(leave, model.data.theme.role_style(TextRole::Doubt)).render(right, buffer);
 }
 
@@ -354,7 +325,7 @@ fn draw_status(
     } else {
         (String::new(), text::wrap(&said, room))
     };
-    draw_horizontal_line(parts.status, theme.role_style(TextRole::Dim), buffer);
+    area::draw_rule(parts.status, theme, buffer);
     let inner = area::inset_sides(parts.status, 1);
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
@@ -362,15 +333,15 @@ fn draw_status(
     if is_quiet && model.shows_hints && model.data.complete {
         draw_newcomer_hints(model, inner, hits, buffer);
     }
-    let (right, _) = area::split_right(inner, u16::try_from(text::width(&more)).unwrap_or(0));
+    let (right, _) = area::split_right(inner, area::columns(text::width(&more)));
     Span::raw(more).render(right, buffer);
     hits.add_key(right, "pgdn");
-    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let rows = area::columns(lines.len());
     let (above, _) = area::split_bottom(parts.body, rows.saturating_add(u16::from(rows > 0)));
     Clear.render(above, buffer);
     let (edge, above) = area::split_top(above, 1);
     if rows > 0 {
-        draw_horizontal_line(edge, theme.role_style(TextRole::Dim), buffer);
+        area::draw_rule(edge, theme, buffer);
     }
     for (line, row) in lines.into_iter().zip(area::inset_sides(above, 2).rows()) {
         Line::raw(line).render(row, buffer);
@@ -384,8 +355,7 @@ fn draw_newcomer_hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffe
             Span::styled(key, model.data.theme.role_style(TextRole::Accent)),
             Span::raw(format!(" {label}  ")),
         ]);
-        let (place, after) =
-            area::split_left(rest, u16::try_from(line.width()).unwrap_or(u16::MAX));
+        let (place, after) = area::split_left(rest, area::columns(line.width()));
         line.render(place, buffer);
         hits.add_key(place, key);
         rest = after;
@@ -453,10 +423,7 @@ fn draw_footer(
     let mut rest = area;
     for command in fitting_commands(&others, room).iter().chain(&program) {
         let (key, label) = footer_key_and_label(command);
-        let (place, after) = area::split_left(
-            rest,
-            u16::try_from(footer_command_width(command)).unwrap_or(u16::MAX),
-        );
+        let (place, after) = area::split_left(rest, area::columns(footer_command_width(command)));
         let key = Span::styled(key, model.data.theme.role_style(TextRole::Accent));
         Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))])
             .render(place, buffer);

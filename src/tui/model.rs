@@ -14,11 +14,12 @@ use super::hypothesis::AssumedFact;
 use super::job::{Job, JobId};
 use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
+use super::page_view::PageView;
 use super::raw_answers::RawAnswers;
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::theme::Theme;
-use super::viewport::Viewport;
+use super::viewport::{Viewport, page_area};
 use super::what_if::Picker;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
@@ -95,11 +96,6 @@ pub struct Model {
     pub dirty: RedrawUrgency,
     pub exit: Option<ExitReason>,
     next_job: JobId,
-}
-
-pub struct PageView {
-    pub state: PageState,
-    pub page: Arc<Page>,
 }
 
 impl Model {
@@ -221,6 +217,10 @@ impl Model {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
     }
 
+    pub fn page_state_mut(&mut self) -> &mut PageState {
+        self.pages.entry(self.screen).or_default()
+    }
+
     pub fn current_page_view(&self) -> PageView {
         let state = self.current_page_state();
         let kept = self
@@ -231,7 +231,11 @@ impl Model {
             || Arc::new(self.build_page(&state)),
             |(_, page)| Arc::clone(page),
         );
-        PageView { state, page }
+        let body = page_area(self.size, state.filter.is_some());
+        let place = (self.viewport(&state), body);
+        PageView::new(page, state, place, |block, state, size| {
+            block.details_page(&self.data, state, size)
+        })
     }
 
     pub fn cache_page(&mut self, page: Arc<Page>) {
@@ -245,11 +249,13 @@ impl Model {
     }
 
     pub fn build_page(&self, state: &PageState) -> Page {
-        self.screen.build_page(
-            &self.data,
-            state,
-            Viewport::new(self.size, state.filter.is_some()),
-        )
+        self.screen
+            .build_page(&self.data, state, self.viewport(state))
+    }
+
+    fn viewport(&self, state: &PageState) -> Viewport {
+        let of = (self.screen, self.data.focus.place.1);
+        Viewport::new(self.size, state.filter.is_some(), of)
     }
 
     pub fn is_animating(&self) -> bool {

@@ -25,7 +25,7 @@ pub mod overlay_widgets {
         for (key, label) in choices {
             let said = format!(" {label}");
             let wide = text::width(key).saturating_add(text::width(&said));
-            let (place, after) = area::split_left(rest, u16::try_from(wide).unwrap_or(u16::MAX));
+            let (place, after) = area::split_left(rest, area::columns(wide));
             let key_style = theme.role_style(TextRole::Accent);
             Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
             hits.add_key(place, key);
@@ -521,8 +521,6 @@ mod target_choice_list {
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns;
 
-    const NAME_WIDTH: usize = 44;
-
     pub fn draw(
         model: &Model,
         filter: &str,
@@ -555,7 +553,6 @@ mod target_choice_list {
                 report,
                 target,
                 at == chosen,
-                NAME_WIDTH,
                 theme,
             ))
         };

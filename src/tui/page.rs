@@ -1,9 +1,9 @@
 //! A page consists of blocks; every screen builds one page. A block is a group of lines that may be
-//! selected and unfolded.
+//! selected.
 //!
-//! The page moves, scrolls and draws without knowing what the blocks mean. A wide page may have a
-//! second page as a pane at its right; the page or the pane receives the keys. The selection is
-//! stored by name, so that it survives a new report.
+//! The page moves, scrolls and draws without knowing what the blocks mean. The details of the
+//! selected row are a second page ([`super::page_view`]). The selection is stored by name, so that
+//! it survives a new report.
 
 mod block;
 
@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-pub use self::block::{Block, EnterEffect};
+pub use self::block::{Block, RowDetails};
 use super::click_map::{ClickMap, ClickTarget};
 use super::filter::Filter;
 use super::sidebar::Sidebar;
@@ -23,7 +23,7 @@ use super::theme::{TextRole, Theme};
 use super::widgets::area;
 use crate::escape::ShellCommand;
 
-const SELECTION_MARK_WIDTH: u16 = 3;
+const SELECTION_MARK_WIDTH: u16 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IssueDirection {
@@ -34,48 +34,46 @@ pub enum IssueDirection {
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     pub blocks: Vec<Block>,
-    pub pane: Option<Pane>,
     pub side: Option<Sidebar>,
 }
 
-#[derive(Clone, Debug)]
-pub struct Pane {
-    pub page: Box<Page>,
-    /// Width in columns, including the vertical line at the pane's left.
-    pub width: u16,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// Key of the selected block. If no block has this key, the first problem is selected, or else
+    /// the first row.
+    pub selected: Option<String>,
+    pub unfolded: BTreeSet<String>,
+    scroll: usize,
 }
 
-impl Pane {
-    pub fn content_width(width: u16) -> usize {
-        Page::content_width(width.saturating_sub(1))
-    }
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PaneFocus {
+    #[default]
+    List,
+    /// The pane receives the keys.
+    Pane,
+    /// The pane also covers the list.
+    Full,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct PageState {
-    /// Key of the selected block. If no block has this key, the first selectable block is selected.
-    pub selected: Option<String>,
-    pub unfolded: BTreeSet<String>,
+    pub list: Cursor,
+    pub pane: Cursor,
+    pub focus: PaneFocus,
     pub filter: Option<Filter>,
     pub only_unknown: bool,
     pub with_sources: bool,
-    pane: Option<Box<PageState>>,
-    in_pane: bool,
-    scroll: usize,
 }
 
 impl PageState {
-    /// Copies the display options, but not the selection, unfolded blocks and filter.
+    /// Copies the display options, but not the selection and the filter.
     pub fn display_options_only(&self) -> Self {
         Self {
             only_unknown: self.only_unknown,
             with_sources: self.with_sources,
             ..Self::default()
         }
-    }
-
-    pub fn is_unfolded(&self, key: &str) -> bool {
-        self.unfolded.contains(key)
     }
 
     pub fn passes_filter(&self, said: &str) -> bool {
@@ -92,19 +90,6 @@ impl PageState {
 
     pub fn is_typing_filter(&self) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.typing)
-    }
-
-    pub fn pane_state(&self) -> Self {
-        self.pane.as_deref().cloned().unwrap_or_default()
-    }
-
-    pub fn enter_pane(&mut self) {
-        self.pane.get_or_insert_default();
-        self.in_pane = true;
-    }
-
-    pub fn leave_pane(&mut self) {
-        self.in_pane = false;
     }
 }
 
@@ -158,15 +143,12 @@ impl Page {
     }
 
     pub fn push_heading(&mut self, theme: Theme, title: &str, aside: &str) {
-        let mut lines = Vec::new();
-        if !self.blocks.is_empty() {
-            lines.push(Line::default());
+        let mut line = Line::styled(title.to_owned(), theme.role_style(TextRole::Heading));
+        if !aside.is_empty() {
+            let dim = theme.role_style(TextRole::Dim);
+            line.push_span(Span::styled(format!("  {aside}"), dim));
         }
-        lines.push(Line::from(vec![
-            Span::styled(title.to_owned(), theme.role_style(TextRole::Heading)),
-            Span::styled(format!("   {aside}"), theme.role_style(TextRole::Dim)),
-        ]));
-        self.blocks.push(Block::new_heading(lines));
+        self.blocks.push(Block::new_heading(vec![line]));
     }
 
     /// Drops blocks unless `wanted` accepts the text of the heading followed by the block's own. A
@@ -184,38 +166,8 @@ impl Page {
         }
     }
 
-    /// Whether keys go to the page's pane. False if the page has no pane, as on a terminal that
-    /// became too narrow.
-    pub fn is_in_pane(&self, state: &PageState) -> bool {
-        self.active_pane(state).is_some()
-    }
-
-    pub fn active_state<'s>(&self, state: &'s PageState) -> &'s PageState {
-        self.active_pane(state).map_or(state, |(_, beside)| beside)
-    }
-
-    pub fn active_state_mut<'s>(&self, state: &'s mut PageState) -> &'s mut PageState {
-        if self.is_in_pane(state) {
-            state.pane.get_or_insert_default()
-        } else {
-            state
-        }
-    }
-
-    fn active_pane<'s>(&self, state: &'s PageState) -> Option<(&Self, &'s PageState)> {
-        let pane = self.pane.as_ref().filter(|_| state.in_pane)?;
-        Some((&pane.page, state.pane.as_deref()?))
-    }
-
-    pub fn active_selection(&self, state: &PageState) -> Option<&Block> {
-        let (page, state) = self.active_pane(state).unwrap_or((self, state));
-        page.selected_block_with_lines(state)
-            .map(|(_, block)| block)
-    }
-
-    /// Returns the selected block of the main page, even while the pane receives the keys.
-    pub fn main_page_selection(&self, state: &PageState) -> Option<&Block> {
-        self.selected_block_with_lines(state)
+    pub fn selected_block(&self, cursor: &Cursor) -> Option<&Block> {
+        self.selected_block_with_lines(cursor)
             .map(|(_, block)| block)
     }
 
@@ -227,15 +179,9 @@ impl Page {
         self.blocks.iter().map(|block| block.lines.len()).sum()
     }
 
-    /// Counts the lines below the visible area, on the page or pane that receives the keys.
-    pub fn hidden_below(&self, state: &PageState, height: u16) -> usize {
-        let (page, state) = self.active_pane(state).unwrap_or((self, state));
-        page.lines_below(state, usize::from(height))
-    }
-
-    fn lines_below(&self, state: &PageState, height: usize) -> usize {
+    pub fn lines_below(&self, cursor: &Cursor, height: usize) -> usize {
         self.height()
-            .saturating_sub(self.clamped_scroll(state, height).saturating_add(height))
+            .saturating_sub(self.clamped_scroll(cursor, height).saturating_add(height))
     }
 
     fn selectable_blocks_with_lines(
@@ -255,49 +201,58 @@ impl Page {
         placed.into_iter()
     }
 
-    fn selected_block_with_lines(&self, state: &PageState) -> Option<(Range<usize>, &Block)> {
-        self.selectable_blocks_with_lines()
-            .find(|(_, block)| block.key == state.selected)
-            .or_else(|| self.selectable_blocks_with_lines().next())
+    fn selected_block_with_lines(&self, cursor: &Cursor) -> Option<(Range<usize>, &Block)> {
+        let all = || self.selectable_blocks_with_lines();
+        all()
+            .find(|(_, block)| block.key == cursor.selected)
+            .or_else(|| all().find(|(_, block)| block.has_issue))
+            .or_else(|| all().next())
     }
 
-    fn clamped_scroll(&self, state: &PageState, height: usize) -> usize {
-        state.scroll.min(self.height().saturating_sub(height))
+    /// Without a selection of the user, the first problem is in sight.
+    fn clamped_scroll(&self, cursor: &Cursor, height: usize) -> usize {
+        let first = self
+            .selected_block_with_lines(cursor)
+            .filter(|(_, block)| cursor.selected.is_none() && block.has_issue);
+        let least = first.map_or(0, |(lines, _)| {
+            lines.end.saturating_sub(height).min(lines.start)
+        });
+        cursor
+            .scroll
+            .max(least)
+            .min(self.height().saturating_sub(height))
     }
 
-    /// Moves the selection or scrolls, on the page or pane that receives the keys. `height` is the
-    /// number of its visible rows.
-    pub fn apply_motion(&self, state: &mut PageState, motion: Motion, height: u16) {
-        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
-            return pane
-                .page
-                .apply_motion(self.active_state_mut(state), motion, height);
-        }
+    /// Moves the selection or scrolls. `height` is the number of visible rows.
+    pub fn apply_motion(&self, cursor: &mut Cursor, motion: Motion, height: u16) {
         let height = usize::from(height);
-        state.scroll = self.clamped_scroll(state, height);
+        cursor.scroll = self.clamped_scroll(cursor, height);
+        cursor.selected = self
+            .selected_block(cursor)
+            .and_then(|block| block.key.clone());
         let page = height.saturating_sub(1).max(1);
         match motion {
-            Motion::Up => self.select_previous_or_scroll(state, height),
-            Motion::Down => self.select_next_or_scroll(state, height),
+            Motion::Up => self.select_previous_or_scroll(cursor, height),
+            Motion::Down => self.select_next_or_scroll(cursor, height),
             Motion::PageUp => {
-                state.scroll = state.scroll.saturating_sub(page);
-                self.keep_selection_visible(state, height);
+                cursor.scroll = cursor.scroll.saturating_sub(page);
+                self.keep_selection_visible(cursor, height);
             }
             Motion::PageDown => {
-                state.scroll = state.scroll.saturating_add(page);
-                state.scroll = self.clamped_scroll(state, height);
-                self.keep_selection_visible(state, height);
+                cursor.scroll = cursor.scroll.saturating_add(page);
+                cursor.scroll = self.clamped_scroll(cursor, height);
+                self.keep_selection_visible(cursor, height);
             }
             Motion::Top => {
-                state.scroll = 0;
-                state.selected = self
+                cursor.scroll = 0;
+                cursor.selected = self
                     .selectable_blocks_with_lines()
                     .next()
                     .and_then(|(_, block)| block.key.clone());
             }
             Motion::Bottom => {
-                state.scroll = self.height().saturating_sub(height);
-                state.selected = self
+                cursor.scroll = self.height().saturating_sub(height);
+                cursor.selected = self
                     .selectable_blocks_with_lines()
                     .next_back()
                     .and_then(|(_, block)| block.key.clone());
@@ -306,14 +261,9 @@ impl Page {
     }
 
     /// Selects the next or previous block with a problem and wraps around.
-    pub fn jump_to_issue(&self, state: &mut PageState, way: IssueDirection, height: u16) {
-        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
-            return pane
-                .page
-                .jump_to_issue(self.active_state_mut(state), way, height);
-        }
+    pub fn jump_to_issue(&self, cursor: &mut Cursor, way: IssueDirection, height: u16) {
         let from = self
-            .selected_block_with_lines(state)
+            .selected_block_with_lines(cursor)
             .map(|(lines, _)| lines.start);
         let amiss = || {
             self.selectable_blocks_with_lines()
@@ -328,41 +278,34 @@ impl Page {
                 .or_else(|| amiss().next_back()),
         };
         if let Some((_, block)) = found {
-            state.selected.clone_from(&block.key);
-            self.scroll_to_selection(state, height);
+            cursor.selected.clone_from(&block.key);
+            self.scroll_to_selection(cursor, height);
         }
     }
 
-    /// Whether a block has a problem, on the page or pane that receives the keys.
-    pub fn has_issue(&self, state: &PageState) -> bool {
-        let (page, _) = self.active_pane(state).unwrap_or((self, state));
-        page.selectable_blocks().any(|block| block.has_issue)
+    pub fn has_issue(&self) -> bool {
+        self.selectable_blocks().any(|block| block.has_issue)
     }
 
     /// Scrolls until the selected block is visible, together with its heading.
-    pub fn scroll_to_selection(&self, state: &mut PageState, height: u16) {
-        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_in_pane(state)) {
-            return pane
-                .page
-                .scroll_to_selection(self.active_state_mut(state), height);
-        }
+    pub fn scroll_to_selection(&self, cursor: &mut Cursor, height: u16) {
         let height = usize::from(height);
-        state.scroll = self.clamped_scroll(state, height);
-        if let Some((lines, _)) = self.selected_block_with_lines(state) {
-            self.scroll_showing_first_lines(state, &lines, height);
+        cursor.scroll = self.clamped_scroll(cursor, height);
+        if let Some((lines, _)) = self.selected_block_with_lines(cursor) {
+            self.scroll_showing_first_lines(cursor, &lines, height);
         }
     }
 
     /// Selects the next block if the selected one is visible to its end and the next one starts at
     /// most one line below the visible area. Otherwise scrolls by one line, so that no line is
     /// skipped.
-    fn select_next_or_scroll(&self, state: &mut PageState, height: usize) {
-        let below = state.scroll.saturating_add(height);
-        let after = match self.selected_block_with_lines(state) {
+    fn select_next_or_scroll(&self, cursor: &mut Cursor, height: usize) {
+        let below = cursor.scroll.saturating_add(height);
+        let after = match self.selected_block_with_lines(cursor) {
             Some((lines, _)) if lines.start < below && lines.end <= below => lines
                 .end
                 .max(lines.start.saturating_add(1))
-                .max(state.scroll),
+                .max(cursor.scroll),
             _ => usize::MAX,
         };
         let next = self
@@ -371,66 +314,56 @@ impl Page {
             .filter(|(lines, _)| lines.start <= below);
         match next {
             Some((lines, block)) => {
-                state.selected.clone_from(&block.key);
-                self.scroll_showing_first_lines(state, &lines, height);
+                cursor.selected.clone_from(&block.key);
+                self.scroll_showing_first_lines(cursor, &lines, height);
             }
-            None => state.scroll = state.scroll.saturating_add(1),
+            None => cursor.scroll = cursor.scroll.saturating_add(1),
         }
-        state.scroll = self.clamped_scroll(state, height);
+        cursor.scroll = self.clamped_scroll(cursor, height);
     }
 
-    fn select_previous_or_scroll(&self, state: &mut PageState, height: usize) {
-        let below = state.scroll.saturating_add(height);
-        let before = match self.selected_block_with_lines(state) {
-            Some((lines, _)) if lines.start >= state.scroll => lines.start.min(below),
+    fn select_previous_or_scroll(&self, cursor: &mut Cursor, height: usize) {
+        let below = cursor.scroll.saturating_add(height);
+        let before = match self.selected_block_with_lines(cursor) {
+            Some((lines, _)) if lines.start >= cursor.scroll => lines.start.min(below),
             _ => 0,
         };
         let previous = self
             .selectable_blocks_with_lines()
             .rfind(|(lines, _)| !lines.is_empty() && lines.end <= before);
-        match previous.filter(|(lines, _)| lines.end >= state.scroll) {
+        match previous.filter(|(lines, _)| lines.end >= cursor.scroll) {
             Some((lines, block)) => {
-                state.selected.clone_from(&block.key);
-                self.scroll_showing_last_lines(state, &lines, height);
+                cursor.selected.clone_from(&block.key);
+                self.scroll_showing_last_lines(cursor, &lines, height);
             }
-            None => state.scroll = state.scroll.saturating_sub(1),
+            None => cursor.scroll = cursor.scroll.saturating_sub(1),
         }
     }
 
     /// Scrolls as little as possible to show these lines. If there are more lines than rows, the
     /// first lines are shown.
-    fn scroll_showing_first_lines(
-        &self,
-        state: &mut PageState,
-        lines: &Range<usize>,
-        height: usize,
-    ) {
+    fn scroll_showing_first_lines(&self, cursor: &mut Cursor, lines: &Range<usize>, height: usize) {
         let start = self.start_including_heading(lines.start);
-        if lines.start < state.scroll {
-            state.scroll = start;
-        } else if lines.end > state.scroll.saturating_add(height) {
-            state.scroll = start
+        if lines.start < cursor.scroll {
+            cursor.scroll = start;
+        } else if lines.end > cursor.scroll.saturating_add(height) {
+            cursor.scroll = start
                 .min(lines.end.saturating_sub(height))
-                .max(state.scroll);
+                .max(cursor.scroll);
             if lines.end.saturating_sub(lines.start) > height {
-                state.scroll = lines.start;
+                cursor.scroll = lines.start;
             }
         }
     }
 
     /// Scrolls as little as possible to show these lines. If there are more lines than rows, the
     /// last lines are shown.
-    fn scroll_showing_last_lines(
-        &self,
-        state: &mut PageState,
-        lines: &Range<usize>,
-        height: usize,
-    ) {
+    fn scroll_showing_last_lines(&self, cursor: &mut Cursor, lines: &Range<usize>, height: usize) {
         let start = self.start_including_heading(lines.start);
         if lines.end.saturating_sub(start) > height {
-            state.scroll = lines.end.saturating_sub(height);
+            cursor.scroll = lines.end.saturating_sub(height);
         } else {
-            state.scroll = state
+            cursor.scroll = cursor
                 .scroll
                 .min(start)
                 .max(lines.end.saturating_sub(height));
@@ -446,11 +379,11 @@ impl Page {
             .unwrap_or(0)
     }
 
-    fn keep_selection_visible(&self, state: &mut PageState, height: usize) {
-        let below = state.scroll.saturating_add(height);
-        let in_sight = |lines: &Range<usize>| lines.end > state.scroll && lines.start < below;
+    fn keep_selection_visible(&self, cursor: &mut Cursor, height: usize) {
+        let below = cursor.scroll.saturating_add(height);
+        let in_sight = |lines: &Range<usize>| lines.end > cursor.scroll && lines.start < below;
         if self
-            .selected_block_with_lines(state)
+            .selected_block_with_lines(cursor)
             .is_some_and(|(lines, _)| in_sight(&lines))
         {
             return;
@@ -459,124 +392,54 @@ impl Page {
             .selectable_blocks_with_lines()
             .find(|(lines, _)| in_sight(lines))
         {
-            state.selected.clone_from(&block.key);
+            cursor.selected.clone_from(&block.key);
         }
     }
 
+    /// Draws the page. Without `cursor_role`, no row is marked; the role `Accent` means that the
+    /// page receives the keys. `hit` makes the click target of a row from its key.
     pub fn draw(
         &self,
-        state: &PageState,
+        cursor: &Cursor,
         theme: Theme,
+        cursor_role: Option<TextRole>,
         area: Rect,
-        hits: &mut ClickMap,
+        hits: (&mut ClickMap, fn(String) -> ClickTarget),
         buffer: &mut Buffer,
     ) {
-        let area = match &self.side {
-            Some(side) => side.draw(theme, area, hits, buffer),
-            None => area,
-        };
-        let Some(Pane { page: inner, width }) = &self.pane else {
-            return self.draw_single_page(state, theme, TextRole::Accent, area, hits, buffer);
-        };
-        let beside = self.is_in_pane(state);
-        let (right, left) = area::split_right(area, *width);
-        let (line, right) = area::split_left(right, 1);
-        for row in line.rows() {
-            Span::styled("│", theme.role_style(TextRole::Dim)).render(row, buffer);
-        }
-        let within = state.pane_state();
-        // Of page and pane, only the one that receives the keys has clickable lines; a click on the
-        // other one switches to it.
-        let nowhere = &mut ClickMap::default();
-        if beside {
-            self.draw_single_page(state, theme, TextRole::Dim, left, nowhere, buffer);
-            hits.add_key(left, "esc");
-            return inner.draw_single_page(&within, theme, TextRole::Accent, right, hits, buffer);
-        }
-        self.draw_single_page(state, theme, TextRole::Accent, left, hits, buffer);
-        // While the page receives the keys, the pane's last row shows how many of the pane's lines
-        // are hidden.
-        let more = inner.lines_below(&within, usize::from(right.height));
-        let (last, above) = area::split_bottom(right, u16::from(more > 0));
-        inner.draw_single_page(&within, theme, TextRole::Plain, above, nowhere, buffer);
-        if self
-            .active_selection(state)
-            .is_some_and(|block| block.enter == EnterEffect::OpenPane)
-        {
-            hits.add_key(right, "enter");
-        }
-        if more > 0 {
-            let said = format!("   ↓ {} more (enter)", more.saturating_add(1));
-            Span::styled(said, theme.role_style(TextRole::Dim)).render(last, buffer);
-        }
-    }
-
-    /// Draws one page; `cursor` is the style of the selection, and `TextRole::Plain` hides the
-    /// selection.
-    fn draw_single_page(
-        &self,
-        state: &PageState,
-        theme: Theme,
-        cursor: TextRole,
-        area: Rect,
-        hits: &mut ClickMap,
-        buffer: &mut Buffer,
-    ) {
-        let scroll = self.clamped_scroll(state, usize::from(area.height));
-        let chosen = self
-            .selected_block_with_lines(state)
-            .filter(|_| cursor != TextRole::Plain);
-        let selected = chosen.and_then(|(_, block)| block.key.as_deref());
+        let (hits, hit) = hits;
+        let scroll = self.clamped_scroll(cursor, usize::from(area.height));
+        let selected = self
+            .selected_block(cursor)
+            .and_then(|block| block.key.as_deref());
         let lines = self.blocks.iter().flat_map(|block| {
             let is_selected = block.key.is_some() && block.key.as_deref() == selected;
-            block
-                .lines
-                .iter()
-                .enumerate()
-                .map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
+            let lines = block.lines.iter().enumerate();
+            lines.map(move |(i, line)| (block, i == 0, is_selected && i == 0, line))
         });
-        for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
+        for ((block, is_first, is_marked, line), row) in lines.skip(scroll).zip(area.rows()) {
             if let Some(key) = &block.key {
-                let hit = if first {
-                    ClickTarget::Line(key.clone())
-                } else {
-                    ClickTarget::BlockBody(key.clone())
-                };
-                hits.add_area(row, hit);
-            } else if let EnterEffect::Open(screen, key) = &block.enter {
-                hits.add_area(row, ClickTarget::Open(*screen, key.clone()));
+                hits.add_area(row, hit(key.clone()));
             }
-            let unfolded = block
-                .key
-                .as_deref()
-                .is_some_and(|key| state.is_unfolded(key));
-            let (sign, role) = match (mark, first && unfolded) {
-                (true, false) => ("▌", cursor),
-                (true, true) => ("▌▾", cursor),
-                (false, true) => (" ▾ ", TextRole::Dim),
-                (false, false) => ("   ", TextRole::Plain),
-            };
-            let gutter = Rect {
-                width: SELECTION_MARK_WIDTH.min(row.width),
-                ..row
-            };
-            Span::styled(sign, theme.role_style(role)).render(gutter, buffer);
-            if first && block.is_moved {
-                let (last, _) = area::split_right(gutter, 1);
-                Span::styled("~", theme.role_style(TextRole::Doubt)).render(last, buffer);
+            let (gutter, content) = area::split_left(row, SELECTION_MARK_WIDTH);
+            let (margin, content) = area::split_right(content, 1);
+            if is_first && block.is_moved {
+                Span::styled("~", theme.role_style(TextRole::Doubt)).render(margin, buffer);
             }
-            let content = Rect {
-                x: row.x.saturating_add(gutter.width),
-                width: row.width.saturating_sub(gutter.width).saturating_sub(1),
-                ..row
-            };
             let is_cut = line.width() > usize::from(content.width);
-            line.render(content, buffer);
+            if block.is_heading {
+                area::draw_heading(line, row, theme, buffer);
+            } else {
+                line.render(content, buffer);
+            }
             let (last, _) = area::split_right(content, u16::from(is_cut));
             Span::styled("…", theme.role_style(TextRole::Dim)).render(last, buffer);
-            if mark && cursor == TextRole::Accent {
-                let (_, after_mark) = area::split_left(row, 1);
-                buffer.set_style(after_mark, Theme::selection_style());
+            if let Some(role) = cursor_role.filter(|_| is_marked) {
+                Span::styled("▌", theme.role_style(role)).render(gutter, buffer);
+                if role == TextRole::Accent {
+                    let (_, after_mark) = area::split_left(row, SELECTION_MARK_WIDTH);
+                    buffer.set_style(after_mark, Theme::selection_style());
+                }
             }
         }
     }
@@ -594,7 +457,7 @@ mod tests {
             if i % 3 == 0 {
                 Block::new_text(lines)
             } else {
-                Block::new_selectable_item(format!("{i}"), EnterEffect::Nothing, lines)
+                Block::new_row(format!("{i}"), RowDetails::Nothing, lines)
             }
         };
         Page {
@@ -616,7 +479,7 @@ mod tests {
             height in 0_u16..12,
         ) {
             let page = page(&sizes);
-            let mut state = PageState::default();
+            let mut state = Cursor::default();
             for motion in motions {
                 page.apply_motion(&mut state, motion, height);
                 let scroll = page.clamped_scroll(&state, usize::from(height));
@@ -627,7 +490,7 @@ mod tests {
         #[test]
         fn every_line_is_reached_by_going_down(sizes in prop::collection::vec(1_usize..9, 1..12), height in 1_u16..12) {
             let page = page(&sizes);
-            let mut state = PageState::default();
+            let mut state = Cursor::default();
             let mut seen = vec![false; page.height()];
             for _ in 0..=page.height().saturating_add(sizes.len()) {
                 let scroll = page.clamped_scroll(&state, usize::from(height));
@@ -644,36 +507,36 @@ mod tests {
         for block in &mut page.blocks {
             block.has_issue = matches!(block.key.as_deref(), Some("2" | "5" | "7"));
         }
-        let mut state = PageState::default();
+        let mut state = Cursor::default();
         let mut visit = |way| {
             page.jump_to_issue(&mut state, way, 4);
             state.selected.clone().unwrap_or_default()
         };
         assert_eq!(
             [IssueDirection::Next; 4].map(&mut visit),
-            ["2", "5", "7", "2"]
+            ["5", "7", "2", "5"]
         );
         assert_eq!(
             [IssueDirection::Previous; 3].map(&mut visit),
-            ["7", "5", "2"]
+            ["2", "7", "5"]
         );
         page.blocks
             .iter_mut()
             .for_each(|block| block.has_issue = false);
         page.jump_to_issue(&mut state, IssueDirection::Next, 4);
-        assert_eq!(state.selected.as_deref(), Some("2"), "nowhere to go");
-        assert!(!page.has_issue(&state));
+        assert_eq!(state.selected.as_deref(), Some("5"), "nowhere to go");
+        assert!(!page.has_issue());
     }
 
     #[test]
     fn the_selection_survives_a_page_that_changed() {
-        let mut state = PageState::default();
+        let mut state = Cursor::default();
         page(&[1, 1, 1]).apply_motion(&mut state, Motion::Bottom, 10);
         assert_eq!(state.selected.as_deref(), Some("2"));
         let longer = page(&[1, 1, 1, 1, 1]);
         assert_eq!(
             longer
-                .active_selection(&state)
+                .selected_block(&state)
                 .and_then(|block| block.key.as_deref()),
             Some("2")
         );

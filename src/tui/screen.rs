@@ -1,8 +1,10 @@
 //! Builds the page of each screen from the data. A screen links to another only by its `ScreenId`.
 
 mod detail_lines;
+mod details;
 mod sections;
 mod export {
+    use ratatui::style::Style;
     use ratatui::text::Line;
 
     use crate::escape::ShellCommand;
@@ -11,15 +13,15 @@ mod export {
     use crate::tui::data::Data;
     use crate::tui::export::check_can_save;
     use crate::tui::export_state::ExportDocument;
-    use crate::tui::page::{Block, EnterEffect, Page, PageState};
-    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::page::{Block, Page, PageState, PaneFocus, RowDetails};
+    use crate::tui::theme::TextRole;
     use crate::tui::widgets::columns::{self, Column};
     use crate::tui::widgets::text;
 
     /// Lines of a document shown as a preview; saving writes all lines.
     const MAX_SHOWN_LINES: usize = 500;
 
-    pub fn export_page(data: &Data, state: &PageState, room: usize) -> Page {
+    pub fn export_page(data: &Data, room: usize) -> Page {
         let mut page = Page::default();
         let theme = data.theme;
         let dim = theme.role_style(TextRole::Dim);
@@ -57,10 +59,7 @@ mod export {
                     .collect(),
             );
         }
-        // The script is next to the text, because an admin saves it most.
-        let mut formats = Format::ALL;
-        formats.sort_by_key(|format| !matches!(format, Format::Text | Format::Script));
-        let rows = formats.map(|format| {
+        let rows = Format::ALL.map(|format| {
             vec![
                 (format.name().to_owned(), theme.role_style(TextRole::Plain)),
                 (format.description().to_owned(), dim),
@@ -71,31 +70,12 @@ mod export {
             &[Column::new_cuttable(10), Column::new_wrapping(24)],
             room,
         );
-        for (format, mut lines) in formats.into_iter().zip(rows) {
-            if state.is_unfolded(format.name()) {
-                lines.extend(match data.export.rendered_document(format) {
-                    None => vec![Line::styled("  rendering …", dim)],
-                    Some(Err(why)) => vec![Line::styled(
-                        format!("  {why}"),
-                        theme.role_style(TextRole::Doubt),
-                    )],
-                    Some(Ok(document)) => {
-                        document_preview_lines(document, state, theme, room.saturating_sub(2))
-                    }
-                });
-                lines.push(Line::default());
-            }
-            page.blocks.push(Block::new_selectable_item(
+        for (format, lines) in Format::ALL.into_iter().zip(rows) {
+            page.blocks.push(Block::new_row(
                 format.name(),
-                EnterEffect::Unfold,
+                RowDetails::Document(format),
                 lines,
             ));
-        }
-        if data.export.saved_notice.is_none() {
-            page.push_text(vec![
-                Line::default(),
-                Line::styled("Nothing is written until you confirm with s.", dim),
-            ]);
         }
         page
     }
@@ -129,10 +109,34 @@ mod export {
         says.join(" ")
     }
 
+    pub fn document_lines(
+        data: &Data,
+        format: Format,
+        state: &PageState,
+        room: usize,
+    ) -> Vec<Line<'static>> {
+        let theme = data.theme;
+        let dim = theme.role_style(TextRole::Dim);
+        match data.export.rendered_document(format) {
+            None if state.focus == PaneFocus::List => {
+                let says =
+                    "Enter renders the document. Nothing is written until you confirm with s.";
+                let rows = text::wrap(says, room).into_iter();
+                rows.map(|row| Line::styled(row, dim)).collect()
+            }
+            None => vec![Line::styled("rendering …", dim)],
+            Some(Err(why)) => vec![Line::styled(
+                why.to_owned(),
+                theme.role_style(TextRole::Doubt),
+            )],
+            Some(Ok(document)) => document_preview_lines(document, state, dim, room),
+        }
+    }
+
     fn document_preview_lines(
         document: &ExportDocument,
         state: &PageState,
-        theme: Theme,
+        dim: Style,
         room: usize,
     ) -> Vec<Line<'static>> {
         let all = count_noun(document.lines, "line");
@@ -151,13 +155,9 @@ mod export {
             .lines()
             .take(MAX_SHOWN_LINES)
             .filter(|line| state.passes_filter(line));
-        let mut lines = vec![Line::styled(
-            format!("  {all}{first}{found}"),
-            theme.role_style(TextRole::Dim),
-        )];
-        lines.extend(
-            shown.map(|line| Line::raw(format!("  {}", text::truncate_to_width(line, room)))),
-        );
+        let mut lines = vec![Line::styled(format!("{all}{first}{found}"), dim)];
+        let rows = shown.flat_map(|line| text::wrap_with_prefix(line, "", room));
+        lines.extend(rows.map(Line::raw));
         lines
     }
 }
@@ -264,21 +264,7 @@ mod shared_page_parts {
 
     use crate::tui::data::Data;
     use crate::tui::page::Page;
-    use crate::tui::screen_id::ScreenId;
-    use crate::tui::theme::{TextRole, Theme};
-
-    pub const MAX_ITEMS: usize = 8;
-
-    pub fn push_left_out_count(page: &mut Page, theme: Theme, all: usize, shown: usize) {
-        let advice = ScreenId::Advice.digit();
-        let left = all.saturating_sub(shown);
-        if left > 0 {
-            page.push_text(vec![Line::styled(
-                format!("{left} more (press {advice})"),
-                theme.role_style(TextRole::Dim),
-            )]);
-        }
-    }
+    use crate::tui::theme::TextRole;
 
     /// Builds the page that is shown without a target; `to` completes the sentence "No target to
     /// …".
@@ -301,86 +287,45 @@ mod rules;
 mod storage;
 mod unknown_facts;
 mod what_if {
-    use ratatui::text::Line;
-
     use super::sections::SectionView;
     use crate::report::view::{Section, what_if};
-    use crate::tui::data::Data;
-    use crate::tui::page::{Block, EnterEffect, Page, PageState};
-    use crate::tui::screen_id::ScreenId;
+    use crate::tui::page::{Block, Page, RowDetails};
     use crate::tui::widgets::text;
+    use ratatui::text::Line;
 
     const ASIDE: &str = "compared with the real host; W ends";
 
-    pub fn push_what_if_summary(page: &mut Page, data: &Data, state: &PageState, room: usize) {
-        let Some(supposed) = &data.assumed_host else {
+    /// Adds the sections without a heading, and a line that counts the items of the others.
+    pub fn push_what_if_summary(page: &mut Page, view: SectionView<'_>) {
+        let Some(assumed) = &view.data.assumed_host else {
             return;
         };
-        page.push_heading(
-            data.theme,
-            "What if",
-            &text::truncate_to_width(ASIDE, room.saturating_sub(10)),
-        );
-        let view = SectionView {
-            data,
-            reports: &[],
-            state,
-            room,
-        };
-        let sections = what_if::what_if_sections(&supposed.what_if);
-        let (told, counted): (Vec<&Section>, Vec<&Section>) = sections
-            .iter()
-            .skip(1)
-            .partition(|section| section.heading.is_empty());
-        let items: Vec<_> = told
-            .into_iter()
-            .flat_map(|section| view.section_items(section))
-            .collect();
-        let mut lines: Vec<Line<'static>> = view
-            .item_blocks(&items)
-            .into_iter()
-            .flat_map(|block| block.lines)
-            .collect();
-        let counted = counted.into_iter().map(|section| {
-            let heading = section.heading.to_string();
-            // The part of a heading after its comma does not fit in the line.
-            let heading = heading.split(',').next().unwrap_or_default().to_lowercase();
-            format!("{heading} ({})", view.section_items(section).len())
-        });
-        let counted = counted.collect::<Vec<_>>().join(" · ");
-        lines.extend(
-            text::wrap(&counted, room)
-                .into_iter()
-                .filter(|row| !row.is_empty())
-                .map(Line::from),
-        );
-        let first = items
-            .into_iter()
-            .next()
-            .map(|item| item.key)
-            .unwrap_or_default();
-        page.blocks.push(Block::new_selectable_item(
-            "what if",
-            EnterEffect::Open(ScreenId::Advice, first),
-            lines,
-        ));
+        page.push_heading(view.data.theme, "What if", ASIDE);
+        let sections = what_if::what_if_sections(&assumed.what_if);
+        let mut lines = Vec::new();
+        let mut counted = Vec::new();
+        for section in sections.iter().skip(1) {
+            let mut drawn = Page::default();
+            view.push_section(&mut drawn, section);
+            if section.heading.is_empty() {
+                lines.extend(drawn.blocks.into_iter().flat_map(|block| block.lines));
+            } else {
+                let heading = section.heading.to_string();
+                // The part of a heading after its comma does not fit in the line.
+                let heading = heading.split(',').next().unwrap_or_default().to_lowercase();
+                let items = drawn.selectable_blocks().count();
+                counted.push(format!("{heading} ({items})"));
+            }
+        }
+        let rows = text::wrap(&counted.join(" · "), view.room).into_iter();
+        lines.extend(rows.filter(|row| !row.is_empty()).map(Line::from));
+        let details = RowDetails::Sections("What if", sections);
+        page.blocks.push(Block::new_row("what if", details, lines));
     }
 
-    pub fn push_what_if_details(page: &mut Page, data: &Data, state: &PageState, room: usize) {
-        let (Some(supposed), Some(real)) = (&data.assumed_host, data.report.as_deref()) else {
-            return;
-        };
-        // Reasons for findings that vanish under the assumptions are in the report of the real
-        // host.
-        let view = SectionView {
-            data,
-            reports: &[&supposed.report, real],
-            state,
-            room,
-        };
-        for section in what_if::what_if_sections(&supposed.what_if) {
-            view.push_section(page, &section);
-        }
+    pub fn sections(view: SectionView<'_>) -> Vec<Section> {
+        let assumed = view.data.assumed_host.as_ref();
+        assumed.map_or_else(Vec::new, |host| what_if::what_if_sections(&host.what_if))
     }
 }
 mod advice {
@@ -390,24 +335,25 @@ mod advice {
     use super::shared_page_parts::no_target_page;
     use super::what_if;
     use crate::tui::data::Data;
-    use crate::tui::page::{Page, PageState};
+    use crate::tui::page::Page;
 
-    pub fn advice_page(data: &Data, state: &PageState, room: usize) -> Page {
-        let Some((report, _)) = data.chosen_target() else {
+    pub fn advice_page(data: &Data, room: usize) -> Page {
+        if data.chosen_target().is_none() {
             return no_target_page(data, "advise on");
-        };
+        }
         let mut page = Page::default();
-        what_if::push_what_if_details(&mut page, data, state, room);
+        let view = SectionView {
+            data,
+            room,
+            with_commands: false,
+        };
+        for section in what_if::sections(view) {
+            view.push_section(&mut page, &section);
+        }
         if data.focus.advised.change.is_none() {
             page.push_heading(data.theme, "Plan", "");
             page.push_text(vec![Line::raw("Nothing to change.")]);
         }
-        let view = SectionView {
-            data,
-            reports: &[report],
-            state,
-            room,
-        };
         for section in data.focus.advised.sections() {
             view.push_section(&mut page, section);
         }
@@ -427,15 +373,15 @@ use super::viewport::Viewport;
 impl ScreenId {
     pub fn build_page(self, data: &Data, state: &PageState, room: Viewport) -> Page {
         let mut page = match self {
-            Self::Overview => overview::overview_page(data, state, room),
+            Self::Overview => overview::overview_page(data, room),
             Self::Storage => storage::storage_page(data, state, room.columns),
-            Self::Probe => probe::probe_page(data, state, room),
-            Self::Advice => advice::advice_page(data, state, room.columns),
+            Self::Probe => probe::probe_page(data, room),
+            Self::Advice => advice::advice_page(data, room.columns),
             Self::Rules => rules::rules_page(data, state, room.columns),
-            Self::Export => export::export_page(data, state, room.columns),
-            Self::Changes => changes::changes_page(data, state, room.columns),
+            Self::Export => export::export_page(data, room.columns),
+            Self::Changes => changes::changes_page(data, room.columns),
         };
-        if !self.has_many_rows() && data.complete && state.has_filter_text() {
+        if !self.has_own_filter() && data.complete && state.has_filter_text() {
             page.retain_matching(|said| state.passes_filter(said));
             if page.blocks.is_empty() {
                 page.push_text(vec![Line::styled(

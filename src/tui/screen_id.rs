@@ -36,14 +36,9 @@ impl ScreenId {
             .unwrap_or_default()
     }
 
-    /// Whether the screen has so many rows that a filter must also find folded rows.
-    pub fn has_many_rows(self) -> bool {
-        matches!(self, Self::Storage | Self::Rules)
-    }
-
-    /// Whether the selected row determines other parts of the page, such as the pane.
-    pub fn depends_on_selection(self) -> bool {
-        self == Self::Storage
+    /// Whether the screen itself applies a filter, because it also finds what the rows leave out.
+    pub fn has_own_filter(self) -> bool {
+        matches!(self, Self::Storage | Self::Rules | Self::Export)
     }
 
     pub fn can_hide_known_facts(self) -> bool {

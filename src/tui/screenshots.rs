@@ -62,19 +62,10 @@ pub fn model_showing_report(
 
 pub fn draw_screen(model: &Model, screen: ScreenId) -> Buffer {
     let mut model = model.clone();
-    for key in [screen.digit()].into_iter().chain(keys_to_unfold(screen)) {
-        update(&mut model, Msg::Key(KeyPress::from_name(key)));
-    }
+    update(&mut model, Msg::Key(KeyPress::from_name(screen.digit())));
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(&model, &mut buffer);
     buffer
-}
-
-fn keys_to_unfold(screen: ScreenId) -> Vec<&'static str> {
-    match screen {
-        ScreenId::Advice => vec!["enter"],
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -723,7 +723,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
             session(at_risk_report(), "w k e r n enter 6"),
         ),
         ("no such value", mistaken),
-        ("stating", session(at_risk_report(), "G enter G i")),
+        ("stating", session(at_risk_report(), "u j i")),
         ("supposing", supposing),
         ("supposed", supposed.clone()),
         ("supposed advice", seen(&supposed, "4 enter j enter")),

@@ -16,14 +16,15 @@ use super::data::{Activity, Data, Question};
 use super::export;
 use super::export_state::SaveState;
 use super::filter::Filter;
-use super::frame;
 use super::key_press::KeyPress;
-use super::model::{Model, Overlay, PageView, RedrawUrgency};
+use super::model::{Model, Overlay, RedrawUrgency};
 use super::msg::{ExitReason, MouseAction, Msg, SideEffect};
 use super::overlay::overlay_widgets::entries_per_page;
-use super::page::{EnterEffect, Motion, Page, PageState};
+use super::page::{Block, Cursor, Motion, Page, PaneFocus, RowDetails};
+use super::page_view::PageView;
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
+use super::viewport;
 use super::what_if::{Picker, PickerChoice};
 use super::widgets::text_field::{TextEdit, TextField};
 use crate::escape::ShellCommand;
@@ -197,17 +198,14 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     match model.hits.at(cell).cloned() {
         None => {}
         Some(ClickTarget::Press(key)) => return handle_key(model, &key),
-        Some(ClickTarget::Line(key))
-            if selected_block(model).is_some_and(|block| block.key.as_ref() == Some(&key)) =>
-        {
-            return handle_key(model, &KeyPress::from_name("enter"));
+        Some(ClickTarget::Row(key)) => return click_row(model, PaneFocus::List, key),
+        Some(ClickTarget::PaneRow(key)) => {
+            let focus = match model.current_page_state().focus {
+                PaneFocus::List => PaneFocus::Pane,
+                focus => focus,
+            };
+            return click_row(model, focus, key);
         }
-        Some(ClickTarget::Line(key) | ClickTarget::BlockBody(key)) => {
-            change_page_state(model, |page, state, _| {
-                page.active_state_mut(state).selected = Some(key);
-            });
-        }
-        Some(ClickTarget::Open(screen, key)) => open_block(model, screen, key),
         Some(ClickTarget::Target(place)) => {
             model.overlay = None;
             switch_target(model, |focus, report| focus.target_at(report, place));
@@ -225,23 +223,33 @@ fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     Vec::new()
 }
 
+/// Selects the row, or enters it if it is already selected.
+fn click_row(model: &mut Model, focus: PaneFocus, key: String) -> Vec<SideEffect> {
+    model.page_state_mut().focus = focus;
+    if selected_block(model).is_some_and(|block| block.key.as_ref() == Some(&key)) {
+        return handle_key(model, &KeyPress::from_name("enter"));
+    }
+    change_cursor(model, |_, cursor, _| cursor.selected = Some(key));
+    Vec::new()
+}
+
 fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEffect> {
     if let Err(why) = command.enabled {
         model.notice = Some(format!("Unavailable ({}): {why}", command.label));
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => change_state_keeping_cache(model, view, |page, state, height| {
-            page.apply_motion(state, motion, height);
+        Action::Go(motion) => change_cursor_of_view(model, view, |page, cursor, height| {
+            page.apply_motion(cursor, motion, height);
         }),
         Action::JumpToIssue(way) => {
-            change_state_keeping_cache(model, view, |page, state, height| {
-                page.jump_to_issue(state, way, height);
+            change_cursor_of_view(model, view, |page, cursor, height| {
+                page.jump_to_issue(cursor, way, height);
             });
         }
         Action::Enter => {
             let block = selected_block(model);
-            enter_selected_block(model);
+            enter_selected_block(model, block.as_ref());
             let Data { raw, report, .. } = &model.data;
             let job = block.and_then(|block| raw.fetch_job(report.as_deref(), &block));
             return job
@@ -249,10 +257,17 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
                 .into_iter()
                 .collect();
         }
+        Action::FocusPane => {
+            let focus = &mut model.page_state_mut().focus;
+            *focus = match focus {
+                PaneFocus::List => PaneFocus::Pane,
+                PaneFocus::Pane | PaneFocus::Full => PaneFocus::List,
+            };
+        }
         Action::Back => go_back(model),
         Action::Copy => return copy_selection(model),
         Action::CopyAll => {
-            let commands = model.current_page_view().page.commands_to_fix();
+            let commands = view.page.commands_to_fix();
             return copy_commands(model, &commands);
         }
         Action::Filter => {
@@ -270,10 +285,8 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
         Action::FilterEnd => change_filter(model, |filter| *filter = None),
         Action::OnlyUnknown => toggle_only_unknown(model),
         Action::Sources => {
-            change_page_state(model, |_, state, _| {
-                state.with_sources = !state.with_sources;
-            });
-            change_page_state(model, Page::scroll_to_selection);
+            let with_sources = &mut model.page_state_mut().with_sources;
+            *with_sources = !*with_sources;
         }
         Action::Show(screen) => show_screen(model, screen),
         Action::AskTarget => {
@@ -362,89 +375,57 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
     Vec::new()
 }
 
-fn change_page_state(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
-    let view = model.current_page_view();
-    change_view_state(model, view, change);
-}
-
-/// Changes only the selection and the scroll position, and keeps the cached page. Any other change
-/// would leave that page outdated.
-fn change_state_keeping_cache(
-    model: &mut Model,
-    view: PageView,
-    change: impl FnOnce(&Page, &mut PageState, u16),
-) {
-    let page = Arc::clone(&view.page);
-    change_view_state(model, view, change);
-    if !model.screen.depends_on_selection() {
-        model.cache_page(page);
-    }
-}
-
-fn change_view_state(
-    model: &mut Model,
-    view: PageView,
-    change: impl FnOnce(&Page, &mut PageState, u16),
-) {
-    let PageView { page, mut state } = view;
-    let body = frame::page_area(model.size, &state);
-    change(&page, &mut state, body.height);
+fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut Cursor, u16)) {
+    let state = model.current_page_view().with_cursor(change);
     model.pages.insert(model.screen, state);
 }
 
-fn change_state_and_scroll(model: &mut Model, change: impl FnOnce(&mut PageState)) {
-    change_page_state(model, |page, state, _| change(page.active_state_mut(state)));
-    change_page_state(model, Page::scroll_to_selection);
+/// Changes only the cursor, and keeps the cached page.
+fn change_cursor_of_view(
+    model: &mut Model,
+    view: PageView,
+    change: impl FnOnce(&Page, &mut Cursor, u16),
+) {
+    let page = Arc::clone(&view.page);
+    model.pages.insert(model.screen, view.with_cursor(change));
+    model.cache_page(page);
 }
 
 /// Changes the filter; the selection stays if the filter keeps the selected block.
 fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
-    change_page_state(model, |_, state, _| change(&mut state.filter));
-    change_page_state(model, Page::scroll_to_selection);
+    change(&mut model.page_state_mut().filter);
+    change_cursor(model, Page::scroll_to_selection);
 }
 
-fn selected_block(model: &Model) -> Option<super::page::Block> {
-    let PageView { page, state } = model.current_page_view();
-    page.active_selection(&state).cloned()
+fn selected_block(model: &Model) -> Option<Block> {
+    model.current_page_view().active_selection().cloned()
 }
 
-fn enter_selected_block(model: &mut Model) {
-    let Some(block) = selected_block(model) else {
-        return;
-    };
-    let Some(key) = block.key else { return };
-    match block.enter {
-        EnterEffect::Nothing => {}
-        EnterEffect::Unfold => change_state_and_scroll(model, |state| {
-            state.selected = Some(key.clone());
-            if !state.unfolded.remove(&key) {
-                state.unfolded.insert(key);
+fn enter_selected_block(model: &mut Model, block: Option<&Block>) {
+    let in_list = model.current_page_state().focus == PaneFocus::List;
+    match block.map(|block| (&block.details, block.key.clone())) {
+        Some((RowDetails::Nothing, _)) if in_list => {}
+        Some((RowDetails::Unfold, Some(key))) => {
+            let pane = &mut model.page_state_mut().pane;
+            if !pane.unfolded.remove(&key) {
+                pane.unfolded.insert(key);
             }
-        }),
-        EnterEffect::OpenPane => change_page_state(model, |_, state, _| state.enter_pane()),
-        EnterEffect::Open(screen, key) => open_block(model, screen, key),
+            change_cursor(model, Page::scroll_to_selection);
+        }
+        _ => {
+            let focus = &mut model.page_state_mut().focus;
+            *focus = match focus {
+                PaneFocus::Full => PaneFocus::List,
+                PaneFocus::List | PaneFocus::Pane => PaneFocus::Full,
+            };
+        }
     }
 }
 
-fn open_block(model: &mut Model, screen: ScreenId, key: String) {
-    show_screen(model, screen);
-    change_state_and_scroll(model, |state| {
-        state.selected = Some(key.clone());
-        state.unfolded.insert(key);
-    });
-}
-
 fn go_back(model: &mut Model) {
-    let PageView { page, state } = model.current_page_view();
-    let open = page
-        .active_selection(&state)
-        .and_then(|block| block.key.clone());
-    if let Some(key) = open.filter(|key| page.active_state(&state).is_unfolded(key)) {
-        change_state_and_scroll(model, |state| {
-            state.unfolded.remove(&key);
-        });
-    } else if page.is_in_pane(&state) {
-        change_page_state(model, |_, state, _| state.leave_pane());
+    let state = model.page_state_mut();
+    if state.focus != PaneFocus::List {
+        state.focus = PaneFocus::List;
     } else if state.filter.is_some() {
         change_filter(model, |filter| *filter = None);
     } else if let Some(screen) = model.trail.pop() {
@@ -519,6 +500,7 @@ fn show_screen(model: &mut Model, screen: ScreenId) {
         model.trail.push(model.screen);
     }
     model.screen = screen;
+    model.page_state_mut().focus = PaneFocus::List;
 }
 
 /// Toggles whether only unknown facts are shown. On a screen that cannot hide known facts, opens
@@ -527,12 +509,13 @@ fn toggle_only_unknown(model: &mut Model) {
     let stays = model.screen.can_hide_known_facts();
     if !stays {
         show_screen(model, ScreenId::Storage);
-        change_page_state(model, |_, state, _| state.filter = None);
     }
-    change_page_state(model, |_, state, _| {
-        state.only_unknown = !(stays && state.only_unknown);
-    });
-    change_page_state(model, Page::scroll_to_selection);
+    let state = model.page_state_mut();
+    state.only_unknown = !(stays && state.only_unknown);
+    if !stays {
+        state.filter = None;
+    }
+    change_cursor(model, Page::scroll_to_selection);
 }
 
 fn copy_selection(model: &mut Model) -> Vec<SideEffect> {
@@ -590,7 +573,7 @@ fn move_in_list(model: &mut Model, motion: Motion) {
         Some(Overlay::Filesystem { .. }) => model.data.filesystem_choices().len(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
     };
-    let page = entries_per_page(frame::frame_layout(model.size).body.height);
+    let page = entries_per_page(viewport::frame_layout(model.size).body.height);
     let chosen = match &mut model.overlay {
         Some(
             Overlay::Help { chosen, .. }
@@ -642,7 +625,8 @@ fn switch_target(model: &mut Model, which: impl FnOnce(&TargetContext, &Report) 
     };
     model.data.focus = which(&model.data.focus, report);
     model.chosen_target.clone_from(&model.data.focus.target);
-    change_page_state(model, |_, state, _| *state = state.display_options_only());
+    let state = model.page_state_mut();
+    *state = state.display_options_only();
 }
 
 fn start_confirmed(model: &mut Model) -> Vec<SideEffect> {

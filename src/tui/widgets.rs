@@ -8,7 +8,13 @@ pub mod area {
     //!
     //! The constraint solver of ratatui would take longer than all the drawing.
 
+    use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
+    use ratatui::text::{Line, Span};
+    use ratatui::widgets::Widget;
+
+    use super::text;
+    use crate::tui::theme::{TextRole, Theme};
 
     pub fn split_top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
@@ -38,6 +44,32 @@ pub mod area {
     pub fn split_right(area: Rect, columns: u16) -> (Rect, Rect) {
         let (rest, right) = split_left(area, area.width.saturating_sub(columns));
         (right, rest)
+    }
+
+    pub fn columns(width: usize) -> u16 {
+        u16::try_from(width).unwrap_or(u16::MAX)
+    }
+
+    pub fn draw_rule(area: Rect, theme: Theme, buffer: &mut Buffer) {
+        let dim = theme.role_style(TextRole::Dim);
+        Span::styled("─".repeat(usize::from(area.width)), dim).render(area, buffer);
+    }
+
+    /// Draws a heading over a rule, which shows through runs of blanks in the heading.
+    pub fn draw_heading(heading: &Line<'_>, area: Rect, theme: Theme, buffer: &mut Buffer) {
+        draw_rule(area, theme, buffer);
+        let mut at = 0;
+        for span in heading.spans.iter().chain([&Span::raw("  ")]) {
+            for part in span.content.split_inclusive("  ") {
+                let said = part.trim_end_matches(' ');
+                let (_, rest) = split_left(area, columns(at + 1));
+                if !said.is_empty() {
+                    let style = heading.style.patch(span.style);
+                    Span::styled(format!(" {said} "), style).render(rest, buffer);
+                }
+                at += text::width(part);
+            }
+        }
     }
 
     pub fn inset_sides(area: Rect, columns: u16) -> Rect {
@@ -402,7 +434,7 @@ pub mod trace {
             .map(|row| text::width(&row.left))
             .max()
             .unwrap_or(0);
-        let label_room = longest.min(room.saturating_mul(11) / 20);
+        let label_room = longest.min(room.saturating_mul(2) / 5);
         rows.iter()
             .flat_map(|row| row.row_lines(theme, label_room, room))
             .collect()

@@ -21,6 +21,7 @@ mod contents;
 mod dashboard;
 mod databases;
 mod default_fstabs;
+mod density;
 mod deprived;
 mod documents;
 mod drill;

@@ -134,7 +134,7 @@ fn svg_text(svg: &str) -> String {
 fn those_sentences_are_on_the_screens() {
     for name in HOSTS {
         let report = report(name);
-        let shown = tui::render_screens_svg(report.clone(), Vec::new(), (120, 200));
+        let shown = tui::render_screens_svg(report.clone(), Vec::new(), (110, 200));
         let shown: String = shown.iter().map(|(_, svg)| svg_text(svg)).collect();
         let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
         let worst = report
@@ -286,7 +286,9 @@ fn sentences_are_short_and_use_the_vocabulary() {
         let screens = tui::render_screens_svg(report.clone(), Vec::new(), (120, 60));
         let screens = screens.iter().map(|(_, svg)| svg_text(svg));
         for text in screens.chain([text::render(report)]) {
-            wrong.extend(replaced_phrases(&text).into_iter().map(str::to_owned));
+            let phrases = replaced_phrases(&text).into_iter().map(str::to_owned);
+            // Storage lists the fact device.guarantor by its name.
+            wrong.extend(phrases.filter(|phrase| phrase != "guarantor"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -193,7 +193,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     merge_fixes(fixes)
 }
 
-pub fn restates_verdict(rule: &str) -> bool {
+fn restates_verdict(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 

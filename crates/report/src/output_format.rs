@@ -42,6 +42,14 @@ formats! {
         compares: true,
         render: |report| Ok(text::render(report)),
     }
+    Script {
+        name: "script",
+        says: "A shell script that does nothing until you have read and edited it",
+        extension: "sh",
+        runs: true,
+        compares: false,
+        render: script::render,
+    }
     Json {
         name: "json",
         says: "The recommendation, for programs; with -v, the full report (schema: `walwise \
@@ -50,14 +58,6 @@ formats! {
         runs: false,
         compares: true,
         render: |report| Ok(json::render_recommendation(report)),
-    }
-    Script {
-        name: "script",
-        says: "A shell script that does nothing until you have read and edited it",
-        extension: "sh",
-        runs: true,
-        compares: false,
-        render: script::render,
     }
     Conf {
         name: "conf",

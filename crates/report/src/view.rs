@@ -243,10 +243,12 @@ pub fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>
 /// The advice about one target, for outputs that show one target at a time.
 #[derive(Clone, Debug, Default)]
 pub struct AdviceSections {
+    /// What to do first: the changes and the findings without advice, each once.
+    pub fixes: Option<Section>,
     pub change: Option<Section>,
-    pub no_change: Option<Section>,
-    pub options: Option<Section>,
-    pub findings: Option<Section>,
+    no_change: Option<Section>,
+    options: Option<Section>,
+    findings: Option<Section>,
     pub undecided: Option<Section>,
     withheld: Option<Section>,
     conflicts: Option<Section>,
@@ -261,6 +263,7 @@ impl AdviceSections {
         let chapter = &mut places.target_tracker(0);
         let concerns = |of: &Subject| of.scope() == Scope::Host || target.subjects.contains(of);
         Self {
+            fixes: plan::fixes_section(chapter, target),
             change: plan::changes_section(chapter, target),
             no_change: plan::no_change_section(chapter, target),
             options: plan::optional_changes_section(chapter, target),
@@ -271,8 +274,20 @@ impl AdviceSections {
         }
     }
 
+    /// Returns the sections that repeat nothing of `fixes`, without the undecided ones.
+    pub fn beside_fixes(&self) -> impl Iterator<Item = &Section> {
+        let all = [
+            &self.options,
+            &self.withheld,
+            &self.conflicts,
+            &self.no_change,
+        ];
+        all.into_iter().flatten()
+    }
+
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
         let Self {
+            fixes: _,
             change,
             no_change: right,
             options,

@@ -2,15 +2,26 @@ use ratatui::text::Line;
 
 use crate::escape::ShellCommand;
 use crate::facts::Subject;
-use crate::tui::screen_id::ScreenId;
+use crate::measure::Method;
+use crate::report::Format;
+use crate::report::view::{Detail, ItemRef, Section};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EnterEffect {
+/// What the pane shows while a row is selected.
+#[derive(Clone, Debug)]
+pub enum RowDetails {
     Nothing,
+    /// Enter unfolds the row itself; only rows of the pane have it.
     Unfold,
-    OpenPane,
-    /// Opens a screen and selects and unfolds the block with this key there.
-    Open(ScreenId, String),
+    Item(String, ItemRef, Vec<Detail>),
+    Sections(&'static str, Vec<Section>),
+    Layer(Subject),
+    Fact(Subject, String),
+    /// An index into the rules of the target.
+    Rule(usize),
+    /// An index into the missing facts of the target.
+    MissingFact(usize),
+    Method(Method),
+    Document(Format),
 }
 
 #[derive(Clone, Debug)]
@@ -18,7 +29,7 @@ pub struct Block {
     /// Name for the selection; `None` if the block cannot be selected.
     pub key: Option<String>,
     pub lines: Vec<Line<'static>>,
-    pub enter: EnterEffect,
+    pub details: RowDetails,
     /// Commands that the key `y` copies.
     pub commands: Vec<ShellCommand>,
     /// Fact whose value the user can enter with the key `i`.
@@ -27,7 +38,7 @@ pub struct Block {
     pub has_issue: bool,
     /// True if a fact behind the block has changed since all facts were read.
     pub is_moved: bool,
-    pub(super) is_heading: bool,
+    pub is_heading: bool,
 }
 
 impl Block {
@@ -35,7 +46,7 @@ impl Block {
         Self {
             key: None,
             lines,
-            enter: EnterEffect::Nothing,
+            details: RowDetails::Nothing,
             commands: Vec::new(),
             fact: None,
             has_issue: false,
@@ -44,30 +55,17 @@ impl Block {
         }
     }
 
-    /// Creates a block that cannot be selected; a click on it opens another screen at the block
-    /// `key`.
-    pub fn new_link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
-        Self {
-            enter: EnterEffect::Open(screen, key),
-            ..Self::new_text(lines)
-        }
-    }
-
-    pub(super) fn new_heading(lines: Vec<Line<'static>>) -> Self {
+    pub fn new_heading(lines: Vec<Line<'static>>) -> Self {
         Self {
             is_heading: true,
             ..Self::new_text(lines)
         }
     }
 
-    pub fn new_selectable_item(
-        key: impl Into<String>,
-        enter: EnterEffect,
-        lines: Vec<Line<'static>>,
-    ) -> Self {
+    pub fn new_row(key: impl Into<String>, details: RowDetails, lines: Vec<Line<'static>>) -> Self {
         Self {
             key: Some(key.into()),
-            enter,
+            details,
             ..Self::new_text(lines)
         }
     }

@@ -2,22 +2,21 @@ use ratatui::text::{Line, Span};
 
 use super::sections::SectionView;
 use super::shared_page_parts::no_target_page;
-use super::storage::layer_key;
 use crate::facts::Subject;
 use crate::report::view::Section;
 use crate::tui::changes_state::{ComparisonState, MovedFacts};
 use crate::tui::data::Data;
-use crate::tui::page::{EnterEffect, Page, PageState};
+use crate::tui::page::{Page, RowDetails};
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::labelled_rows;
 use crate::tui::widgets::text;
 
 const LABEL_WIDTH: usize = 10;
 
-pub fn changes_page(data: &Data, state: &PageState, room: usize) -> Page {
-    let Some(report) = data.report.as_deref().filter(|_| data.complete) else {
+pub fn changes_page(data: &Data, room: usize) -> Page {
+    if data.report.is_none() || !data.complete {
         return no_target_page(data, "compare");
-    };
+    }
     let changes = &data.changes;
     let mut page = Page::default();
     let [saved, upgrade] = [
@@ -36,24 +35,24 @@ pub fn changes_page(data: &Data, state: &PageState, room: usize) -> Page {
     ]
     .map(|row| reference_lines(data, row, room));
     page.push_text([saved, upgrade].concat());
-    let of_today = [report];
-    let mut push = |sections: &[Section], reports| {
-        let view = SectionView {
-            data,
-            reports,
-            state,
-            room,
-        };
-        sections
-            .iter()
-            .for_each(|section| view.push_section(&mut page, section));
+    let view = SectionView {
+        data,
+        room,
+        with_commands: true,
     };
-    // Reasons for what an upgrade changes are in its own sections, not in today's report.
-    push(sections(&changes.upgrade), &[]);
-    if let Some(moved) = &changes.moved {
-        push(&moved.sections, &of_today);
+    for section in sections(&changes.upgrade) {
+        view.push_section(&mut page, section);
     }
-    push(sections(&changes.saved), &of_today);
+    // Reasons for what an upgrade changes are in its own sections, not in today's report.
+    for block in &mut page.blocks {
+        if let RowDetails::Item(_, about, _) = &mut block.details {
+            about.rules.clear();
+        }
+    }
+    let moved = changes.moved.iter().flat_map(|moved| &moved.sections);
+    for section in moved.chain(sections(&changes.saved)) {
+        view.push_section(&mut page, section);
+    }
     page
 }
 
@@ -72,7 +71,7 @@ fn reference_lines(
     let (says, role) = match &state.result {
         Some(Ok(Some(compared))) => (compared.title.clone(), TextRole::Plain),
         Some(Err(why)) => (why.clone(), TextRole::Doubt),
-        None if state.job.is_some() => ("comparing …".to_owned(), TextRole::Dim),
+        None if state.job.is_some() => ("comparing".to_owned(), TextRole::Dim),
         Some(Ok(None)) | None => (empty.to_owned(), TextRole::Dim),
     };
     let theme = data.theme;
@@ -93,25 +92,27 @@ fn reference_lines(
     lines
 }
 
-/// Marks blocks about a fact or a layer that has changed, or that lead to such a layer.
+/// Marks rows about a fact or a layer that has changed.
 pub fn mark_moved_blocks(page: &mut Page, moved: &MovedFacts) {
-    let is_moved_layer = |key: &String| {
-        let mut subjects = moved.facts.iter().map(|(subject, _)| subject);
-        subjects.any(|subject| layer_key(subject) == *key)
+    let is_moved = |subject: &Subject, fact: Option<&String>| {
+        let mut facts = moved.facts.iter();
+        facts.any(|(moved, name)| moved == subject && fact.is_none_or(|fact| fact == name))
     };
     for block in &mut page.blocks {
-        let link = match &block.enter {
-            EnterEffect::Open(_, key) => Some(key),
-            EnterEffect::Nothing | EnterEffect::Unfold | EnterEffect::OpenPane => None,
+        let about = match &block.details {
+            RowDetails::Layer(subject) => is_moved(subject, None),
+            RowDetails::Fact(subject, fact) => is_moved(subject, Some(fact)),
+            RowDetails::Nothing
+            | RowDetails::Unfold
+            | RowDetails::Item(..)
+            | RowDetails::Sections(..)
+            | RowDetails::Rule(_)
+            | RowDetails::MissingFact(_)
+            | RowDetails::Method(_)
+            | RowDetails::Document(_) => false,
         };
-        let is_moved_fact = |(subject, fact): &(Subject, String)| {
-            let mut facts = moved.facts.iter();
-            facts.any(|(moved, name)| moved == subject && name == fact)
-        };
-        block.is_moved = block.key.iter().chain(link).any(is_moved_layer)
-            || block.fact.as_ref().is_some_and(is_moved_fact);
-    }
-    if let Some(pane) = &mut page.pane {
-        mark_moved_blocks(&mut pane.page, moved);
+        let entered = block.fact.as_ref();
+        block.is_moved =
+            about || entered.is_some_and(|(subject, fact)| is_moved(subject, Some(fact)));
     }
 }

@@ -1,17 +1,14 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{
-    Estimate, Latencies, Measurement, MethodResult, comparison_label, measurement_sentence,
-};
+use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult, comparison_label};
 use crate::report::Report;
 use crate::report::latency::{has_no_flushes, sync_method_in_force};
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
-use crate::report::view::wording::count_noun;
 use crate::text::{format_micros_or_dash, group_digits};
 use crate::tui::data::Data;
-use crate::tui::page::{Block, EnterEffect, Page, PageState};
+use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::{axis, interval, text};
@@ -46,42 +43,6 @@ pub fn how_to_measure(data: &Data) -> (String, TextRole) {
     }
 }
 
-pub fn latency_summary(data: &Data, report: &Report, measurement: &Measurement) -> String {
-    let target = report.targets.get(data.focus.position);
-    let Some(says) = target.and_then(|target| latency_view::latency_text(report, target)) else {
-        return measurement_sentence(
-            measurement,
-            sync_method_in_force(report, data.focus.cluster.as_ref()),
-        );
-    };
-    match latency_view::caveat_texts(measurement).len() {
-        0 => says,
-        doubts => format!("{says}; {}", count_noun(doubts, "caveat")),
-    }
-}
-
-/// Returns the chart for a narrow column: without heading, p99, back-to-back figures and remarks.
-pub fn narrow_latency_rows(
-    data: &Data,
-    report: &Report,
-    measurement: &Measurement,
-    room: usize,
-) -> Vec<Line<'static>> {
-    let table = MethodTable {
-        data,
-        report,
-        measurement,
-        room,
-    };
-    let Chart { rows, axis, .. } = table.build_chart(true);
-    table
-        .suppressed_flush_warning_lines()
-        .into_iter()
-        .chain(rows)
-        .chain(axis)
-        .collect()
-}
-
 pub struct MethodTable<'a> {
     pub data: &'a Data,
     pub report: &'a Report,
@@ -90,15 +51,11 @@ pub struct MethodTable<'a> {
 }
 
 impl MethodTable<'_> {
-    /// Adds the chart to the page, one row per method; `enter` maps a row's key to the effect of
-    /// Enter.
-    pub fn push_table(
-        &self,
-        page: &mut Page,
-        state: &PageState,
-        enter: impl Fn(String) -> EnterEffect,
-    ) {
-        let Chart { head, rows, axis } = self.build_chart(false);
+    /// Adds the chart to the page, one row per method.
+    pub fn push_table(&self, page: &mut Page) {
+        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        let Chart { head, rows, axis } =
+            build_chart(self.measurement, in_force, self.data.theme, self.room);
         page.push_text(
             self.suppressed_flush_warning_lines()
                 .into_iter()
@@ -107,14 +64,9 @@ impl MethodTable<'_> {
         );
         for (row, line) in self.measurement.server_rows_with_errors().zip(rows) {
             let key = format!("method {}", row.method.name());
-            let enter = enter(key.clone());
-            let mut lines = vec![line];
-            if enter == EnterEffect::Unfold && state.is_unfolded(&key) {
-                lines.extend(self.method_detail_lines(row));
-            }
-            page.blocks.push(
-                Block::new_selectable_item(key, enter, lines).with_issue(row.error.is_some()),
-            );
+            let details = RowDetails::Method(row.method);
+            page.blocks
+                .push(Block::new_row(key, details, vec![line]).with_issue(row.error.is_some()));
         }
         page.push_text(axis);
     }
@@ -129,63 +81,55 @@ impl MethodTable<'_> {
             .map(|row| Line::styled(row, doubt))
             .collect()
     }
+}
 
-    fn build_chart(&self, is_brief: bool) -> Chart {
-        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        build_chart(
-            self.measurement,
-            in_force,
-            self.data.theme,
-            self.room,
-            is_brief,
-        )
-    }
-
-    fn method_detail_lines(&self, row: &MethodResult) -> Vec<Line<'static>> {
-        let mut details = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
-        details.push_field(
-            "source",
-            &format!(
-                "{}, {}",
-                latency_view::HEADING,
-                latency_view::measurement_lead(self.measurement)
-            ),
-        );
-        if let Some(error) = &row.error {
-            details.push_field("failed", error);
-        } else {
-            let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-            let figures = latency_view::method_row(self.measurement, row, in_force);
-            let figures = latency_view::COLUMNS
-                .iter()
-                .zip(&figures)
-                .map(|(name, says)| (*name, says.as_str()));
-            let fields: Vec<(&str, &str)> = figures
-                .skip(1)
-                .filter(|(name, says)| !name.is_empty() && *says != "–")
-                .collect();
-            details.push_fields(&fields);
-            let counted = |of: &Latencies| format!("{} commits", group_digits(of.samples));
-            for (name, latencies) in [("paced", &row.paced), ("back to back", &row.back_to_back)] {
-                if let Some(of) = latencies {
-                    details.push_field(name, &counted(of));
-                }
+pub fn push_method(details: &mut DetailLines, data: &Data, report: &Report, method: Method) {
+    let measured = live_or_last_measurement(data).map(|(measurement, _)| measurement);
+    let row = measured.and_then(|of| {
+        of.server_rows_with_errors()
+            .find(|row| row.method == method)
+    });
+    let (Some(measurement), Some(row)) = (measured, row) else {
+        return;
+    };
+    details.push_field(
+        "source",
+        &format!(
+            "{}, {}",
+            latency_view::HEADING,
+            latency_view::measurement_lead(measurement)
+        ),
+    );
+    if let Some(error) = &row.error {
+        details.push_field("failed", error);
+    } else {
+        let in_force = sync_method_in_force(report, data.focus.cluster.as_ref());
+        let figures = latency_view::method_row(measurement, row, in_force);
+        let figures = latency_view::COLUMNS
+            .iter()
+            .zip(&figures)
+            .map(|(name, says)| (*name, says.as_str()));
+        let fields: Vec<(&str, &str)> = figures
+            .skip(1)
+            .filter(|(name, says)| !name.is_empty() && *says != "–")
+            .collect();
+        details.push_fields(&fields);
+        let counted = |of: &Latencies| format!("{} commits", group_digits(of.samples));
+        for (name, latencies) in [("paced", &row.paced), ("back to back", &row.back_to_back)] {
+            if let Some(of) = latencies {
+                details.push_field(name, &counted(of));
             }
         }
-        let beside = self
-            .measurement
-            .comparisons
-            .iter()
-            .find(|one| one.method == row.method);
-        if let Some(comparison) = beside {
-            let Estimate { value, low, high } = comparison.gain_percent;
-            let against = comparison.against.name();
-            let says =
-                format!("{against}: {value:.1} % less, 99 % interval {low:.1} – {high:.1} %");
-            details.push_field("against", &says);
-        }
-        details.push_empty_line();
-        details.into_indented_lines()
+    }
+    let beside = measurement
+        .comparisons
+        .iter()
+        .find(|one| one.method == row.method);
+    if let Some(comparison) = beside {
+        let Estimate { value, low, high } = comparison.gain_percent;
+        let against = comparison.against.name();
+        let says = format!("{against}: {value:.1} % less, 99 % interval {low:.1} – {high:.1} %");
+        details.push_field("against", &says);
     }
 }
 
@@ -213,19 +157,14 @@ struct Chart {
 struct ChartColumns {
     field: usize,
     remark: usize,
-    is_brief: bool,
 }
 
 impl ChartColumns {
-    fn new(room: usize, said: usize, is_brief: bool) -> Self {
-        let figures = if is_brief {
-            0
-        } else {
-            GAP_WIDTH + TAIL_WIDTH + GAP_WIDTH + BACK_TO_BACK_WIDTH
-        };
+    fn new(room: usize, said: usize) -> Self {
+        let figures = GAP_WIDTH + TAIL_WIDTH + GAP_WIDTH + BACK_TO_BACK_WIDTH;
         let rest = room.saturating_sub(NAME_WIDTH + GAP_WIDTH + MEDIAN_WIDTH + GAP_WIDTH + figures);
         // One column always remains for the mark of the method in force.
-        let said = if is_brief || rest.saturating_sub(said + GAP_WIDTH) < MIN_INTERVAL_WIDTH * 2 {
+        let said = if rest.saturating_sub(said + GAP_WIDTH) < MIN_INTERVAL_WIDTH * 2 {
             1
         } else {
             said
@@ -238,7 +177,6 @@ impl ChartColumns {
                 field.min(60)
             },
             remark: said,
-            is_brief,
         }
     }
 
@@ -250,14 +188,13 @@ fn build_chart(
     in_force: Option<WalSyncMethod>,
     theme: Theme,
     room: usize,
-    is_brief: bool,
 ) -> Chart {
     let methods: Vec<&MethodResult> = measurement.server_rows_with_errors().collect();
     let longest = methods
         .iter()
         .map(|row| text::width(&row_remark(measurement, row, in_force)))
         .max();
-    let widths = ChartColumns::new(room, longest.unwrap_or_default(), is_brief);
+    let widths = ChartColumns::new(room, longest.unwrap_or_default());
     let measured = methods.iter().filter(|row| row.error.is_none());
     let axis = LogTimeAxis::from_spans(
         measured
@@ -292,16 +229,12 @@ fn build_chart(
     } else {
         String::new()
     };
-    let figures = if is_brief {
-        String::new()
-    } else {
-        format!(
-            "{:>TAIL_WIDTH$}{:>width$}",
-            "p99",
-            "back to back",
-            width = GAP_WIDTH + BACK_TO_BACK_WIDTH
-        )
-    };
+    let figures = format!(
+        "{:>TAIL_WIDTH$}{:>width$}",
+        "p99",
+        "back to back",
+        width = GAP_WIDTH + BACK_TO_BACK_WIDTH
+    );
     let head = format!(
         "{}{:>MEDIAN_WIDTH$}{}{field}{figures}",
         text::spaces(NAME_WIDTH + GAP_WIDTH),
@@ -358,18 +291,16 @@ fn method_line(
             theme.method_style(row.method),
         ));
     }
-    if !widths.is_brief {
-        let p99 = format_micros_or_dash(row.paced_p99_us());
-        let loops = format_micros_or_dash(row.back_to_back_us());
-        spans.push(Span::styled(
-            format!(
-                "{p99:>TAIL_WIDTH$}{loops:>width$}",
-                width = GAP_WIDTH + BACK_TO_BACK_WIDTH
-            ),
-            dim,
-        ));
-        spans.push(Span::raw(text::spaces(GAP_WIDTH)));
-    }
+    let p99 = format_micros_or_dash(row.paced_p99_us());
+    let loops = format_micros_or_dash(row.back_to_back_us());
+    spans.push(Span::styled(
+        format!(
+            "{p99:>TAIL_WIDTH$}{loops:>width$}",
+            width = GAP_WIDTH + BACK_TO_BACK_WIDTH
+        ),
+        dim,
+    ));
+    spans.push(Span::raw(text::spaces(GAP_WIDTH)));
     spans.push(Span::styled(said.to_owned(), plain));
     Line::from(spans)
 }

@@ -1,5 +1,6 @@
 use ratatui::text::{Line, Span};
 
+use crate::escape::ShellCommand;
 use crate::facts::MissingFact;
 use crate::report::Report;
 use crate::report::view::{Detail, wording};
@@ -30,8 +31,11 @@ impl DetailLines {
         }
     }
 
-    pub fn into_indented_lines(self) -> Vec<Line<'static>> {
-        indent_lines(self.lines)
+    pub fn into_indented_lines(mut self) -> Vec<Line<'static>> {
+        for line in &mut self.lines {
+            line.spans.insert(0, Span::raw("  "));
+        }
+        self.lines
     }
 
     pub fn push_paragraph(&mut self, says: &str) {
@@ -66,6 +70,18 @@ impl DetailLines {
             .flat_map(|command| text::wrap(command.as_ref(), room))
             .collect();
         self.push_rows(name, columns, rows, TextRole::Code);
+    }
+
+    /// Adds a command to paste, with a prompt.
+    pub fn push_command(&mut self, command: &ShellCommand) {
+        const PROMPT: &str = "  $ ";
+        let room = self.room.saturating_sub(PROMPT.len());
+        let rows = command
+            .as_ref()
+            .lines()
+            .flat_map(|row| text::wrap(row, room));
+        let rows = rows.collect();
+        self.push_rows(PROMPT, PROMPT.len(), rows, TextRole::Code);
     }
 
     fn push_rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: TextRole) {
@@ -196,13 +212,6 @@ impl DetailLines {
                 .extend(trace::trace_lines(trace, self.theme, self.room));
         }
     }
-}
-
-pub fn indent_lines(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
-    for line in &mut lines {
-        line.spans.insert(0, Span::raw("  "));
-    }
-    lines
 }
 
 #[cfg(test)]

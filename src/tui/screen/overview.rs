@@ -6,12 +6,10 @@ mod sidebar {
     use crate::tui::sidebar::{Sidebar, SidebarRow};
     use crate::tui::target_row;
     use crate::tui::theme::TextRole;
+    use crate::tui::viewport::SIDEBAR_WIDTH;
     use crate::tui::widgets::columns::{self, StyledText};
 
-    /// Width in columns, including margins and the vertical line at the right.
-    const SIDEBAR_WIDTH: u16 = 44;
     const CONTENT_WIDTH: usize = 41;
-    const NAME_WIDTH: usize = 22;
 
     /// Builds the list of targets for a page of `rows` rows.
     pub fn build_sidebar(data: &Data, report: &Report, rows: usize) -> Sidebar {
@@ -42,16 +40,19 @@ mod sidebar {
             .map(|(at, target)| {
                 (
                     at,
-                    target_row::target_cells(report, target, at == place, NAME_WIDTH, theme),
+                    target_row::target_cells(report, target, at == place, theme),
                 )
             })
             .unzip();
-        let lines = columns::align_rows(&cells, &target_row::COLUMNS, CONTENT_WIDTH)
+        let lines = columns::wrapped_rows(&cells, &target_row::COLUMNS, CONTENT_WIDTH)
             .into_iter()
             .zip(places);
-        rows.extend(lines.map(|(line, at)| SidebarRow {
-            line,
-            target: Some(at),
+        rows.extend(lines.flat_map(|(lines, at)| {
+            let row = move |line| SidebarRow {
+                line,
+                target: Some(at),
+            };
+            lines.into_iter().map(row)
         }));
         let below = count.saturating_sub(skipped).saturating_sub(most);
         if below > 0 {
@@ -64,267 +65,300 @@ mod sidebar {
         rows
     }
 }
-mod advice_parts;
-mod path_and_latency;
 
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::style::Modifier;
+use ratatui::text::Line;
 
-use super::detail_lines::{DetailLines, indent_lines};
+use super::detail_lines::DetailLines;
 use super::sections::SectionView;
-use super::shared_page_parts::MAX_ITEMS;
-use super::{unknown_facts, what_if};
-use crate::durability::VerdictKind;
+use super::{commit_latency, curves, storage, unknown_facts, what_if};
+use crate::durability::FlushHop;
+use crate::measure::measurement_sentence;
+use crate::report::latency::sync_method_in_force;
+use crate::report::view::answers::{self, AnswerRow};
+use crate::report::view::flush_path;
 use crate::report::view::host;
-use crate::report::view::target::{
-    self, device_content_sentences, heading_with_reservations, verdict_heading,
-};
-use crate::report::view::unknown_facts::NONE_MISSING_TEXT;
-use crate::report::{Plan, Report};
-use crate::tui::dashboard_layout::{DashboardPart, choose_fitting_forms};
+use crate::report::view::latency::HEADING;
+use crate::report::view::target::{self, device_content_sentences, verdict_heading};
+use crate::report::view::{Detail, ItemRef, Tone};
+use crate::report::{AnswerAction, Plan, Report, TargetSummary, Topic};
 use crate::tui::data::{Activity, Data};
-use crate::tui::page::{Block, EnterEffect, Page, PageState};
-use crate::tui::theme::{TextRole, Theme};
-use crate::tui::viewport::{PageLayout, Viewport};
-use crate::tui::widgets::columns;
-use crate::tui::widgets::text;
+use crate::tui::page::{Block, Page, RowDetails};
+use crate::tui::theme::TextRole;
+use crate::tui::viewport::Viewport;
+use crate::tui::widgets::columns::{self, Column, StyledText};
+use crate::tui::widgets::{flush_path as path_widget, text};
 
-/// Priorities by which parts of the page get spare rows; the lowest number is served first.
-mod form_priority {
-    /// Adds the fixes after the first ones, with their commands.
-    pub const FIXES: u8 = 2;
-    /// Adds the reasons of the answers.
-    pub const WHY: u8 = 3;
-    /// Shows commit latency as a chart; `CURVES` adds the curves.
-    pub const CHART: u8 = 4;
-    pub const CURVES: u8 = 5;
-    pub const NAMES: u8 = 6;
-    pub const LISTS: u8 = 7;
-    pub const SPACING: u8 = 8;
-}
+/// Rows from which the flush path is drawn, and latency curves; otherwise the path is a line.
+const MIN_ROWS_WITH_PATH: usize = 33;
+const CURVE_ROWS: usize = 10;
+/// Columns from which the answers have their reasons beside them.
+const MIN_COLUMNS_WITH_REASONS: usize = 104;
 
-const LABEL_WIDTH: usize = 10;
-
-pub fn overview_page(data: &Data, state: &PageState, room: Viewport) -> Page {
+pub fn overview_page(data: &Data, room: Viewport) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
         page.push_text(loading_lines(data));
         return page;
     };
-    let layout = room.layout();
-    let side = match layout {
-        PageLayout::Panes if data.complete && data.focus.place.1 > 1 => {
-            Some(sidebar::build_sidebar(data, report, room.rows))
-        }
-        PageLayout::Single | PageLayout::Pairs | PageLayout::Panes => None,
-    };
-    let taken = side.as_ref().map_or(0, |side| usize::from(side.width));
-    let view = Dashboard {
-        data,
-        report,
-        state,
-        theme: data.theme,
-        room: room.columns.saturating_sub(taken),
-        rows: room.rows,
-        layout,
-    };
-    let mut parts = if !data.complete {
-        vec![DashboardPart::new(vec![Block::new_text(targets_so_far(
-            data, report, view.room,
-        ))])]
-    } else if data.focus.target.is_none() {
-        vec![DashboardPart::new(vec![Block::new_text(no_target_lines(
-            data, view.room,
-        ))])]
-    } else {
-        view.build_parts()
-    };
-    parts.push(view.notes_part());
-    page.blocks = choose_fitting_forms(parts, room.rows);
-    page.side = side;
+    let view = Dashboard { data, report, room };
+    let columns = room.columns;
+    match report.targets.get(data.focus.position) {
+        _ if !data.complete => page.push_text(targets_so_far(data, report, columns)),
+        Some(target) if data.focus.target.is_some() => view.push_target(&mut page, target),
+        _ => page.push_text(no_target_lines(data, columns)),
+    }
+    if let Some(section) = host::notes_section(report) {
+        view.sections().push_section(&mut page, &section);
+    }
+    if data.complete && room.side > 0 {
+        page.side = Some(sidebar::build_sidebar(data, report, room.rows));
+    }
     page
 }
 
 struct Dashboard<'a> {
     data: &'a Data,
     report: &'a Report,
-    state: &'a PageState,
-    theme: Theme,
-    room: usize,
-    rows: usize,
-    layout: PageLayout,
+    room: Viewport,
 }
 
 impl Dashboard<'_> {
-    fn build_parts(&self) -> Vec<DashboardPart> {
-        let mut parts = vec![self.verdict_part(), self.what_if_part()];
-        let above = parts.iter().map(DashboardPart::min_rows).sum();
-        parts.extend(self.flush_path_parts(above));
-        parts.extend([self.fix_first_part(), self.setting_answers_part()]);
-        parts.extend(self.latency_parts());
-        parts.extend([
-            self.withheld_advice_part(),
-            self.optional_advice_part(),
-            self.undecided_rules_part(),
-            self.unknown_facts_part(),
-        ]);
-        parts
-    }
-
-    fn section_view(&self) -> SectionView<'_> {
-        let Self {
-            data, state, room, ..
-        } = *self;
+    fn sections(&self) -> SectionView<'_> {
         SectionView {
-            data,
-            reports: &[],
-            state,
-            room,
+            data: self.data,
+            room: self.room.columns,
+            with_commands: false,
         }
     }
 
-    fn new_section_page(&self, title: &str, aside: &str) -> Page {
-        let mut page = Page::default();
-        // Adds an empty block, because a heading inserts an empty line only below a block.
-        page.push_text(Vec::new());
-        page.push_heading(self.theme, title, aside);
-        page
-    }
-
-    fn labelled_lines(&self, label: &str, says: &str) -> Vec<Line<'static>> {
-        let rows = text::wrap(says, self.room.saturating_sub(LABEL_WIDTH));
-        columns::labelled_rows(
-            (label, self.theme.role_style(TextRole::Heading)),
-            LABEL_WIDTH,
-            rows,
-            Style::default(),
-        )
-    }
-
-    fn what_if_part(&self) -> DashboardPart {
-        let mut page = Page::default();
-        page.push_text(Vec::new());
-        what_if::push_what_if_summary(&mut page, self.data, self.state, self.room);
-        DashboardPart::new(page.blocks)
-    }
-
-    fn unknown_facts_part(&self) -> DashboardPart {
-        const KEY: &str = "unknown";
-        if self.data.focus.needs.is_empty() {
-            return part_with_spacing(Block::new_text(
-                self.labelled_lines("Unknown", NONE_MISSING_TEXT),
-            ));
+    /// Adds the parts in the order in which they must be in sight.
+    fn push_target(&self, page: &mut Page, target: &TargetSummary) {
+        self.push_verdict(page, target);
+        what_if::push_what_if_summary(page, self.sections());
+        self.push_flush_path(page);
+        self.push_fixes(page);
+        self.push_answers(page, target);
+        self.push_latency(page);
+        let advised = &self.data.focus.advised;
+        if let Some(section) = &advised.undecided {
+            self.sections().push_section(page, section);
         }
-        let named = |most: usize| {
-            let mut page = Page::default();
-            page.push_text(Vec::new());
-            unknown_facts::push_unknown_section(
-                &mut page,
-                self.data,
-                self.report,
-                self.state,
-                self.room,
-                most,
-            );
-            page.blocks
-        };
-        // A list that the user unfolded stays, even if too few rows are left.
-        if self.state.is_unfolded(KEY) || unknown_facts::has_unfolded_fact(self.data, self.state) {
-            return DashboardPart::new(named(MAX_ITEMS));
+        unknown_facts::push_unknown_section(page, self.data, self.report, self.room.columns);
+        for section in advised.beside_fixes() {
+            self.sections().push_section(page, section);
         }
-        let line = Block::new_selectable_item(
-            KEY,
-            EnterEffect::Unfold,
-            self.labelled_lines(
-                "Unknown",
-                &unknown_facts::unknown_facts_summary(self.data, self.report),
-            ),
-        )
-        .with_issue(true);
-        advice_parts::LIST_SIZES
-            .into_iter()
-            .fold(part_with_spacing(line), |part, most| {
-                part.with_longer_form(form_priority::NAMES, named(most))
-            })
+        let verdict = self.data.verdict();
+        for section in verdict.into_iter().flat_map(target::evidence_sections) {
+            self.sections().push_section(page, &section);
+        }
     }
 
-    fn notes_part(&self) -> DashboardPart {
-        let mut page = Page::default();
-        // Adds an empty block, because a heading inserts an empty line only below a block.
-        page.push_text(Vec::new());
-        if let Some(section) = host::notes_section(self.report) {
-            self.section_view().push_section(&mut page, &section);
+    /// Adds a bar with the verdict, then its sentences.
+    fn push_verdict(&self, page: &mut Page, target: &TargetSummary) {
+        let (theme, columns) = (self.data.theme, self.room.columns);
+        let verdict = self.data.verdict();
+        let wish = self
+            .data
+            .plan()
+            .and_then(Plan::requested_filesystem_sentence);
+        let mut sentences = device_content_sentences(target);
+        sentences.extend(wish.map(|wish| format!("Planned: {wish}.")));
+        let mut style = theme.role_style(TextRole::Heading);
+        if let Some(verdict) = verdict {
+            style = theme.verdict_style(verdict.standing);
+            let says = [
+                &verdict.sentence,
+                &verdict.second_fault,
+                &verdict.host_loss,
+                &verdict.limits,
+            ];
+            sentences = says.map(String::clone).to_vec();
         }
-        DashboardPart::new(page.blocks)
-    }
-
-    fn verdict_part(&self) -> DashboardPart {
-        const KEY: &str = "verdict";
-        let (data, report, theme, room) = (self.data, self.report, self.theme, self.room);
-        let Some(verdict) = data.verdict() else {
-            let mut details = DetailLines::new(theme, room);
-            if let Some(target) = report.targets.get(data.focus.position) {
-                details.push_paragraph(&verdict_heading(report, target).to_string());
-                let wish = data
-                    .plan()
-                    .and_then(Plan::requested_filesystem_sentence)
-                    .map(|wish| format!("Planned: {wish}."));
-                for says in device_content_sentences(target).into_iter().chain(wish) {
-                    details.push_paragraph(&says);
-                }
+        let heading = verdict_heading(self.report, target).to_string();
+        let bar = style.add_modifier(Modifier::REVERSED);
+        let gap = columns.saturating_sub(text::width(&heading) + text::width(&target.title));
+        let rows = match gap {
+            0 => {
+                let rows = [&heading, &target.title];
+                rows.into_iter()
+                    .flat_map(|row| text::wrap(row, columns))
+                    .collect()
             }
-            return DashboardPart::new(vec![Block::new_text(details.lines)]);
+            gap => vec![format!("{heading}{}{}", text::spaces(gap), target.title)],
         };
-        let word = heading_with_reservations(verdict).to_string();
-        // A long heading, such as one with reservations, gets a line of its own.
-        let beside = text::width(&word) + 3;
-        let indent = if beside > room / 3 { 3 } else { beside };
-        let mut head = (indent == beside).then(|| text::pad_or_truncate(&word, indent));
-        let mut lines = Vec::new();
-        if head.is_none() {
-            let rows = text::wrap(&word, room).into_iter();
-            lines.extend(rows.map(|row| Line::styled(row, theme.verdict_style(verdict.standing))));
+        let mut lines: Vec<Line<'static>> = rows
+            .into_iter()
+            .map(|row| Line::styled(text::pad_or_truncate(&row, columns), bar))
+            .collect();
+        let rows = sentences.iter().flat_map(|says| text::wrap(says, columns));
+        lines.extend(rows.filter(|row| !row.is_empty()).map(Line::raw));
+        let details =
+            verdict.map(|of| RowDetails::Sections("evidence", target::evidence_sections(of)));
+        page.blocks.push(match details {
+            Some(details) => Block::new_row("verdict", details, lines),
+            None => Block::new_text(lines),
+        });
+    }
+
+    /// Adds the flush path, one row per hop or, with few rows, as a line. Hops with a remark can be
+    /// selected.
+    fn push_flush_path(&self, page: &mut Page) {
+        let theme = self.data.theme;
+        let Some(path) = self.data.verdict().map(|verdict| &verdict.flush_path) else {
+            return;
+        };
+        if path.is_empty() {
+            return;
         }
+        if self.room.rows < MIN_ROWS_WITH_PATH {
+            let mut line = DetailLines::new(theme, self.room.columns);
+            line.push_field("Path", &flush_path::flush_path_line(path));
+            return page.push_text(line.lines);
+        }
+        page.push_heading(theme, "Path of a commit", "");
+        let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| match hop.subjects.first() {
+            Some(subject) if !flush_path::needs_no_remark(hop) => {
+                let details = RowDetails::Layer(subject.clone());
+                Block::new_row(storage::layer_key(subject), details, lines)
+            }
+            _ => Block::new_text(lines),
+        };
+        let rows = path_widget::path_rows(path, theme, self.room.columns);
+        page.blocks.extend(rows.into_iter().map(block));
+    }
+
+    fn push_fixes(&self, page: &mut Page) {
+        let view = SectionView {
+            with_commands: true,
+            ..self.sections()
+        };
+        if let Some(section) = &self.data.focus.advised.fixes {
+            view.push_section(page, section);
+        } else {
+            page.push_heading(self.data.theme, "Fix first", "");
+            page.push_text(vec![Line::raw("Nothing to fix.")]);
+        }
+    }
+
+    fn push_answers(&self, page: &mut Page, target: &TargetSummary) {
+        const COLUMNS: [Column; 4] = [
+            Column::new_cuttable(15),
+            Column::new_wrapping(14),
+            Column::new_wrapping(24),
+            Column::new_wrapping(20),
+        ];
+        let theme = self.data.theme;
         let (plain, dim) = (
             theme.role_style(TextRole::Plain),
             theme.role_style(TextRole::Dim),
         );
-        let says = [&verdict.sentence, &verdict.second_fault, &verdict.host_loss]
-            .map(|says| (says, plain));
-        for (says, style) in says.into_iter().chain([(&verdict.limits, dim)]) {
-            let rows = text::wrap(says, room.saturating_sub(indent)).into_iter();
-            for row in rows.filter(|row| !row.is_empty()) {
-                let head = head.take().unwrap_or_else(|| text::spaces(indent));
-                let head = Span::styled(head, theme.verdict_style(verdict.standing));
-                lines.push(Line::from(vec![head, Span::styled(row, style)]));
-            }
-        }
-        if self.state.is_unfolded(KEY) {
-            let view = SectionView {
-                room: room.saturating_sub(2),
-                ..self.section_view()
+        let has_reasons = self.room.columns >= MIN_COLUMNS_WITH_REASONS;
+        let rows = answers::answer_rows(target);
+        let cells = |row: &AnswerRow| -> Vec<StyledText> {
+            // Other answers already give their reason in place of a recommendation.
+            let (style, has_reason) = match row.action {
+                AnswerAction::Keep => (theme.tone_style(Tone::Good), has_reasons),
+                AnswerAction::Change | AnswerAction::Create => {
+                    (theme.role_style(TextRole::Accent), has_reasons)
+                }
+                AnswerAction::Undecided => (theme.tone_style(Tone::Doubt), false),
+                AnswerAction::NoAdvice | AnswerAction::NotApplicable => (dim, false),
             };
-            let mut page = Page::default();
-            for section in target::evidence_sections(verdict) {
-                view.push_section(&mut page, &section);
-            }
-            lines.extend(indent_lines(
-                page.blocks
-                    .into_iter()
-                    .flat_map(|block| block.lines)
-                    .collect(),
-            ));
+            let why = if has_reason {
+                row.why.clone()
+            } else {
+                String::new()
+            };
+            let recommended = format!("{} {}", row.action.symbol(), self.recommended_text(row));
+            vec![
+                (row.label.to_owned(), plain),
+                (row.now.clone(), plain),
+                (recommended, style),
+                (why, dim),
+            ]
+        };
+        let why = if has_reasons { "why" } else { "" };
+        let mut head = ["Answers", "now", "recommended", why].map(|word| (word.to_owned(), dim));
+        let [title, ..] = &mut head;
+        title.1 = theme.role_style(TextRole::Heading);
+        let all: Vec<Vec<StyledText>> = [head.to_vec()]
+            .into_iter()
+            .chain(rows.iter().map(cells))
+            .collect();
+        let mut drawn = columns::wrapped_rows(&all, &COLUMNS, self.room.columns).into_iter();
+        let mut head = drawn.next().unwrap_or_default();
+        // A heading begins one column after the rows.
+        if let Some(title) = head.first_mut().and_then(|line| line.spans.first_mut()) {
+            title.content.to_mut().pop();
         }
-        let is_amiss = verdict.standing < VerdictKind::ProvenByDrill;
-        DashboardPart::new(vec![
-            Block::new_selectable_item(KEY, EnterEffect::Unfold, lines).with_issue(is_amiss),
-        ])
+        page.blocks.push(Block::new_heading(head));
+        for (row, lines) in rows.into_iter().zip(drawn) {
+            let key = format!("answer {}", row.label);
+            let apply = target
+                .answers
+                .get(&row.topic)
+                .map(|answer| answer.apply.clone());
+            let shown = [("now", &row.now), ("why", &row.why)];
+            let mut details = shown
+                .map(|(label, says)| Detail::Field(label, says.clone().into()))
+                .to_vec();
+            let commands = apply.unwrap_or_default();
+            if !commands.is_empty() {
+                details.push(Detail::Commands("apply", commands.clone()));
+            }
+            let title = format!("{}: {}", row.label, self.recommended_text(&row));
+            let details = RowDetails::Item(title, ItemRef::default(), details);
+            page.blocks.push(Block {
+                commands,
+                ..Block::new_row(key, details, lines)
+            });
+        }
+        if let Some(grid) = answers::filesystem_candidates_grid(self.report, target) {
+            page.push_heading(theme, "Candidates", "");
+            self.sections().push_grid(page, &grid);
+        }
     }
-}
 
-fn part_with_spacing(line: Block) -> DashboardPart {
-    let air = vec![Block::new_text(vec![Line::default()]), line.clone()];
-    DashboardPart::new(vec![line]).with_longer_form(form_priority::SPACING, air)
+    /// The report recommends a command to measure; the screens offer the key `p` instead.
+    fn recommended_text(&self, row: &AnswerRow) -> String {
+        match (
+            row.topic,
+            commit_latency::live_or_last_measurement(self.data),
+        ) {
+            (Topic::CommitLatency, None) => commit_latency::how_to_measure(self.data).0,
+            _ => row.recommended.clone(),
+        }
+    }
+
+    fn push_latency(&self, page: &mut Page) {
+        let (theme, columns) = (self.data.theme, self.room.columns);
+        let Some((measurement, when)) = commit_latency::live_or_last_measurement(self.data) else {
+            return;
+        };
+        page.push_heading(
+            theme,
+            HEADING,
+            &format!("{}   {when}", measurement.paced_basis_text()),
+        );
+        commit_latency::MethodTable {
+            data: self.data,
+            report: self.report,
+            measurement,
+            room: columns,
+        }
+        .push_table(page);
+        let mut details = DetailLines::new(theme, columns);
+        let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
+        details.push_paragraph(&measurement_sentence(measurement, in_force));
+        commit_latency::push_caveats(&mut details, measurement);
+        page.push_text(details.lines);
+        if self.room.rows >= MIN_ROWS_WITH_PATH {
+            let curves =
+                curves::latency_curve_lines(measurement, in_force, theme, columns, CURVE_ROWS);
+            page.push_text(curves);
+        }
+    }
 }
 
 fn loading_lines(data: &Data) -> Vec<Line<'static>> {

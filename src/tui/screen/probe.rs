@@ -14,7 +14,7 @@ use crate::report::latency::sync_method_in_force;
 use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
 use crate::tui::data::{Activity, Data};
-use crate::tui::page::{EnterEffect, Page, PageState};
+use crate::tui::page::Page;
 use crate::tui::theme::TextRole;
 use crate::tui::viewport::Viewport;
 use crate::tui::widgets::columns::{self, Column, StyledText};
@@ -29,17 +29,16 @@ const GAP: usize = 3;
 /// Columns of the tail latency table, including gaps, without the bars of the rounds.
 const WIDTH_BESIDE_ROUNDS: usize = 55;
 
-pub fn probe_page(data: &Data, state: &PageState, room: Viewport) -> Page {
+pub fn probe_page(data: &Data, room: Viewport) -> Page {
     let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "measure");
     };
     let mut page = Page::default();
     let view = ProbePage {
         data,
-        state,
         report,
         room: room.columns,
-        rows: room.rows,
+        rows: room.list_rows(),
     };
     match (&data.activity, data.reported_measurement()) {
         (
@@ -61,7 +60,6 @@ pub fn probe_page(data: &Data, state: &PageState, room: Viewport) -> Page {
 
 struct ProbePage<'a> {
     data: &'a Data,
-    state: &'a PageState,
     report: &'a Report,
     room: usize,
     rows: usize,
@@ -201,7 +199,7 @@ impl ProbePage<'_> {
             measurement,
             room: self.room,
         };
-        rows.push_table(page, self.state, |_| EnterEffect::Unfold);
+        rows.push_table(page);
         let tails = self.tail_latency_table(measurement);
         self.push_charts(page, measurement, histogram, tails.len());
         page.push_text(tails);

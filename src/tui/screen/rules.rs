@@ -11,7 +11,7 @@ use crate::report::view::Badge;
 use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
 use crate::tui::data::Data;
 use crate::tui::labels;
-use crate::tui::page::{Block, EnterEffect, Page, PageState};
+use crate::tui::page::{Block, Page, PageState, RowDetails};
 use crate::tui::rule_results::{RuleResult, RuleSummary};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, Column, StyledText};
@@ -48,8 +48,18 @@ pub fn rules_page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-fn rule_block_key(rule: &str) -> String {
-    format!("rule {rule}")
+/// Adds the details of a rule and returns its name.
+pub fn push_rule(details: &mut DetailLines, data: &Data, report: &Report, at: usize) -> String {
+    let Some(judged) = data.focus.rules.get(at) else {
+        return String::new();
+    };
+    RuleDetails { data, report }.push(details, judged);
+    judged.rule.clone()
+}
+
+struct RuleDetails<'a> {
+    data: &'a Data,
+    report: &'a Report,
 }
 
 struct RulesPage<'a> {
@@ -62,12 +72,8 @@ struct RulesPage<'a> {
 
 impl RulesPage<'_> {
     fn push_result_group(&self, page: &mut Page, came_to: RuleResult) {
-        let here = self
-            .data
-            .focus
-            .rules
-            .iter()
-            .filter(|judged| judged.result == came_to);
+        let all = &self.data.focus.rules;
+        let here = all.iter().filter(|judged| judged.result == came_to);
         let (shown, rows): (Vec<&RuleSummary>, Vec<Vec<StyledText>>) = here
             .map(|judged| (judged, self.rule_cells(judged)))
             .filter(|(judged, cells)| self.matches_filter(judged, cells))
@@ -81,34 +87,26 @@ impl RulesPage<'_> {
             RuleResult::DoesNotApply => "Does not apply",
             RuleResult::NoSubject => "Not applicable here",
         };
-        let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
+        let aside = format!("{} of {}", shown.len(), all.len());
         page.push_heading(self.theme, title, &aside);
-        let matters = matches!(came_to, RuleResult::Applies | RuleResult::Undecided);
-        let title = if matters {
-            Column::new_wrapping(self.room.saturating_mul(2) / 5)
-        } else {
-            Column::new_cuttable(20)
-        };
         let shape = [
             Column::new_cuttable(9),
-            Column::new_cuttable(18),
-            Column::new_droppable(1),
-            title,
+            Column::new_wrapping(18),
+            Column::new_wrapping_or_droppable(12, 1),
+            Column::new_wrapping(self.room.saturating_mul(2) / 5),
         ];
-        for (mut lines, judged) in columns::wrapped_rows(&rows, &shape, self.room)
+        for (lines, judged) in columns::wrapped_rows(&rows, &shape, self.room)
             .into_iter()
             .zip(shown)
         {
-            let key = rule_block_key(&judged.rule);
-            if self.state.is_unfolded(&key) {
-                lines.extend(self.detail_lines(judged));
-            }
             let is_amiss = judged
                 .findings_in(self.report)
                 .any(|finding| finding.level >= Level::Warning);
-            page.blocks.push(
-                Block::new_selectable_item(key, EnterEffect::Unfold, lines).with_issue(is_amiss),
-            );
+            let key = format!("rule {}", judged.rule);
+            let place = all.iter().position(|other| other.rule == judged.rule);
+            let details = place.map_or(RowDetails::Nothing, RowDetails::Rule);
+            page.blocks
+                .push(Block::new_row(key, details, lines).with_issue(is_amiss));
         }
     }
 
@@ -185,9 +183,10 @@ impl RulesPage<'_> {
             (title, dim),
         ]
     }
+}
 
-    fn detail_lines(&self, judged: &RuleSummary) -> Vec<Line<'static>> {
-        let mut details = DetailLines::new(self.theme, self.room.saturating_sub(2));
+impl RuleDetails<'_> {
+    fn push(&self, details: &mut DetailLines, judged: &RuleSummary) {
         let mut told: Option<&Finding> = None;
         for finding in judged.findings_in(self.report) {
             details.push_paragraph(&finding.title);
@@ -200,10 +199,10 @@ impl RulesPage<'_> {
             details.push_trace(finding);
         }
         if judged.findings.is_empty() {
-            self.push_rule_description(&mut details, judged);
+            self.push_rule_description(details, judged);
         }
         for subject in judged.unaffected.iter().take(MAX_TRACES) {
-            self.push_reevaluated_trace(&mut details, judged, subject);
+            self.push_reevaluated_trace(details, judged, subject);
         }
         let more = judged.unaffected.len().saturating_sub(MAX_TRACES);
         if more > 0 {
@@ -215,8 +214,6 @@ impl RulesPage<'_> {
         if judged.result == RuleResult::NoSubject {
             details.push_paragraph("Not applicable here.");
         }
-        details.push_empty_line();
-        details.into_indented_lines()
     }
 
     fn push_rule_description(&self, details: &mut DetailLines, judged: &RuleSummary) {

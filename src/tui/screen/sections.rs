@@ -1,3 +1,5 @@
+//! Draws sections of the report as rows that can be selected.
+
 use std::collections::BTreeSet;
 
 use ratatui::text::Line;
@@ -7,74 +9,49 @@ use crate::escape::ShellCommand;
 use crate::report::Report;
 use crate::report::text::layer_cells;
 use crate::report::view::{
-    Badge, Bullet, Bullets, Detail, Element, Instruction, ItemRef, RichText, Section,
+    Badge, Bullet, Bullets, Detail, Element, Grid, Instruction, ItemRef, RichText, Section,
 };
 use crate::rules::{Finding, Level, Outcome};
 use crate::tui::data::Data;
 use crate::tui::labels;
-use crate::tui::page::{Block, EnterEffect, Page, PageState};
+use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::text;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SectionView<'a> {
     pub data: &'a Data,
-    /// Reports searched for findings. If several contain a finding of the same rule and subject,
-    /// that of the first report is shown.
-    pub reports: &'a [&'a Report],
-    pub state: &'a PageState,
     pub room: usize,
+    /// Shows the commands of a row below it.
+    pub with_commands: bool,
 }
 
-pub struct SectionItem<'a> {
-    pub key: String,
-    pub level: Option<Level>,
+struct SectionItem<'a> {
+    key: String,
+    level: Option<Level>,
     /// Two marks, a setting, a subject, the text, and dim text.
     cells: [StyledText; 6],
-    pub about: &'a ItemRef,
+    about: &'a ItemRef,
     details: &'a [Detail],
-    pub brief: String,
 }
 
 const COLUMNS: [Column; 6] = [
-    Column::new_wrapping(9),
-    Column::new_cuttable(8),
-    Column::new_cuttable(14),
-    Column::new_cuttable(8),
+    Column::new_wrapping(10),
+    Column::new_wrapping(8),
+    Column::new_wrapping(14),
+    Column::new_wrapping(12),
     Column::new_wrapping(24),
     Column::new_wrapping_or_droppable(17, 1),
 ];
 
 impl SectionItem<'_> {
-    pub fn commands(&self) -> Vec<ShellCommand> {
-        let commands = self.details.iter().find_map(|detail| {
-            let Detail::Commands(_, commands) = detail else {
-                return None;
-            };
-            Some(commands.clone())
-        });
-        commands.unwrap_or_default()
-    }
-
-    /// Replaces the text by the item's fix, if the item has one.
-    #[must_use]
-    pub fn with_fix_as_text(mut self) -> Self {
-        let remedy = self.details.iter().find_map(|detail| match detail {
-            Detail::Field("fix", says) => Some(says.to_string()),
+    fn commands(&self) -> &[ShellCommand] {
+        let commands = self.details.iter().find_map(|detail| match detail {
+            Detail::Commands(_, commands) => Some(commands.as_slice()),
             _ => None,
         });
-        let [.., says, _] = &mut self.cells;
-        says.0 = remedy.unwrap_or_else(|| std::mem::take(&mut says.0));
-        self
-    }
-
-    pub fn is_urgent(&self) -> bool {
-        self.level >= Some(Level::Warning)
-    }
-
-    pub fn has_issue(&self) -> bool {
-        self.level >= Some(Level::Advice)
+        commands.unwrap_or_default()
     }
 }
 
@@ -90,63 +67,43 @@ impl SectionView<'_> {
             );
         }
         for element in &section.elements {
-            let cells = |row: Vec<String>| {
-                row.into_iter()
-                    .map(|cell| (cell, theme.role_style(TextRole::Plain)))
-            };
-            let table = |rows: Vec<Vec<StyledText>>| {
-                let shape = vec![Column::new_wrapping(8); rows.first().map_or(0, Vec::len)];
-                columns::wrapped_rows(&rows, &shape, self.room)
-                    .into_iter()
-                    .flatten()
-                    .collect()
-            };
             match element {
                 Element::Sentence(says) => {
                     let rows = text::wrap(&says.to_string(), self.room);
                     page.push_text(rows.into_iter().map(Line::raw).collect());
                 }
-                Element::Bullets(_) | Element::Instructions(_) => {
-                    page.blocks
-                        .extend(self.item_blocks(&self.element_items(section, element)));
+                Element::Bullets(Bullets { bullets, .. }) => {
+                    let items = bullets.iter().map(|one| self.bullet_item(section, one));
+                    page.blocks.extend(self.item_blocks(items.collect()));
+                }
+                Element::Instructions(steps) => {
+                    let items = steps.iter().map(|one| self.instruction_item(one));
+                    page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Stack(layers) => {
-                    page.push_text(table(
-                        layers
-                            .iter()
-                            .map(|one| cells(layer_cells(one)).collect())
-                            .collect(),
-                    ));
+                    page.push_text(self.table(layers.iter().map(layer_cells)));
                 }
-                Element::Grid(grid) => {
-                    let row = |row: &Vec<RichText>| {
-                        cells(row.iter().map(ToString::to_string).collect()).collect()
-                    };
-                    page.push_text(table(grid.rows.iter().map(row).collect()));
-                }
+                Element::Grid(grid) => self.push_grid(page, grid),
             }
         }
     }
 
-    pub fn section_items<'s>(&self, section: &'s Section) -> Vec<SectionItem<'s>> {
-        section
-            .elements
-            .iter()
-            .flat_map(|element| self.element_items(section, element))
+    pub fn push_grid(&self, page: &mut Page, grid: &Grid) {
+        let head = grid.head.iter().map(|&name| name.to_owned()).collect();
+        let rows = grid.rows.iter();
+        let rows = rows.map(|row| row.iter().map(RichText::to_string).collect());
+        page.push_text(self.table([head].into_iter().chain(rows)));
+    }
+
+    fn table(&self, rows: impl Iterator<Item = Vec<String>>) -> Vec<Line<'static>> {
+        let plain = self.data.theme.role_style(TextRole::Plain);
+        let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, plain)).collect();
+        let rows: Vec<Vec<StyledText>> = rows.map(cells).collect();
+        let shape = vec![Column::new_wrapping(8); rows.first().map_or(0, Vec::len)];
+        columns::wrapped_rows(&rows, &shape, self.room)
+            .into_iter()
+            .flatten()
             .collect()
-    }
-
-    fn element_items<'s>(&self, section: &Section, element: &'s Element) -> Vec<SectionItem<'s>> {
-        match element {
-            Element::Bullets(Bullets { bullets, .. }) => bullets
-                .iter()
-                .map(|one| self.bullet_item(section, one))
-                .collect(),
-            Element::Instructions(steps) => {
-                steps.iter().map(|one| self.instruction_item(one)).collect()
-            }
-            Element::Sentence(_) | Element::Grid(_) | Element::Stack(_) => Vec::new(),
-        }
     }
 
     fn bullet_item<'s>(&self, section: &Section, bullet: &'s Bullet) -> SectionItem<'s> {
@@ -169,113 +126,137 @@ impl SectionView<'_> {
             _ => bullet.subject.clone(),
         };
         let says = bullet.text.to_string();
-        let (level, brief) = match bullet.badges.first() {
-            Some(Badge::Level(level, _)) => (Some(*level), says.clone()),
-            Some(Badge::Setting(setting)) => (None, setting.to_string()),
-            _ => (None, says.clone()),
+        let level = match bullet.badges.first() {
+            Some(Badge::Level(level, _)) => Some(*level),
+            _ => None,
         };
         let key = match bullet.item.key.as_str() {
             "" => format!("{} {} {of} {says}", section.heading, mark(0).0),
             key => key.to_owned(),
         };
-        let cells = [
-            mark(0),
-            mark(1),
-            (String::new(), plain),
-            (of, plain),
-            (says, plain),
-            (bullet.note.to_string(), dim),
-        ];
         SectionItem {
             key,
             level,
-            cells,
+            cells: [
+                mark(0),
+                mark(1),
+                (String::new(), plain),
+                (of, plain),
+                (says, plain),
+                (bullet.note.to_string(), dim),
+            ],
             about: &bullet.item,
             details: &bullet.details,
-            brief,
         }
     }
 
     fn instruction_item<'s>(&self, step: &'s Instruction) -> SectionItem<'s> {
-        let (plain, dim) = (
-            self.data.theme.role_style(TextRole::Plain),
-            self.data.theme.role_style(TextRole::Dim),
-        );
-        let cells = [
-            (
-                step.level.as_str().to_owned(),
-                self.data.theme.level_style(step.level),
-            ),
-            (String::new(), plain),
-            (step.setting.to_owned(), plain),
-            (
-                step.item
-                    .subject
-                    .as_ref()
-                    .map(labels::subject_label)
-                    .unwrap_or_default(),
-                plain,
-            ),
-            (step.change.clone(), plain),
-            (step.interrupts.to_owned(), dim),
-        ];
+        let theme = self.data.theme;
+        let plain = theme.role_style(TextRole::Plain);
+        let number = step.number.map(|number| format!("{number} "));
+        let level = number.unwrap_or_default() + step.level.as_str();
+        let interrupts = match step.interrupts {
+            "" => String::new(),
+            what => format!("interrupts: {what}"),
+        };
+        // A subject that the report leaves out is clear from the text.
+        let subject = step.item.subject.as_ref();
+        let subject = subject.filter(|_| !step.subject.is_empty());
         SectionItem {
             key: step.item.key.clone(),
             level: Some(step.level),
-            cells,
+            cells: [
+                (level, theme.level_style(step.level)),
+                (String::new(), plain),
+                (step.setting.to_owned(), plain),
+                (
+                    subject.map(labels::subject_label).unwrap_or_default(),
+                    plain,
+                ),
+                (step.change.clone(), plain),
+                (interrupts, theme.role_style(TextRole::Dim)),
+            ],
             about: &step.item,
             details: step.details.as_deref().unwrap_or_default(),
-            brief: format!("{} {}", step.setting, step.change),
         }
     }
 
-    pub fn item_blocks(&self, items: &[SectionItem<'_>]) -> Vec<Block> {
+    fn item_blocks(&self, items: Vec<SectionItem<'_>>) -> Vec<Block> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
-        let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room)
-            .into_iter()
-            .zip(items);
-        let block = |(mut lines, item): (Vec<Line<'static>>, &SectionItem<'_>)| {
-            let is_bare = item.about.rules.is_empty() && item.about.key.is_empty();
-            if is_bare || self.state.is_unfolded(&item.key) {
-                lines.extend(self.detail_lines(item));
+        let rows = columns::wrapped_rows(&rows, &COLUMNS, self.room);
+        let block = |(mut lines, item): (Vec<Line<'static>>, SectionItem<'_>)| {
+            let commands = item.commands().to_vec();
+            if self.with_commands {
+                lines.extend(self.remedy_lines(&item));
             }
-            let mut block = match (is_bare, &item.about.fact) {
-                (false, _) => {
-                    Block::new_selectable_item(item.key.clone(), EnterEffect::Unfold, lines)
-                        .with_issue(item.has_issue())
-                }
-                (true, Some(_)) => {
-                    Block::new_selectable_item(item.key.clone(), EnterEffect::Nothing, lines)
-                }
-                (true, None) => Block::new_text(lines),
-            };
-            block.commands = item.commands();
-            block.fact.clone_from(&item.about.fact);
-            block
+            if item.about.rules.is_empty() && item.about.key.is_empty() {
+                let mut beneath = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
+                beneath.push_report_details(item.details);
+                lines.extend(beneath.into_indented_lines());
+                let fact = item.about.fact.clone();
+                return Block {
+                    key: fact.is_some().then_some(item.key),
+                    commands,
+                    fact,
+                    ..Block::new_text(lines)
+                };
+            }
+            let [.., says, _] = item.cells;
+            let details = RowDetails::Item(says.0, item.about.clone(), item.details.to_vec());
+            Block {
+                commands,
+                fact: item.about.fact.clone(),
+                ..Block::new_row(item.key, details, lines)
+                    .with_issue(item.level >= Some(Level::Advice))
+            }
         };
-        rows.map(block).collect()
+        rows.into_iter().zip(items).map(block).collect()
     }
 
-    fn detail_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
-        let mut details = DetailLines::new(self.data.theme, self.room.saturating_sub(2));
-        details.push_report_details(item.details);
-        for (report, finding) in self.findings_behind(item.about) {
-            details.push_reasons(report, finding, item.details);
-            if item.details.is_empty() {
+    /// Lists the commands of an item, or what to do if no command does it. A long command wraps.
+    fn remedy_lines(&self, item: &SectionItem<'_>) -> Vec<Line<'static>> {
+        let mut lines = DetailLines::new(self.data.theme, self.room);
+        for command in item.commands() {
+            lines.push_command(command);
+        }
+        let remedy = item.details.iter().find_map(|detail| match detail {
+            Detail::Field("fix", says) => Some(says.to_string()),
+            _ => None,
+        });
+        if let Some(remedy) = remedy.filter(|_| item.commands().is_empty()) {
+            lines.push_field("  fix", &remedy);
+        }
+        lines.lines
+    }
+
+    /// Returns the details of an item, then the reasons of the findings behind it, which the first
+    /// report that has them gives.
+    pub fn detail_lines(
+        &self,
+        reports: &[&Report],
+        about: &ItemRef,
+        shown: &[Detail],
+    ) -> Vec<Line<'static>> {
+        let mut details = DetailLines::new(self.data.theme, self.room);
+        details.push_report_details(shown);
+        for (report, finding) in self.findings_behind(reports, about) {
+            details.push_reasons(report, finding, shown);
+            if shown.is_empty() {
                 details.push_missing_fact_sets(finding);
             }
             details.push_trace(finding);
         }
-        if !item.about.rules.is_empty() {
-            details.push_empty_line();
-        }
-        details.into_indented_lines()
+        details.lines
     }
 
     /// Returns the findings about the item's subject or, if there are none, those that concern the
     /// target.
-    fn findings_behind(&self, about: &ItemRef) -> Vec<(&Report, &Finding)> {
-        let of_rules = self.reports.iter().flat_map(|report| {
+    fn findings_behind<'r>(
+        &self,
+        reports: &[&'r Report],
+        about: &ItemRef,
+    ) -> Vec<(&'r Report, &'r Finding)> {
+        let of_rules = reports.iter().flat_map(|report| {
             let holds = |one: &&Finding| {
                 about.rules.contains(&one.rule) && one.outcome != Outcome::DoesNotApply
             };

@@ -1,8 +1,5 @@
 //! The stack below the target as a tree, related subjects, and all facts. A known fact is shown
 //! with value and source, an unknown fact with a reason and a remedy.
-//!
-//! With enough columns, a pane at the right of the tree shows the facts; otherwise they appear
-//! below the unfolded layer. A filter without a pane unfolds every layer with a match.
 
 mod layer;
 mod fact_line {
@@ -57,17 +54,13 @@ use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
 use crate::report::view::flush_path::needs_no_remark;
-use crate::report::view::target::directories_section;
+use crate::report::view::target::{directories_section, evidence_sections};
 use crate::report::view::wording;
 use crate::tui::data::Data;
-use crate::tui::page::{Block, EnterEffect, Page, PageState, Pane};
+use crate::tui::page::{Block, Page, PageState, RowDetails};
 use crate::tui::theme::{TextRole, Theme};
-use crate::tui::widgets::text;
 use layer::StackNode;
 use layer_details::LayerDetails;
-
-/// Columns that a terminal of 100 columns leaves for the page.
-const PANE_MIN_WIDTH: usize = 96;
 
 pub fn layer_key(layer: &Subject) -> String {
     format!("layer {layer}")
@@ -78,25 +71,19 @@ pub fn storage_page(data: &Data, state: &PageState, room: usize) -> Page {
         return no_target_page(data, "show");
     };
     let mut page = Page::default();
-    let columns = if room >= PANE_MIN_WIDTH {
-        room.saturating_mul(9) / 20
-    } else {
-        0
-    };
-    let left = room.saturating_sub(columns);
     let view = StoragePage {
         data,
         report,
         target,
         state,
-        room: left,
+        room,
         theme: data.theme,
-        has_pane: columns > 0,
     };
     let (stack, beside) = (view.visible_stack(), view.related_nodes());
     view.push_stack_tree(&mut page, &stack);
     view.push_disk_sharing(&mut page);
     view.push_related_subjects(&mut page, &beside);
+    view.push_evidence(&mut page);
     if page.selectable_blocks().next().is_none() {
         let said = if state.only_unknown {
             "No unknown facts."
@@ -108,22 +95,55 @@ pub fn storage_page(data: &Data, state: &PageState, room: usize) -> Page {
             data.theme.role_style(TextRole::Dim),
         )]);
     }
-    if columns > 0 {
-        let selected = page
-            .main_page_selection(state)
-            .and_then(|block| block.key.clone());
-        let layers = || stack.iter().chain(&beside);
-        let chosen = layers().find(|layer| Some(layer.key()) == selected);
-        let width = u16::try_from(columns).unwrap_or(u16::MAX);
-        let inner = chosen
-            .map(|layer| view.layer_page(layer, Pane::content_width(width)))
-            .unwrap_or_default();
-        page.pane = Some(Pane {
-            page: Box::new(inner),
-            width,
-        });
-    }
     page
+}
+
+pub fn push_fact(
+    details: &mut DetailLines,
+    data: &Data,
+    report: &Report,
+    subject: &Subject,
+    fact: &str,
+) {
+    let layer = LayerDetails::new(data, report, subject, false);
+    layer.push_fact(details, fact);
+}
+
+/// Adds the details of a layer and returns its title.
+pub fn push_layer(
+    page: &mut Page,
+    data: &Data,
+    subject: &Subject,
+    state: &PageState,
+    room: usize,
+) -> String {
+    let Some((report, target)) = data.chosen_target() else {
+        return String::new();
+    };
+    let view = StoragePage {
+        data,
+        report,
+        target,
+        state,
+        room,
+        theme: data.theme,
+    };
+    let (stack, beside) = (view.visible_stack(), view.related_nodes());
+    let chosen = stack
+        .iter()
+        .chain(&beside)
+        .find(|layer| layer.subject == subject);
+    let Some(layer) = chosen else {
+        return String::new();
+    };
+    let mut details = DetailLines::new(data.theme, room);
+    for says in layer.description_lines() {
+        details.push_paragraph(says);
+    }
+    page.push_text(details.lines);
+    let facts = view.layer_details(layer);
+    page.blocks.extend(facts.detail_blocks(layer, state, room));
+    layer.title()
 }
 
 struct StoragePage<'a> {
@@ -133,7 +153,6 @@ struct StoragePage<'a> {
     state: &'a PageState,
     room: usize,
     theme: Theme,
-    has_pane: bool,
 }
 
 impl<'a> StoragePage<'a> {
@@ -183,10 +202,10 @@ impl<'a> StoragePage<'a> {
     }
 
     fn push_stack_tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
-        let aside = match (self.state.only_unknown, self.has_pane) {
-            (true, _) => "unknown facts only; u shows everything",
-            (false, true) => "from the target down",
-            (false, false) => "from the target down; enter shows facts",
+        let aside = if self.state.only_unknown {
+            "unknown facts only; u shows everything"
+        } else {
+            "from the target down"
         };
         page.push_heading(self.theme, "Stack", aside);
         self.push_layers(page, stack);
@@ -214,9 +233,8 @@ impl<'a> StoragePage<'a> {
         };
         let view = SectionView {
             data: self.data,
-            reports: &[],
-            state: self.state,
             room: self.room,
+            with_commands: false,
         };
         if let Some(section) = directories_section(summary) {
             view.push_section(page, &section);
@@ -233,6 +251,18 @@ impl<'a> StoragePage<'a> {
         if !details.lines.is_empty() {
             details.lines.insert(0, Line::default());
             page.push_text(details.lines);
+        }
+    }
+
+    fn push_evidence(&self, page: &mut Page) {
+        let view = SectionView {
+            data: self.data,
+            room: self.room,
+            with_commands: false,
+        };
+        let verdict = self.data.verdict().filter(|_| !self.is_filtering());
+        for section in verdict.into_iter().flat_map(evidence_sections) {
+            view.push_section(page, &section);
         }
     }
 
@@ -269,44 +299,15 @@ impl<'a> StoragePage<'a> {
         let rows: Vec<&StackNode<'a>> = shown.iter().map(|(layer, _)| *layer).collect();
         let drawn = layer::layer_lines(&rows, &gaps, self.theme, self.room);
         for ((layer, facts), lines) in shown.iter().zip(drawn) {
-            let enter = if self.has_pane {
-                EnterEffect::OpenPane
-            } else {
-                EnterEffect::Unfold
-            };
-            let key = layer.key();
-            let unfolded = !self.has_pane && (self.is_filtering() || self.state.is_unfolded(&key));
+            let details = RowDetails::Layer(layer.subject.clone());
             page.blocks.push(
-                Block::new_selectable_item(key, enter, lines)
+                Block::new_row(layer.key(), details, lines)
                     .with_issue(self.layer_has_issue(layer.subject)),
             );
-            if unfolded {
-                let room = self.room.saturating_sub(2);
-                let blocks = facts.detail_blocks(layer, self.state, self.state, self.theme, room);
-                page.blocks
-                    .extend(blocks.into_iter().map(layer_details::indent_block));
+            if self.is_filtering() {
+                let facts = facts.found_fact_blocks(layer, self.state, self.room);
+                page.blocks.extend(facts);
             }
         }
-    }
-
-    fn layer_page(&self, layer: &StackNode<'a>, room: usize) -> Page {
-        let mut page = Page::default();
-        let title = text::wrap(&layer.title(), room);
-        let heading = self.theme.role_style(TextRole::Heading);
-        let mut details = DetailLines::new(self.theme, room);
-        details
-            .lines
-            .extend(title.into_iter().map(|row| Line::styled(row, heading)));
-        layer
-            .description_lines()
-            .into_iter()
-            .for_each(|says| details.push_paragraph(says));
-        page.push_text(details.lines);
-        let beside = self.state.pane_state();
-        page.blocks.extend(
-            self.layer_details(layer)
-                .detail_blocks(layer, self.state, &beside, self.theme, room),
-        );
-        page
     }
 }

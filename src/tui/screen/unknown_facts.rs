@@ -2,31 +2,25 @@
 //! never replaces a reading ([`crate::tui::what_if`]).
 
 use super::detail_lines::DetailLines;
-use super::shared_page_parts::{MAX_ITEMS, push_left_out_count};
 use crate::escape::ShellCommand;
 use crate::facts::{MissingFact, Reading, Remedy, catalog};
 use crate::report::Report;
-use crate::report::view::{unknown_facts, wording};
+use crate::report::view::unknown_facts::NONE_MISSING_TEXT;
+use crate::report::view::wording;
 use crate::text::names_and_count;
 use crate::tui::data::Data;
 use crate::tui::labels;
-use crate::tui::page::{Block, EnterEffect, Page, PageState};
+use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::what_if::can_assume;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 
 const MAX_NAMES: usize = 8;
 
-pub fn push_unknown_section(
-    page: &mut Page,
-    data: &Data,
-    report: &Report,
-    state: &PageState,
-    room: usize,
-    most: usize,
-) {
+pub fn push_unknown_section(page: &mut Page, data: &Data, report: &Report, room: usize) {
     let (theme, needs) = (data.theme, &data.focus.needs);
     if needs.is_empty() {
+        page.push_heading(theme, "Unknown", NONE_MISSING_TEXT);
         return;
     }
     let all = wording::count_noun(needs.len(), "fact");
@@ -36,61 +30,44 @@ pub fn push_unknown_section(
         report,
         theme,
     };
-    let shown = needs.iter().take(most);
-    let rows: Vec<Vec<StyledText>> = shown
-        .clone()
+    let rows: Vec<Vec<StyledText>> = needs
+        .iter()
         .map(|(need, _)| view.missing_fact_cells(need))
         .collect();
     let shape = [
-        Column::new_cuttable(6),
-        Column::new_cuttable(16),
+        Column::new_wrapping(6),
+        Column::new_wrapping(16),
         Column::new_wrapping(28),
     ];
-    for (mut lines, (need, rules)) in columns::wrapped_rows(&rows, &shape, room)
-        .into_iter()
-        .zip(shown)
-    {
-        let key = missing_fact_block_key(need);
-        if state.is_unfolded(&key) {
-            let mut details = DetailLines::new(theme, room.saturating_sub(2));
-            view.push_missing_fact_details(&mut details, need, rules);
-            lines.extend(details.into_indented_lines());
-        }
-        let mut block =
-            Block::new_selectable_item(key, EnterEffect::Unfold, lines).with_issue(true);
-        block.fact = Some((need.subject.clone(), need.fact.clone()));
-        block.commands = view.root_command(need).into_iter().collect();
-        page.blocks.push(block);
+    let rows = columns::wrapped_rows(&rows, &shape, room).into_iter();
+    for (at, (lines, (need, _))) in rows.zip(needs).enumerate() {
+        let key = format!("need {} {}", need.fact, need.subject);
+        page.blocks.push(Block {
+            fact: Some((need.subject.clone(), need.fact.clone())),
+            commands: view.root_command(need).into_iter().collect(),
+            ..Block::new_row(key, RowDetails::MissingFact(at), lines)
+        });
     }
-    push_left_out_count(page, theme, needs.len(), most);
 }
 
-fn missing_fact_block_key(need: &MissingFact) -> String {
-    format!("need {} {}", need.fact, need.subject)
-}
-
-pub fn has_unfolded_fact(data: &Data, state: &PageState) -> bool {
-    data.focus
-        .needs
-        .iter()
-        .take(MAX_ITEMS)
-        .any(|(need, _)| state.is_unfolded(&missing_fact_block_key(need)))
-}
-
-pub fn unknown_facts_summary(data: &Data, report: &Report) -> String {
-    let needs: Vec<MissingFact> = data
-        .focus
-        .needs
-        .iter()
-        .map(|(need, _)| need.clone())
-        .collect();
-    let all = || {
-        format!(
-            "{} needed to evaluate rules",
-            wording::count_noun(needs.len(), "fact")
-        )
+/// Adds the details of a missing fact and returns its name.
+pub fn push_missing_fact(
+    details: &mut DetailLines,
+    data: &Data,
+    report: &Report,
+    at: usize,
+) -> String {
+    let theme = data.theme;
+    let Some((need, rules)) = data.focus.needs.get(at) else {
+        return String::new();
     };
-    unknown_facts::missing_facts_summary(report, &needs).unwrap_or_else(all)
+    let view = UnknownFactsSection {
+        data,
+        report,
+        theme,
+    };
+    view.push_missing_fact_details(details, need, rules);
+    need.fact.clone()
 }
 
 struct UnknownFactsSection<'a> {
@@ -140,6 +117,7 @@ impl UnknownFactsSection<'_> {
         need: &MissingFact,
         rules: &[String],
     ) {
+        details.push_paragraph(&self.stated_value(need).unwrap_or_default());
         details.push_missing_fact(need);
         if !rules.is_empty() {
             details.push_field("decides", &rules.join(", "));

@@ -48,7 +48,11 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
         let (id, job) = started_job(&press_keys(&mut model, "j enter"));
         assert_eq!(job, Job::Document(Format::Script));
         assert!(screen_text(&model).contains("rendering …"));
-        assert_eq!(press_keys(&mut model, "G enter"), [], "one after the other");
+        assert_eq!(
+            press_keys(&mut model, "esc G enter"),
+            [],
+            "one after the other"
+        );
         let (next, job) = started_job(&finish_job(
             &mut model,
             id,
@@ -68,7 +72,7 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
             .export
             .rendered_document(Format::ALL[Format::ALL.len() - 1]);
         assert!(failed.is_some_and(|made| made.is_err_and(|why| why.contains("this is a bug"))));
-        press_keys(&mut model, "home");
+        press_keys(&mut model, "esc home j enter");
         assert!(
             screen_text(&model).contains("2 lines"),
             "{}",
@@ -159,8 +163,7 @@ fn what_was_shown_is_what_is_saved() {
         JobResult::Saved(SaveOutcome::At("/root/a C.txt".to_owned())),
     );
     assert!(model.overlay.is_none());
-    press_keys(&mut model, "j");
-    press_keys(&mut model, "k enter");
+    press_keys(&mut model, "esc j k");
     assert!(
         screen_text(&model).contains("saved: /root/a C.txt"),
         "it stays on the screen: {}",
@@ -243,7 +246,7 @@ fn y_copies_the_document_that_is_shown() {
         "{}",
         screen_text(&model)
     );
-    assert_eq!(press_keys(&mut model, "end y"), [], "not made yet");
+    assert_eq!(press_keys(&mut model, "esc end y"), [], "not made yet");
     let last = Format::ALL[Format::ALL.len() - 1].name();
     assert!(
         screen_text(&model).contains(&format!("press enter to render {last} first")),

@@ -4,10 +4,10 @@ use crate::tui::command;
 use crate::tui::export_state::SaveState;
 use crate::tui::key_press::KeyPress;
 use crate::tui::model::{Model, Overlay};
+use crate::tui::page::PaneFocus;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{RICH, named_sessions, press_keys};
 use crate::tui::update::is_text_field_active;
-use crate::tui::viewport::Viewport;
 
 #[test]
 fn keys_are_unique_and_the_ways_out_exist() {
@@ -87,19 +87,12 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             let mut model = model.clone();
             (model.overlay, model.screen) = (None, screen);
             assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}");
-            let page = screen.build_page(
-                &model.data,
-                &model.current_page_state(),
-                Viewport {
-                    columns: 76,
-                    rows: 19,
-                },
-            );
+            let page = model.build_page(&model.current_page_state());
             for key in page.blocks.into_iter().filter_map(|block| block.key) {
-                for unfolded in [false, true] {
+                for focus in [PaneFocus::List, PaneFocus::Pane, PaneFocus::Full] {
                     let mut state = model.current_page_state();
-                    state.selected = Some(key.clone());
-                    state.unfolded = unfolded.then(|| key.clone()).into_iter().collect();
+                    state.list.selected = Some(key.clone());
+                    state.focus = focus;
                     model.pages.insert(screen, state);
                     assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}, {key}");
                 }

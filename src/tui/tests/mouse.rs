@@ -8,6 +8,7 @@ use crate::tui::frame;
 use crate::tui::job::{Job, JobResult};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{MouseAction, Msg, SideEffect};
+use crate::tui::page::PaneFocus;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, click_on_text, finish_job, named_sessions, press_keys,
@@ -48,9 +49,7 @@ fn a_click_presses_only_keys_that_do_something_now() {
                     ClickTarget::Press(key) => {
                         commands.iter().any(|command| key.is_one_of(command.keys))
                     }
-                    ClickTarget::Line(_) | ClickTarget::BlockBody(_) | ClickTarget::Open(..) => {
-                        model.overlay.is_none()
-                    }
+                    ClickTarget::Row(_) | ClickTarget::PaneRow(_) => model.overlay.is_none(),
                     ClickTarget::Entry(_) => matches!(model.overlay, Some(Overlay::Help { .. })),
                     ClickTarget::Target(_) => {
                         matches!(model.overlay, None | Some(Overlay::Targets { .. }))
@@ -125,42 +124,35 @@ fn tabs_target_and_footer_are_keys() {
 }
 
 #[test]
-fn a_line_is_selected_and_the_second_click_enters_it() {
+fn a_row_is_selected_and_the_second_click_shows_its_details() {
     let mut model = session_with(at_risk_report(), (80, 24), RICH);
-    click_on_text(&mut model, "remove nobarrier, r");
-    assert_eq!(model.screen, ScreenId::Overview);
-    assert!(
-        screen_text(&model)
-            .lines()
-            .any(|line| line.starts_with("▌  critical") && line.contains("nobarrier, r"))
-    );
-    click_on_text(&mut model, "remove nobarrier, r");
-    assert_eq!(model.screen, ScreenId::Advice);
-    let opened = model.current_page_state();
-    click_on_text(&mut model, "Because of what");
-    assert_eq!(
-        model.current_page_state().unfolded,
-        opened.unfolded,
-        "what stands beneath stays open"
-    );
-    click_on_text(&mut model, "mount.options");
-    assert_ne!(
-        model.current_page_state().unfolded,
-        opened.unfolded,
-        "its first line closes it"
-    );
+    press_keys(&mut model, "2");
+    click_on_text(&mut model, "md0 ");
+    assert_eq!(model.current_page_state().focus, PaneFocus::List);
+    click_on_text(&mut model, "md0 ");
+    assert_eq!(model.current_page_state().focus, PaneFocus::Full);
+    let before = model.current_page_state().pane.unfolded;
+    click_on_text(&mut model, "write cache");
+    assert_ne!(model.current_page_state().pane.unfolded, before);
+    click_on_text(&mut model, "esc back");
+    assert_eq!(model.current_page_state().focus, PaneFocus::List);
 }
 
 #[test]
-fn a_hop_opens_its_layer() {
+fn a_hop_shows_its_layer() {
     let mut model = session_with(at_risk_report(), (80, 60), RICH);
-    click_on_text(&mut model, "passed");
-    assert_eq!(model.screen, ScreenId::Storage);
-    let page = model.build_page(&model.current_page_state());
+    click_on_text(&mut model, "LOST HERE");
     assert_eq!(
-        page.active_selection(&model.current_page_state())
+        model
+            .current_page_view()
+            .active_selection()
             .and_then(|block| block.key.as_deref()),
-        Some("layer cluster /srv/pg/15/main")
+        Some("layer device sdb")
+    );
+    assert!(
+        screen_text(&model).contains("Details"),
+        "{}",
+        screen_text(&model)
     );
 }
 
@@ -169,9 +161,15 @@ fn the_wheel_goes_through_a_page_and_through_help() {
     let mut model = session_with(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "6");
     scroll(&mut model, MouseAction::WheelDown);
-    assert_eq!(model.current_page_state().selected.as_deref(), Some("conf"));
+    assert_eq!(
+        model.current_page_state().list.selected.as_deref(),
+        Some("conf")
+    );
     scroll(&mut model, MouseAction::WheelUp);
-    assert_eq!(model.current_page_state().selected.as_deref(), Some("text"));
+    assert_eq!(
+        model.current_page_state().list.selected.as_deref(),
+        Some("text")
+    );
     press_keys(&mut model, "?");
     scroll(&mut model, MouseAction::WheelDown);
     assert!(matches!(

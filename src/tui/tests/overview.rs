@@ -18,8 +18,7 @@ fn each_layout_shows_path_price_and_what_to_do() {
         ));
         for said in [
             "AT RISK",
-            "┗━━✗ ext4",
-            "! sdb",
+            "DROPPED",
             "LOST HERE",
             "Fix first",
             "fdatasync",
@@ -131,7 +130,7 @@ fn three_keys_are_named_until_the_first() {
         let hint = row(&model);
         assert_eq!(hint.matches("   ").count(), 2, "{hint}");
         assert!(
-            hint.contains("p probe   enter more   ? all commands"),
+            hint.contains("p probe   enter details   ? all commands"),
             "{hint}"
         );
         press_keys(&mut model, "j");

@@ -1,12 +1,15 @@
 use super::{PLAIN, screen_text};
 use crate::facts::catalog;
+use crate::tui::page::Block;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{at_risk_report, press_keys, session_with};
-use crate::tui::viewport::Viewport;
+use crate::tui::viewport::{PanePlace, Viewport};
 
 const ROOM: Viewport = Viewport {
     columns: 116,
     rows: 35,
+    side: 0,
+    pane: PanePlace::Below(0),
 };
 
 #[test]
@@ -24,10 +27,10 @@ fn rules_are_found_by_id_title_and_outcome() {
     press_keys(&mut model, "5");
     let all = screen_text(&model);
     let places = [
-        "Applies   ",
-        "Undecided   ",
-        "Does not apply   ",
-        "Not applicable here   ",
+        "Applies  ",
+        "Undecided  ",
+        "Does not apply  ",
+        "Not applicable here  ",
     ];
     let places: Vec<Option<usize>> = places.iter().map(|title| all.find(title)).collect();
     assert!(
@@ -58,16 +61,13 @@ fn rules_are_found_by_id_title_and_outcome() {
 fn no_title_has_a_placeholder_in_it() {
     let model = session_with(at_risk_report(), (120, 40), PLAIN);
     let page = ScreenId::Rules.build_page(&model.data, &model.current_page_state(), ROOM);
-    let mut open = model.current_page_state();
-    open.unfolded.extend(
-        page.selectable_blocks()
-            .filter_map(|block| block.key.clone()),
-    );
-    let open = ScreenId::Rules.build_page(&model.data, &open, ROOM);
+    let state = model.current_page_state();
+    let details = |block: &Block| block.details_page(&model.data, &state, (120, 40)).1.blocks;
+    let open: Vec<Block> = page.selectable_blocks().flat_map(details).collect();
     let lines = page
         .blocks
         .iter()
-        .chain(&open.blocks)
+        .chain(&open)
         .flat_map(|block| &block.lines);
     let lines: Vec<String> = lines.map(ToString::to_string).collect();
     let raw = |line: &&String| line.contains('{') && !line.contains("${");

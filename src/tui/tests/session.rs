@@ -278,15 +278,18 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
     let down = place(Format::Udev) - place(Format::Text);
     let steps = vec![
         ("AT RISK", vec![key("e")]),
-        ("Export   same output", vec![key("enter")]),
+        ("same output", vec![key("enter")]),
         ("as text", vec![key("s")]),
         ("Save as text", vec![key("enter")]),
         ("Replace it?", vec![key("y")]),
         (
             "saved: /root/walwise-db7-srv-pg-15-main.txt",
-            (0..down).map(|_| key("j")).collect(),
+            [key("esc")]
+                .into_iter()
+                .chain((0..down).map(|_| key("j")))
+                .collect(),
         ),
-        ("▌  udev", vec![key("enter")]),
+        ("▌udev", vec![key("enter")]),
         (
             "this is a bug in walwise: no such form",
             vec![key("m"), key("m"), key("y"), key("q")],

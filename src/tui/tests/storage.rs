@@ -5,6 +5,7 @@ use crate::facts::catalog::target;
 use crate::facts::{Source, Subject};
 use crate::report::{DirectoryRow, LayerRow, sample_reports};
 use crate::rules::{Finding, Level, Outcome};
+use crate::tui::model::Model;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{RICH, at_risk_report, press_keys, session_with};
 
@@ -72,7 +73,7 @@ fn all_of_the_storage(size: (u16, u16)) -> String {
     for layer in layers {
         let mut model = session_with(at_risk_report(), size, PLAIN);
         press_keys(&mut model, "2 v");
-        model.pages.entry(ScreenId::Storage).or_default().selected = Some(layer);
+        model.page_state_mut().list.selected = Some(layer);
         press_keys(&mut model, "enter");
         let mut before = String::new();
         while before != screen_text(&model) {
@@ -150,7 +151,7 @@ fn what_else_shares_the_disks_is_said() {
         for said in [
             "This target shares the disks with /srv/wal.",
             "Swap on the same disk: sdb",
-            "wal  no verdict  /srv/pg/15/main/pg_wal",
+            "wal   no verdict  /srv/pg/15/main/pg_wal",
         ] {
             assert!(screen.contains(said), "{said}: {screen}");
         }
@@ -213,8 +214,9 @@ fn only_what_is_unknown_is_what_the_header_counts() {
     );
     assert!(screen.contains("controller.battery"), "{screen}");
     assert!(!screen.contains("device.model"), "{screen}");
+    let (list, _) = screen.split_once("Details").unwrap();
     assert_eq!(
-        screen.matches("unknown: ").count(),
+        list.matches("unknown: ").count(),
         model.data.focus.unknown_count,
         "{screen}"
     );
@@ -279,23 +281,14 @@ fn an_unknown_among_the_facts_can_be_stated() {
 #[test]
 fn without_room_for_a_pane_keys_go_to_the_page() {
     let mut model = session_with(at_risk_report(), (120, 40), PLAIN);
-    press_keys(&mut model, "2 enter j");
-    assert!(
-        model.current_page_state().selected.is_none(),
-        "it moved in the pane"
-    );
-    model.size = Size::new(80, 24);
+    press_keys(&mut model, "2 home tab j");
+    let selected = |model: &Model| model.current_page_state().list.selected;
+    let first = selected(&model);
     press_keys(&mut model, "j");
-    assert_eq!(
-        model.current_page_state().selected.as_deref(),
-        Some("layer mount /srv")
-    );
-    model.size = Size::new(120, 40);
-    press_keys(&mut model, "esc j");
-    assert_eq!(
-        model.current_page_state().selected.as_deref(),
-        Some("layer device md0")
-    );
+    assert_eq!(selected(&model), first, "it moved in the pane");
+    model.size = Size::new(60, 15);
+    press_keys(&mut model, "j");
+    assert_ne!(selected(&model), first);
 }
 
 #[test]
@@ -314,13 +307,10 @@ fn no_value_name_or_reason_is_cut() {
     for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
         let mut model = session_with(report.clone(), size, PLAIN);
         press_keys(&mut model, "2");
-        press_keys(&mut model, "v");
-        if size.0 < 100 {
-            press_keys(&mut model, "enter");
-        }
-        let page = model.build_page(&model.current_page_state());
-        let page = page.pane.map_or(page.blocks, |pane| pane.page.blocks);
+        press_keys(&mut model, "v home");
+        let page = model.current_page_view().details;
         let lines = page
+            .blocks
             .iter()
             .flat_map(|block| &block.lines)
             .map(ToString::to_string);

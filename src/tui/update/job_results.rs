@@ -1,4 +1,4 @@
-use super::{change_page_state, show_screen};
+use super::{change_cursor, show_screen};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, measurement_sentence};
 use crate::report::latency::sync_method_in_force;
@@ -164,7 +164,7 @@ fn show_assumed_host(model: &mut Model, supposed: Box<AssumedHost>) {
         if model.screen != ScreenId::Overview {
             show_screen(model, ScreenId::Advice);
         }
-        change_page_state(model, |page, state, height| {
+        change_cursor(model, |page, state, height| {
             page.apply_motion(state, Motion::Top, height);
         });
     }

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::text;
 use crate::durability::{FlushHop, FlushState, HopKind};
 use crate::facts::catalog::target::FlushDelivery;
-use crate::report::view::flush_path::{hop_symbol, needs_no_remark};
+use crate::report::view::flush_path::hop_symbol;
 use crate::tui::theme::{TextRole, Theme};
 
 /// With at least this many columns, the description of a layer is at the right of its name,
@@ -133,12 +133,8 @@ impl PathRow<'_> {
                 columns.saturating_sub(RAIL_WIDTH),
             )
         };
-        let mut says = match is_wide {
-            true if needs_no_remark(hop) => vec![says],
-            false if hop.state.needs_no_explanation() => Vec::new(),
-            _ => text::wrap(&says, room),
-        }
-        .into_iter();
+        let is_clear = !is_wide && hop.state.needs_no_explanation();
+        let mut says = text::wrap(if is_clear { "" } else { &says }, room).into_iter();
         let beside = is_wide.then(|| text::pad_or_truncate(&says.next().unwrap_or_default(), room));
         let dim = theme.role_style(TextRole::Dim);
         let (mark, word, tone) = hop_symbol(hop);

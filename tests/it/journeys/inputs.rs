@@ -134,7 +134,7 @@ fn junk_that_no_terminal_marked_is_survived() {
         pty.wait_for_text_gone("type to filter");
     }
     pty.press("5");
-    pty.wait_for_text("enter more");
+    pty.wait_for_text("enter details");
     pty.press("?");
     pty.wait_for_text("type to filter");
     pty.press("zq7");

@@ -12,7 +12,7 @@ fn visit_all_screens(variables: &[(&str, &str)]) -> String {
     for (key, shown) in [
         ("2", "from the target down"),
         ("4", "in order of"),
-        ("5", "enter more"),
+        ("5", "enter details"),
         ("6", "same output"),
     ] {
         pty.press(key);

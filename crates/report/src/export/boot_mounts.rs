@@ -154,9 +154,8 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.describe();
     if is_mount_step(step) && !mounts_same_type(report, line.subject, &step.subject) {
-        let note = format!(
-            "not changed here, because this line mounts a different file system: {words}"
-        );
+        let note =
+            format!("not changed here, because this line mounts a different file system: {words}");
         return line.notes.push(note);
     }
     let excluded = |word: &String| {

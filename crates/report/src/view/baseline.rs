@@ -427,7 +427,12 @@ fn better_section(difference: &Difference) -> Option<Section> {
         .iter()
         .filter(|f| f.is_fixed() && f.level() >= Level::Warning);
     let mut section = Section::new_part("Better now");
-    let fixed = fixed.filter_map(|finding| finding_bullet(finding, ", fixed"));
+    let fixed = fixed.filter_map(|finding| {
+        let mut bullet = finding_bullet(finding, ", fixed")?;
+        // What is fixed needs no other fix.
+        bullet.item.rules.clear();
+        Some(bullet)
+    });
     section.push_bullets(
         &COLUMNS,
         verdicts.map(verdict_bullet).chain(fixed).collect(),

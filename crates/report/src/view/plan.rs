@@ -1,6 +1,7 @@
 use super::dedup::ShownItemsTracker;
 use super::section::{Badge, Bullet, Detail, Element, Instruction, ItemRef};
-use super::{RichText, Section, wording};
+use super::{RichText, Section, answers, wording};
+use crate::fixes::{Fix, target_fixes};
 use crate::{Report, Step, TargetSummary, setting_source};
 use walwise_judge::rules::{Advice, Change, Finding, Level, Outcome};
 use walwise_model::facts::catalog::boot;
@@ -20,6 +21,79 @@ pub fn plan_sections<'a>(
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// Lists the fixes of a target in their order. Each has the details of its step, or the reason of
+/// its finding.
+pub(super) fn fixes_section(
+    chapter: &ShownItemsTracker<'_, '_>,
+    target: &TargetSummary,
+) -> Option<Section> {
+    let report = chapter.report;
+    let about: Vec<&Finding> = chapter
+        .findings_about(target)
+        .iter()
+        .map(|(_, finding)| *finding)
+        .collect();
+    let steps = report.plan(&target.target).map(|plan| &plan.steps);
+    let instruction = |(number, fix): (usize, &Fix<'_>)| {
+        let bullet = answers::fix_bullet(report, Some(target), fix);
+        let step = steps.into_iter().flatten().find(|step| {
+            Some(step.advice.setting) == fix.setting
+                && step.rules.iter().any(|rule| fix.rules.contains(rule))
+        });
+        let mut details = Vec::new();
+        if let Some(step) = step {
+            // The first reason is the title of the fix.
+            let mut reasons = reason_details(step, &about).into_iter().skip(1);
+            details.extend(reasons.next().map(|first| match first {
+                Detail::Continuation(because) => Detail::Field("why", because),
+                other => other,
+            }));
+            details.extend(reasons);
+        }
+        details.extend(
+            bullet
+                .details
+                .into_iter()
+                .filter_map(|detail| match detail {
+                    // Without commands of a fix, this is the command that explains it.
+                    Detail::Commands(..) if fix.commands.is_empty() => None,
+                    Detail::Commands(_, commands) => Some(Detail::Commands("apply", commands)),
+                    Detail::Sentence(remedy) => Some(Detail::Field("fix", remedy)),
+                    other => Some(other),
+                }),
+        );
+        if let Some(step) = step {
+            let all = step_details(report, target, &about, step).into_iter();
+            details.extend(all.filter(|one| !matches!(one, Detail::Commands("apply", _))));
+        }
+        Instruction {
+            number: Some(number),
+            level: fix.level,
+            setting: "",
+            subject: String::new(),
+            change: bullet.text.to_string(),
+            affects: String::new(),
+            interrupts: fix
+                .setting
+                .map_or("", |_| wording::interruption_text(fix.risk)),
+            item: ItemRef {
+                key: format!("fix {} {}", fix.rules.join(" "), fix.subject),
+                rules: fix.rules.clone(),
+                subject: Some(fix.subject.clone()),
+                fact: None,
+            },
+            details: Some(details),
+        }
+    };
+    let fixes = target_fixes(report, target, &about);
+    let entries: Vec<Instruction> = (1..).zip(&fixes).map(instruction).collect();
+    let mut section = Section::new_part("Fix first");
+    if !entries.is_empty() {
+        section.elements.push(Element::Instructions(entries));
+    }
+    section.none_if_empty()
 }
 
 pub fn changes_section<'a>(

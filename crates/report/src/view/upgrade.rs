@@ -67,7 +67,13 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
                 .collect(),
             item: ItemRef {
                 key: format!("upgrade {part:?} {} {}", item.subject, item.what),
-                rules: item.rule.iter().cloned().collect(),
+                // What gets better needs no fix.
+                rules: item
+                    .rule
+                    .iter()
+                    .filter(|_| !matches!(part, UpgradeSection::Better))
+                    .cloned()
+                    .collect(),
                 subject: Some(item.subject.clone()),
                 fact: None,
             },

@@ -234,14 +234,14 @@ fn wrapped_layer_lines(
             _ => right.push(vec![piece]),
         }
     }
-    let first = text::width(&layer.branch.first);
-    let name = text::truncate_middle(layer.name(), names.saturating_sub(first));
+    let branch = [&layer.branch.first, &layer.branch.under];
+    let [first, under] = branch.map(|branch| names.saturating_sub(text::width(branch)));
+    let fits = text::width(layer.name()) <= first;
+    let name = text::wrap(layer.name(), if fits { first } else { first.min(under) });
     let left = |i: usize| {
-        if i == 0 {
-            format!("{}{name}", layer.branch.first)
-        } else {
-            layer.branch.under.clone()
-        }
+        let [first, under] = branch;
+        let name = name.get(i).map_or("", String::as_str);
+        format!("{}{name}", if i == 0 { first } else { under })
     };
     let line = |i: usize| {
         let mut spans = vec![Span::raw(text::pad_or_truncate(&left(i), names))];
@@ -251,5 +251,5 @@ fn wrapped_layer_lines(
         }
         Line::from(spans)
     };
-    (0..right.len().max(1)).map(line).collect()
+    (0..right.len().max(name.len())).map(line).collect()
 }

@@ -9,7 +9,7 @@ use crate::report::Report;
 use crate::report::view::target::heading_with_reservations;
 use crate::report::view::wording;
 use crate::tui::data::Data;
-use crate::tui::page::{Block, EnterEffect, PageState};
+use crate::tui::page::{Block, Cursor, PageState, RowDetails};
 use crate::tui::raw_answers::RawAnswers;
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::theme::{TextRole, Theme};
@@ -133,16 +133,13 @@ impl<'a> LayerDetails<'a> {
         self.evidence.iter().copied().filter(wanted)
     }
 
-    /// Builds the blocks of a layer's details. `state` contains the filter, and `place` the
-    /// unfolded blocks.
     pub fn detail_blocks(
         &self,
         layer: &StackNode<'_>,
         state: &PageState,
-        place: &PageState,
-        theme: Theme,
         room: usize,
     ) -> Vec<Block> {
+        let (theme, place) = (self.data.theme, &state.pane);
         let said = layer.search_text();
         let mut blocks = Vec::new();
         let mut details = DetailLines::new(theme, room);
@@ -174,7 +171,30 @@ impl<'a> LayerDetails<'a> {
         blocks
     }
 
-    fn group_blocks(&self, facts: &[&FactLine<'_>], place: &PageState, room: usize) -> Vec<Block> {
+    /// Lists the facts that pass the filter, as rows of the page.
+    pub fn found_fact_blocks(
+        &self,
+        layer: &StackNode<'_>,
+        state: &PageState,
+        room: usize,
+    ) -> Vec<Block> {
+        let said = layer.search_text();
+        let facts: Vec<&FactLine<'_>> = self.matching_facts(state, &said).collect();
+        let cells = fact_groups::full_fact_cells;
+        let mut blocks = self.fact_blocks(&facts, cells, &Cursor::default(), room);
+        for (block, fact) in blocks.iter_mut().zip(facts) {
+            block.details = RowDetails::Fact(self.subject.clone(), fact.name.to_owned());
+        }
+        blocks
+    }
+
+    pub fn push_fact(&self, details: &mut DetailLines, name: &str) {
+        if let Some(fact) = self.known.iter().find(|fact| fact.name == name) {
+            push_fact_details(details, fact, &self.data.raw);
+        }
+    }
+
+    fn group_blocks(&self, facts: &[&FactLine<'_>], place: &Cursor, room: usize) -> Vec<Block> {
         let theme = self.data.theme;
         let decides = fact_groups::deciding_facts(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
@@ -194,18 +214,14 @@ impl<'a> LayerDetails<'a> {
             let heading = Span::styled(group.title(), theme.role_style(TextRole::Heading));
             let key = format!("group {} {}", self.subject, group.title());
             let is_folded = folds && group.is_folded_by_default();
-            let is_open = !is_folded || place.is_unfolded(&key);
+            let is_open = !is_folded || place.unfolded.contains(&key);
             if is_folded {
                 let says = format!("   {}", wording::count_noun(of_group.len(), "fact"));
                 let line = Line::from(vec![
                     heading,
                     Span::styled(says, theme.role_style(TextRole::Dim)),
                 ]);
-                blocks.push(Block::new_selectable_item(
-                    key,
-                    EnterEffect::Unfold,
-                    vec![line],
-                ));
+                blocks.push(Block::new_row(key, RowDetails::Unfold, vec![line]));
             } else {
                 blocks.push(Block::new_text(vec![Line::default(), Line::from(heading)]));
             }
@@ -225,22 +241,20 @@ impl<'a> LayerDetails<'a> {
         &self,
         facts: &[&FactLine<'_>],
         cells: fn(&FactLine<'_>, Theme) -> Vec<StyledText>,
-        place: &PageState,
+        place: &Cursor,
         room: usize,
     ) -> Vec<Block> {
         let theme = self.data.theme;
         let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact, theme)).collect();
         let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactLine<'_>)| {
             let key = format!("fact {} {}", self.subject, fact.name);
-            if place.is_unfolded(&key) {
-                lines.extend(fact_detail_lines(
-                    fact,
-                    &self.data.raw,
-                    theme,
-                    room.saturating_sub(2),
-                ));
+            if place.unfolded.contains(&key) {
+                let mut details = DetailLines::new(theme, room.saturating_sub(2));
+                push_fact_details(&mut details, fact, &self.data.raw);
+                details.push_empty_line();
+                lines.extend(details.into_indented_lines());
             }
-            let mut block = Block::new_selectable_item(key, EnterEffect::Unfold, lines)
+            let mut block = Block::new_row(key, RowDetails::Unfold, lines)
                 .with_issue(fact.is_unknown_but_readable());
             block.fact = Some((self.subject.clone(), fact.name.to_owned()));
             block
@@ -280,13 +294,7 @@ fn fact_line<'a>(
     FactLine { name, state }
 }
 
-fn fact_detail_lines(
-    fact: &FactLine<'_>,
-    raw: &RawAnswers,
-    theme: Theme,
-    room: usize,
-) -> Vec<Line<'static>> {
-    let mut details = DetailLines::new(theme, room);
+fn push_fact_details(details: &mut DetailLines, fact: &FactLine<'_>, raw: &RawAnswers) {
     details.push_field("fact", fact.name);
     match &fact.state {
         FactState::Known(value, source) => {
@@ -304,11 +312,4 @@ fn fact_detail_lines(
     if let Some(info) = catalog::find_by_name(fact.name) {
         details.push_field("means", info.doc.trim());
     }
-    details.push_empty_line();
-    details.into_indented_lines()
-}
-
-pub fn indent_block(mut block: Block) -> Block {
-    block.lines = crate::tui::screen::detail_lines::indent_lines(block.lines);
-    block
 }

@@ -1,0 +1,186 @@
+//! The page and, in a pane below it or at its right, the details of its selected row. This is the
+//! only place that divides the body among them.
+
+use std::sync::Arc;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+use super::click_map::{ClickMap, ClickTarget};
+use super::page::{Block, Cursor, Page, PageState, PaneFocus};
+use super::theme::{TextRole, Theme};
+use super::viewport::{PanePlace, Viewport};
+use super::widgets::{area, text};
+
+/// A pane with fewer rows, its heading included, is left out.
+const MIN_PANE_ROWS: u16 = 3;
+/// Columns of the pane's heading besides the title, which stands below it if it does not fit.
+const HEADING_WIDTH: usize = 38;
+
+pub struct PageView {
+    pub state: PageState,
+    pub page: Arc<Page>,
+    title: String,
+    pub details: Page,
+    list_area: Rect,
+    pane_area: Rect,
+    edge: Rect,
+}
+
+impl PageView {
+    /// `details` makes the title and the page of a row's details, for a number of columns and rows.
+    pub fn new(
+        page: Arc<Page>,
+        state: PageState,
+        (room, body): (Viewport, Rect),
+        details: impl FnOnce(&Block, &PageState, (usize, usize)) -> (String, Page),
+    ) -> Self {
+        let (_, body) = area::split_left(body, room.side);
+        let is_full = state.focus == PaneFocus::Full;
+        let (pane_area, list_area) = match room.pane {
+            _ if is_full => (body, Rect::ZERO),
+            PanePlace::Right(columns) => area::split_right(body, columns),
+            PanePlace::Below(least) => {
+                let used = area::columns(page.height());
+                let rows = least.max(body.height.saturating_sub(used));
+                area::split_bottom(body, if rows < MIN_PANE_ROWS { 0 } else { rows })
+            }
+        };
+        let has_edge = !is_full && matches!(room.pane, PanePlace::Right(_));
+        let (edge, pane_area) = area::split_left(pane_area, u16::from(has_edge));
+        let size = (
+            Page::content_width(pane_area.width),
+            usize::from(pane_area.height.saturating_sub(1)),
+        );
+        let (mut title, mut details) = page
+            .selected_block(&state.list)
+            .map(|block| details(block, &state, size))
+            .unwrap_or_default();
+        if text::width(&title) + HEADING_WIDTH > size.0 {
+            let rows = text::wrap(&std::mem::take(&mut title), size.0).into_iter();
+            let lines = rows.map(|row| Line::styled(row, Modifier::BOLD)).collect();
+            details.blocks.insert(0, Block::new_text(lines));
+        }
+        Self {
+            state,
+            page,
+            title,
+            details,
+            list_area,
+            pane_area,
+            edge,
+        }
+    }
+
+    /// Whether the pane receives the keys. False if a smaller terminal has no room for it.
+    pub fn is_in_pane(&self) -> bool {
+        self.state.focus != PaneFocus::List && self.has_pane()
+    }
+
+    pub fn has_pane(&self) -> bool {
+        self.pane_area.height > 0
+    }
+
+    /// The page that receives the keys, its cursor and its height.
+    pub fn active(&self) -> (&Page, &Cursor, u16) {
+        if self.is_in_pane() {
+            let height = self.pane_area.height.saturating_sub(1);
+            (&self.details, &self.state.pane, height)
+        } else {
+            (&self.page, &self.state.list, self.list_area.height)
+        }
+    }
+
+    /// Returns the selected row. In details without rows, this is the row that they are about.
+    pub fn active_selection(&self) -> Option<&Block> {
+        let (page, cursor, _) = self.active();
+        page.selected_block(cursor)
+            .or_else(|| self.page.selected_block(&self.state.list))
+    }
+
+    /// Changes the cursor of the page that receives the keys. The details of another row begin at
+    /// their top.
+    #[must_use]
+    pub fn with_cursor(mut self, change: impl FnOnce(&Page, &mut Cursor, u16)) -> PageState {
+        let (page, cursor, height) = self.active();
+        let mut cursor = cursor.clone();
+        change(page, &mut cursor, height);
+        if self.is_in_pane() {
+            self.state.pane = cursor;
+        } else {
+            if cursor.selected != self.state.list.selected {
+                self.state.pane = Cursor::default();
+            }
+            self.state.list = cursor;
+        }
+        self.state
+    }
+
+    /// Counts the lines below the visible part of the page that receives the keys.
+    pub fn hidden_below(&self) -> usize {
+        let (page, cursor, height) = self.active();
+        page.lines_below(cursor, usize::from(height))
+    }
+
+    pub fn draw(&self, theme: Theme, body: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+        if let Some(side) = &self.page.side {
+            side.draw(theme, body, hits, buffer);
+        }
+        let in_pane = self.is_in_pane();
+        let dim = theme.role_style(TextRole::Dim);
+        let (role, pane_role) = if in_pane {
+            (TextRole::Dim, Some(TextRole::Accent))
+        } else {
+            (TextRole::Accent, None)
+        };
+        let list = (&mut *hits, ClickTarget::Row as fn(String) -> ClickTarget);
+        self.page.draw(
+            &self.state.list,
+            theme,
+            Some(role),
+            self.list_area,
+            list,
+            buffer,
+        );
+        for row in self.edge.rows() {
+            Span::styled("│", dim).render(row, buffer);
+        }
+        let (heading, content) = area::split_top(self.pane_area, 1);
+        if !in_pane {
+            hits.add_key(self.pane_area, "tab");
+        }
+        self.draw_heading(theme, heading, hits, buffer);
+        let pane = (hits, ClickTarget::PaneRow as fn(String) -> ClickTarget);
+        self.details
+            .draw(&self.state.pane, theme, pane_role, content, pane, buffer);
+    }
+
+    /// Draws the heading of the pane. It is inverse while the pane receives the keys, because the
+    /// details may have no row to mark.
+    fn draw_heading(&self, theme: Theme, row: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
+        let dim = theme.role_style(TextRole::Dim);
+        let height = usize::from(self.pane_area.height.saturating_sub(1));
+        let below = self.details.lines_below(&self.state.pane, height);
+        let (keys, label) = match self.state.focus {
+            PaneFocus::Full => ("esc", " esc back ".to_owned()),
+            PaneFocus::List | PaneFocus::Pane if below > 0 => {
+                ("enter", format!(" ↓ {below} more, enter full "))
+            }
+            PaneFocus::List | PaneFocus::Pane => ("enter", " enter full ".to_owned()),
+        };
+        let title = format!("Details  {}", self.title);
+        let heading = if self.is_in_pane() {
+            Theme::selection_style()
+        } else {
+            theme.role_style(TextRole::Heading)
+        };
+        area::draw_heading(&Line::styled(title, heading), row, theme, buffer);
+        let (_, inner) = area::split_right(row, 1);
+        let (right, _) = area::split_right(inner, area::columns(text::width(&label)));
+        Span::styled(label, dim).render(right, buffer);
+        hits.add_key(right, keys);
+    }
+}

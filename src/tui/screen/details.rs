@@ -1,0 +1,71 @@
+//! The details of the selected row of any screen.
+
+use ratatui::text::Line;
+
+use super::detail_lines::DetailLines;
+use super::sections::SectionView;
+use super::{commit_latency, export, rules, storage, unknown_facts};
+use crate::report::Report;
+use crate::tui::data::Data;
+use crate::tui::page::{Block, Page, PageState, RowDetails};
+
+impl Block {
+    /// Returns the title and the page of details for a pane of these columns and rows.
+    pub fn details_page(
+        &self,
+        data: &Data,
+        state: &PageState,
+        (room, rows): (usize, usize),
+    ) -> (String, Page) {
+        let Some((report, _)) = data.chosen_target().filter(|_| rows > 0) else {
+            return Default::default();
+        };
+        let view = SectionView {
+            data,
+            room,
+            with_commands: false,
+        };
+        let mut page = Page::default();
+        let mut lines = DetailLines::new(data.theme, room);
+        let title = match &self.details {
+            RowDetails::Nothing | RowDetails::Unfold => String::new(),
+            RowDetails::Item(title, about, shown) => {
+                // A finding that vanishes under the assumptions is only in the report of the real host.
+                let assumed = data.assumed_host.as_ref().map(|host| &host.report);
+                let reports: Vec<&Report> = [report].into_iter().chain(assumed).collect();
+                lines.lines = view.detail_lines(&reports, about, shown);
+                title.clone()
+            }
+            RowDetails::Sections(title, sections) => {
+                for section in sections {
+                    view.push_section(&mut page, section);
+                }
+                (*title).to_owned()
+            }
+            RowDetails::Layer(subject) => {
+                storage::push_layer(&mut page, data, subject, state, room)
+            }
+            RowDetails::Fact(subject, fact) => {
+                storage::push_fact(&mut lines, data, report, subject, fact);
+                fact.clone()
+            }
+            RowDetails::Rule(at) => rules::push_rule(&mut lines, data, report, *at),
+            RowDetails::MissingFact(at) => {
+                unknown_facts::push_missing_fact(&mut lines, data, report, *at)
+            }
+            RowDetails::Method(method) => {
+                commit_latency::push_method(&mut lines, data, report, *method);
+                method.name().to_owned()
+            }
+            RowDetails::Document(format) => {
+                lines.lines = export::document_lines(data, *format, state, room);
+                format.name().to_owned()
+            }
+        };
+        let drawn: Vec<Line<'static>> = lines.lines;
+        if !drawn.is_empty() {
+            page.push_text(drawn);
+        }
+        (title, page)
+    }
+}
