@@ -79,9 +79,15 @@ impl LoadedHost {
         let mut report = self.session.report();
         // The report of the first facts with today's measurements, so that a probe is no movement.
         mem::swap(&mut self.session.facts, &mut first);
-        let then = ReportSnapshot::from_report(&self.session.report());
+        let report_then = self.session.report();
         mem::swap(&mut self.session.facts, &mut first);
-        let difference = self.session.difference(&then, &report);
+        let then = ReportSnapshot::from_report(&report_then);
+        let mut difference = self.session.difference(&then, &report);
+        // Mounts of containers come and go, and concern no target.
+        difference.retain_subjects(|subject| {
+            let mut targets = report_then.targets.iter().chain(&report.targets);
+            targets.any(|target| target.subjects.contains(subject))
+        });
         let is_moved = difference.has_lasting_changes();
         self.watch.first = is_moved.then_some(first);
         if !is_moved {

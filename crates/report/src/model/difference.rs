@@ -56,6 +56,14 @@ impl Difference {
             .any(|probe| probe.main_shift_direction() == Some(ShiftDirection::Slower))
     }
 
+    /// Keeps what is about these subjects.
+    pub fn retain_subjects(&mut self, is_kept: impl Fn(&Subject) -> bool) {
+        self.gone.retain(&is_kept);
+        self.appeared.retain(&is_kept);
+        self.facts.retain(|change| is_kept(&change.subject));
+        self.findings.retain(|change| is_kept(&change.subject));
+    }
+
     /// True if something changed that stays changed. Facts that drift constantly, such as free
     /// space, do not count.
     pub fn has_lasting_changes(&self) -> bool {
