@@ -50,7 +50,10 @@ fn a_click_presses_only_keys_that_do_something_now() {
                         commands.iter().any(|command| key.is_one_of(command.keys))
                     }
                     ClickTarget::Row(_) | ClickTarget::PaneRow(_) => model.overlay.is_none(),
-                    ClickTarget::Entry(_) => matches!(model.overlay, Some(Overlay::Help { .. })),
+                    ClickTarget::Entry(_) => matches!(
+                        model.overlay,
+                        Some(Overlay::Help { .. } | Overlay::References(_))
+                    ),
                     ClickTarget::Target(_) => {
                         matches!(model.overlay, None | Some(Overlay::Targets { .. }))
                     }
