@@ -222,7 +222,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
 fn the_mouse_alone_exports_and_can_be_freed() {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), &[], &[]);
-    pty.click("critical");
+    // The first fix is selected, so one click opens it.
     pty.click("critical");
     pty.wait_for_text("enter close");
     pty.click("6 Export");
