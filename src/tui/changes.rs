@@ -59,7 +59,7 @@ pub fn start_jobs(model: &mut Model) -> Vec<SideEffect> {
     if model.screen != ScreenId::Changes {
         return jobs;
     }
-    for with in [Reference::SavedReport, Reference::Upgrade] {
+    for with in Reference::ALL {
         let job = model.next_job_id();
         let state = model.data.changes.comparison_mut(with);
         let is_wanted = with == Reference::SavedReport || state.chosen.is_some();
@@ -99,8 +99,7 @@ pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<
             });
         }
     } else {
-        let all = [Reference::SavedReport, Reference::Upgrade];
-        let mut of_job = all.into_iter();
+        let mut of_job = Reference::ALL.into_iter();
         let Some(with) = of_job.find(|with| changes.comparison_mut(*with).job == Some(from)) else {
             return Err(result);
         };

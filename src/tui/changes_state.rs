@@ -51,7 +51,7 @@ impl Changes {
 
     /// Drops the comparisons of a replaced report; what the user chose stays.
     pub fn drop_comparisons(&mut self) {
-        for with in [Reference::SavedReport, Reference::Upgrade] {
+        for with in Reference::ALL {
             let state = self.comparison_mut(with);
             (state.job, state.result) = (None, None);
         }

@@ -35,6 +35,10 @@ pub enum Reference {
     Upgrade,
 }
 
+impl Reference {
+    pub const ALL: [Self; 2] = [Self::SavedReport, Self::Upgrade];
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferenceChoice {
     /// Name for the worker, such as the path of a saved report.

@@ -275,7 +275,7 @@ impl AdviceSections {
     }
 
     /// Returns the sections that repeat nothing of `fixes`, without the undecided ones.
-    pub fn beside_fixes(&self) -> impl Iterator<Item = &Section> {
+    pub fn sections_after_fixes(&self) -> impl Iterator<Item = &Section> {
         let all = [
             &self.options,
             &self.withheld,
@@ -370,9 +370,8 @@ pub fn verdict_symbol(standing: VerdictKind) -> &'static str {
     }
 }
 
-// Text with markup: names, values and commands are separate from plain words, so that each output
-// can mark and escape them.
-
+/// Text with markup: names, values and commands are separate from plain words, so that each output
+/// can mark and escape them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RichText(Vec<TextSpan>);
 

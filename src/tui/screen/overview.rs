@@ -145,7 +145,7 @@ impl Dashboard<'_> {
             self.sections().push_section(page, section);
         }
         unknown_facts::push_unknown_section(page, self.data, self.report, self.room.columns);
-        for section in advised.beside_fixes() {
+        for section in advised.sections_after_fixes() {
             self.sections().push_section(page, section);
         }
         let verdict = self.data.verdict();
