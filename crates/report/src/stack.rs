@@ -125,12 +125,14 @@ pub fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
     words.into_iter().filter_map(&mut tell).collect()
 }
 
-/// Returns the mount options, then the superblock options, as in mountinfo; `None` if neither is
-/// known.
+/// Returns the mount options, then the other superblock options, as in mountinfo; `None` if neither
+/// is known.
 pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     let mut words = facts.value(subject, &mount::OPTIONS);
     if let Some(more) = facts.value(subject, &mount::SUPER_OPTIONS) {
-        words.get_or_insert_default().extend(more);
+        let words = words.get_or_insert_default();
+        let more = more.into_iter().filter(|one| !words.contains(one));
+        words.extend(more.collect::<Vec<_>>());
     }
     words
 }

@@ -49,12 +49,16 @@ pub fn mount_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -
             found.extend(zfs_pool_findings(ask, hop));
             found
         }
-        Some(MountClass::Network) => unseen(
-            ask,
-            format!(
-                "{name} is a network file system ({fstype}), and its storage may not honour flushes"
-            ),
-        ),
+        Some(MountClass::Network) => {
+            let kind = match fstype.as_str() {
+                "virtiofs" => "directory of the virtual machine's host",
+                _ => "network file system",
+            };
+            unseen(
+                ask,
+                format!("{name} is a {kind} ({fstype}), and its storage may not honour flushes"),
+            )
+        }
         Some(MountClass::Fuse) => unseen(
             ask,
             format!(
