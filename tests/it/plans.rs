@@ -298,6 +298,7 @@ fn arbitrary_finding(blank: bool) -> impl Strategy<Value = Finding> {
                     refs: Arc::default(),
                     advice: vec![advice],
                     held_back: Vec::new(),
+                    observed: std::collections::BTreeSet::new(),
                     remedy: None,
                     trace: None,
                 }

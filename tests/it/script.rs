@@ -71,6 +71,7 @@ pub fn script_for(disk: &LoopDevice, fstype: &str, mkfs: &[&str], mount: &str) -
         refs: Arc::default(),
         advice: advised,
         held_back: Vec::new(),
+        observed: std::collections::BTreeSet::new(),
         remedy: None,
         trace: None,
     };

@@ -175,6 +175,7 @@ impl Asked {
             refs: Arc::default(),
             advice: vec![advice],
             held_back: Vec::new(),
+            observed: std::collections::BTreeSet::new(),
             remedy: None,
             trace: None,
         };

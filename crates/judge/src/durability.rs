@@ -153,7 +153,7 @@ use crate::parallel;
 use crate::text::group_digits;
 
 pub use remedy::{Remedy, VerdictImpact};
-pub use rule_cap::{VerdictCap, VerdictCaps};
+pub use rule_cap::{VerdictCap, VerdictCaps, rule_source};
 pub use verdict::{Evidence, Layer, Path, UndecidedCap, Verdict, VerdictKind};
 
 /// Judges every directory target and inserts the conclusions as facts (`device.cache` and the

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
 use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
+use walwise_judge::durability::{Layer, Verdict, rule_source};
 use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{Reading, Scope, Subject, Value};
@@ -23,6 +24,22 @@ pub struct Fix<'r> {
     pub source: Option<String>,
     pub rules: Vec<String>,
     basis: Basis,
+    /// The subjects whose facts were read; empty unless the fix is critical.
+    observed: BTreeSet<&'r Subject>,
+}
+
+impl Fix<'_> {
+    /// Whether the fix is about what decides the verdict: a rule that caps it, or a critical finding
+    /// from facts of the layer at fault.
+    fn repairs_cause(&self, verdict: Option<&Verdict>) -> bool {
+        let mut evidence = verdict.into_iter().flat_map(Verdict::deciding_evidence);
+        evidence.any(|one| match one.layer {
+            Layer::Rule => self.rules.iter().any(|id| one.source == rule_source(id)),
+            Layer::Database | Layer::Kernel | Layer::Device | Layer::Measurement => {
+                self.observed.contains(&one.subject)
+            }
+        })
+    }
 }
 
 pub(crate) fn target_fixes<'r>(
@@ -63,7 +80,7 @@ pub(crate) fn target_fixes<'r>(
             answer_position(fix.setting),
         )
     });
-    merge_fixes(fixes)
+    merge_fixes(fixes, report.verdict(&target.target))
 }
 
 fn commands_to_apply(
@@ -190,7 +207,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
         .map(|finding| finding_fix(finding))
         .collect();
     fixes.sort_by_key(|fix| Reverse(fix.level));
-    merge_fixes(fixes)
+    merge_fixes(fixes, None)
 }
 
 fn restates_verdict(rule: &str) -> bool {
@@ -259,6 +276,7 @@ fn step_fixes<'r>(
             source: value_source(&step.advice),
             rules: step.rules.clone(),
             basis: step.basis,
+            observed: BTreeSet::new(),
         });
     }
     fixes
@@ -276,6 +294,7 @@ fn finding_fix(finding: &Finding) -> Fix<'_> {
         source: None,
         rules: vec![finding.rule.clone()],
         basis: finding.basis,
+        observed: finding.observed.iter().collect(),
     }
 }
 
@@ -286,9 +305,9 @@ fn value_source(advice: &Advice) -> Option<String> {
     }
 }
 
-/// Merges fixes with equal commands, and fixes with equal subject, rules and title. A critical fix
-/// that restates the verdict is merged into a critical fix of its cause.
-fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
+/// Merges fixes with equal commands, and fixes with equal subject, rules and title. A fix that
+/// restates the verdict is merged into the fix of its cause.
+fn merge_fixes<'r>(fixes: Vec<Fix<'r>>, verdict: Option<&Verdict>) -> Vec<Fix<'r>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
     let mut verdicts = Vec::new();
@@ -319,6 +338,7 @@ fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
                 .into_iter()
                 .filter(|command| !other.commands.contains(command));
             other.commands.extend(commands.collect::<Vec<_>>());
+            other.observed.extend(fix.observed);
             other.risk = other.risk.max(fix.risk);
         } else {
             out.push(fix);
@@ -326,18 +346,14 @@ fn merge_fixes(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
         by_commands.entry(commands).or_insert(at);
         by_title.entry(title).or_insert(at);
     }
-    for verdict in verdicts {
-        // The next boot is never the cause of a verdict about commits that are acknowledged now.
-        let is_cause = |fix: &&mut Fix<'_>| {
-            fix.level == Level::Critical
-                && verdict.level == Level::Critical
-                && fix.subject.scope() != Scope::Boot
-        };
+    for restated in verdicts {
+        let is_cause =
+            |fix: &&mut Fix<'_>| fix.level >= restated.level && fix.repairs_cause(verdict);
         if let Some(cause) = out.iter_mut().find(is_cause) {
-            cause.rules.extend(verdict.rules);
+            cause.rules.extend(restated.rules);
         } else {
-            let at = out.partition_point(|fix| fix.level >= verdict.level);
-            out.insert(at, verdict);
+            let at = out.partition_point(|fix| fix.level >= restated.level);
+            out.insert(at, restated);
         }
     }
     out

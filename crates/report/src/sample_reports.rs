@@ -1,6 +1,6 @@
 #![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "for tests")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use walwise_model::settings::{self, NewFilesystem};
@@ -184,6 +184,7 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         refs: ["kernel: Documentation/admin-guide/ext4.rst".to_owned()].into(),
         advice,
         held_back: Vec::new(),
+        observed: BTreeSet::new(),
         remedy: None,
         trace: Some(Box::new(Trace {
             label: "all of".to_owned(),

@@ -44,7 +44,7 @@ use std::collections::BTreeMap;
 use super::model::Report;
 use super::model::upgrade::{BootOutcome, Upgrade, UpgradeItem, UpgradeSection};
 use walwise_judge::compat::{self, Support};
-use walwise_judge::rules::{Finding, Level, Outcome, Trace};
+use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::facts::catalog::kernel;
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::version::Version;
@@ -204,14 +204,8 @@ fn is_about_boot(finding: &Finding) -> bool {
 }
 
 fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
-    fn trace_tests_fact(trace: &Trace, fact: &str) -> bool {
-        trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
-            || trace.kids.iter().any(|kid| trace_tests_fact(kid, fact))
-    }
-    finding
-        .trace
-        .as_ref()
-        .is_some_and(|trace| trace_tests_fact(trace, fact))
+    let trace = finding.trace.as_deref();
+    trace.is_some_and(|trace| trace.observations().iter().any(|one| one.fact == fact))
 }
 
 /// Returns version and vendor of the kernel; `None` if either is unknown.

@@ -119,7 +119,29 @@ pub mod flush_path {
     //! A flush path in a line: `commit → PostgreSQL → ext4 ✗ DROPPED   sda ! LOST HERE`.
 
     use super::Tone;
-    use walwise_judge::durability::{FlushHop, FlushState, HopKind};
+    use walwise_judge::durability::{FlushHop, FlushState, HopKind, Verdict};
+
+    /// The cause of a verdict in a few words, from the hop that decides it: `ext4 on /data sends no
+    /// flushes`. Empty if no hop decides.
+    pub fn verdict_cause(verdict: &Verdict) -> String {
+        let Some(hop) = verdict.deciding_hop() else {
+            return String::new();
+        };
+        let name = match (hop.kind, hop.subjects.as_slice()) {
+            (HopKind::FileSystem, [mount]) => format!("{} on {}", hop.name, mount.name()),
+            _ => hop.name.clone(),
+        };
+        match hop.state {
+            FlushState::FlushSent => format!("every flush reaches {name}"),
+            FlushState::Answered => format!("protected cache: {name}"),
+            FlushState::NoCache => format!("no volatile cache: {name}"),
+            FlushState::Dropped => format!("flushes are dropped at {name}"),
+            FlushState::LostHere => format!("commits can be lost in {name}"),
+            FlushState::Disagrees => format!("contradictory sources: {name}"),
+            FlushState::Unknown => format!("not enough known: {name}"),
+            FlushState::Passed | FlushState::Unseen | FlushState::NotJudged => String::new(),
+        }
+    }
 
     pub fn hop_symbol(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
         let word = hop.state.as_str();

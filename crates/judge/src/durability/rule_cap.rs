@@ -30,6 +30,11 @@ pub struct VerdictCap {
     pub assumed: Vec<String>,
 }
 
+/// The source of evidence from a rule.
+pub fn rule_source(rule: &str) -> String {
+    format!("rule {rule}")
+}
+
 #[derive(Debug, Default)]
 pub struct VerdictCaps(BTreeMap<Subject, Vec<VerdictCap>>);
 
@@ -81,13 +86,12 @@ impl VerdictCaps {
                         _,
                     ) => VerdictImpact::Unproven,
                 };
-                let source = format!("rule {}", cap.rule);
                 found.push(Evidence::new(
                     Layer::Rule,
                     subject,
                     bears,
                     cap.reason.clone(),
-                    source,
+                    rule_source(&cap.rule),
                 ));
             }
         }

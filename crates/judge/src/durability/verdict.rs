@@ -166,6 +166,22 @@ fn serialize_guarantors<S: Serializer>(
 const MAX_EXCEPTIONS: usize = 3;
 
 impl Verdict {
+    /// The evidence that decides the verdict.
+    pub fn deciding_evidence(&self) -> impl Iterator<Item = &Evidence> {
+        let evidence = self.paths.iter().flat_map(|path| &path.evidence);
+        evidence.filter(|one| one.standing == self.standing)
+    }
+
+    /// The hop of the flush path that decides the verdict: the first one at risk, contradictory or
+    /// unproven or, for commits that survive, the last. `None` if the cause is no hop.
+    pub fn deciding_hop(&self) -> Option<&FlushHop> {
+        let mut hops = self.flush_path.iter();
+        if self.standing.commit_survives() {
+            return hops.rfind(|hop| hop.kind.is_disk());
+        }
+        hops.find(|hop| hop.standing == self.standing)
+    }
+
     /// The verdict with redundancy and deviating sessions: `durable, but degraded` or `durable,
     /// except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {

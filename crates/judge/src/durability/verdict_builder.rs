@@ -227,10 +227,9 @@ pub fn judge_target(
 }
 
 fn deciding_remedies_summary(verdict: &Verdict) -> Option<(bool, String)> {
-    let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
-    let decides = evidence.filter(|says| says.standing == verdict.standing);
     remedy::remedies_summary(
-        &decides
+        &verdict
+            .deciding_evidence()
             .filter_map(|says| says.remedy.as_ref())
             .collect::<Vec<_>>(),
     )

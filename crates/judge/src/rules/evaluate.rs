@@ -15,7 +15,7 @@ use super::bound_condition::{self, BoundCondition, SubjectView};
 use super::deciding_facts::{self, TestDomains};
 use super::model::Rule;
 use super::rule_set::RuleSet;
-use super::{Finding, Outcome, Study};
+use super::{Finding, Level, Outcome, Study};
 use crate::facts::catalog::kernel;
 use crate::facts::{FactSet, Scope, ServerArea, Subject};
 use crate::settings::Setting;
@@ -233,6 +233,13 @@ impl<'r> ScopedRule<'r> {
             Outcome::Applies => rule.fix_for_subject(facts, subject, &which),
             Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
         };
+        let observed = if outcome == Outcome::Applies && rule.level == Level::Critical {
+            let trace = condition.trace();
+            let all = trace.observations().into_iter();
+            all.map(|one| one.subject.clone()).collect()
+        } else {
+            BTreeSet::new()
+        };
         let title = if asserts { &rule.title } else { &rule.question };
         Finding {
             rule: rule.id.clone(),
@@ -248,6 +255,7 @@ impl<'r> ScopedRule<'r> {
             advice,
             held_back,
             remedy,
+            observed,
             trace: circumstances.traced.then(|| Box::new(condition.trace())),
         }
     }

@@ -1,5 +1,6 @@
 use crate::settings::Setting;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -404,6 +405,9 @@ pub struct Finding {
     /// The fix, or the reason why this host has none. Every critical finding that applies has one.
     #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Fix>,
+    /// The subjects whose facts were read. Empty unless a critical rule applies.
+    #[serde(skip)]
+    pub observed: BTreeSet<Subject>,
     /// Every part of the condition with its reading. Left out unless requested, because traces are
     /// most of the output on a large host.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -461,6 +465,14 @@ pub struct Trace {
     pub seen: Option<Observation>,
     /// The nested conditions, in order.
     pub kids: Vec<Trace>,
+}
+
+impl Trace {
+    /// Lists the readings of all parts of the condition.
+    pub fn observations(&self) -> Vec<&Observation> {
+        let nested = self.kids.iter().flat_map(Self::observations);
+        self.seen.iter().chain(nested).collect()
+    }
 }
 
 /// The reading that a test used.

@@ -4,7 +4,7 @@ use super::fact_line::{FactLine, FactState};
 use crate::facts::{FactGroup, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::wording;
-use crate::rules::{Level, Outcome, Trace};
+use crate::rules::{Level, Outcome};
 use crate::tui::data::Data;
 use crate::tui::rule_results::RuleResult;
 use crate::tui::theme::{TextRole, Theme};
@@ -75,7 +75,11 @@ pub fn deciding_facts<'a>(
     for finding in applying.flat_map(|rule| rule.findings_in(report)) {
         let counts = finding.outcome == Outcome::Applies && finding.level > Level::Keep;
         if let Some(trace) = finding.trace.as_deref().filter(|_| counts) {
-            collect_seen_facts(trace, subject, &mut facts);
+            let seen = trace.observations().into_iter();
+            facts.extend(
+                seen.filter(|one| one.subject == *subject)
+                    .map(|one| one.fact),
+            );
         }
     }
     let needs = data
@@ -85,19 +89,6 @@ pub fn deciding_facts<'a>(
         .filter(|(need, _)| need.subject == *subject);
     facts.extend(needs.map(|(need, _)| need.fact.as_str()));
     facts
-}
-
-fn collect_seen_facts<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTreeSet<&'a str>) {
-    facts.extend(
-        trace
-            .seen
-            .as_ref()
-            .filter(|seen| seen.subject == *subject)
-            .map(|seen| seen.fact),
-    );
-    for kid in &trace.kids {
-        collect_seen_facts(kid, subject, facts);
-    }
 }
 
 /// Width in columns at which a value is cut; the details show it in full.
