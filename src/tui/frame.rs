@@ -17,7 +17,6 @@ use super::theme::{TextRole, Theme, replace_non_ascii};
 use super::viewport::{FrameLayout, frame_layout, page_area};
 use super::widgets::{area, interval, text};
 use crate::report::view::what_if;
-use crate::report::view::wording::count_noun;
 use crate::report::{Assumed, Report};
 
 /// Smallest supported terminal, in columns and rows.
@@ -26,8 +25,8 @@ pub const MIN_SIZE: Size = Size {
     height: 15,
 };
 
-/// Columns reserved in the row of tabs for the target's title.
-const TITLE_WIDTH: usize = 6;
+/// Columns of the header reserved for the line about the host; a target's title gets the others.
+const MIN_HOST_WIDTH: usize = 24;
 
 pub fn draw(model: &Model, buffer: &mut Buffer) -> ClickMap {
     let mut hits = ClickMap::default();
@@ -110,33 +109,32 @@ fn draw_at_row_ends(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut B
 }
 
 fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-    let theme = model.data.theme;
+    let (theme, focus) = (model.data.theme, &model.data.focus);
     let mut left = vec![Span::styled(
         " walwise",
         theme.role_style(TextRole::Heading),
     )];
     let mut right = String::new();
     if let Some(report) = &model.data.report {
-        let unknown = model.data.focus.unknown_count;
-        if unknown > 0 {
-            right = format!("{} unknown ", count_noun(unknown, "fact"));
-        }
         let name = format!("   {}", report.host.name);
         let room = usize::from(area.width)
-            .saturating_sub(text::width(&right))
             .saturating_sub(text::width(&name))
             .saturating_sub(13);
+        let (which, list) = match focus.place {
+            (_, 0 | 1) => (String::new(), ""),
+            (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
+        };
+        let around = text::width(&which).saturating_add(text::width(list));
+        let title_room = room.saturating_sub(MIN_HOST_WIDTH).saturating_sub(around);
+        let title = text::truncate_middle(&focus.title, title_room);
+        right = format!("{which}{title}{list} ");
+        let room = room.saturating_sub(text::width(&right));
         left.push(Span::styled(name, theme.role_style(TextRole::Accent)));
         left.push(Span::raw(format!("   {}", fit_host_line(report, room))));
     }
     let (place, _) = area::split_right(area, area::columns(text::width(&right)));
-    hits.add_key(place, "u");
-    draw_at_row_ends(
-        Line::from(left),
-        Line::styled(right, theme.role_style(TextRole::Doubt)),
-        area,
-        buffer,
-    );
+    hits.add_key(place, "t");
+    draw_at_row_ends(Line::from(left), Line::raw(right), area, buffer);
 }
 
 /// Shortens the line about the host to fit: the name of the distribution is first shortened, then
@@ -168,18 +166,13 @@ fn fit_host_line(report: &Report, room: usize) -> String {
 }
 
 fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
-    let focus = &model.data.focus;
-    let (which, list) = match focus.place {
-        (_, 0 | 1) => (String::new(), ""),
-        (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
+    let theme = model.data.theme;
+    let unknown = match model.data.focus.unknown_count {
+        0 => String::new(),
+        count => format!("{count} unknown "),
     };
     // On a narrow terminal, first the gaps between the tabs shrink, then the names of the screens
-    // are left out. The target's title gets the remaining columns.
-    let around = text::width(&which).saturating_add(text::width(list));
-    let needed = text::width(&focus.title)
-        .min(TITLE_WIDTH)
-        .saturating_add(around)
-        .saturating_add(2);
+    // are left out.
     let fits = |(named, gap): &(bool, u16)| {
         let names = ScreenId::ALL
             .iter()
@@ -187,14 +180,13 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         names
             .map(|name| name.saturating_add(usize::from(*gap)))
             .sum::<usize>()
-            .saturating_add(needed)
+            .saturating_add(text::width(&unknown))
             <= usize::from(area.width)
     };
     let (named, gap) = [(true, 3), (true, 1)]
         .into_iter()
         .find(fits)
         .unwrap_or((false, 1));
-    let theme = model.data.theme;
     let (_, mut rest) = area::split_left(area, 1);
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
@@ -210,26 +202,9 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
         hits.add_key(place, screen.digit());
         (_, rest) = area::split_left(after, gap);
     }
-    let room = usize::from(rest.width)
-        .saturating_sub(around)
-        .saturating_sub(1);
-    // The server, or the end of the path, stands for a title that does not fit.
-    let server = focus
-        .title
-        .split(", ")
-        .flat_map(|part| part.split(" in "))
-        .next();
-    let titles = [
-        focus.title.as_str(),
-        server.unwrap_or_default(),
-        focus.title.rsplit('/').next().unwrap_or_default(),
-    ];
-    let fitting = titles.into_iter().find(|title| text::width(title) <= room);
-    let title = fitting.map_or_else(|| text::truncate_middle(&focus.title, room), str::to_owned);
-    let target = Line::raw(format!("{which}{title}{list} "));
-    let (place, _) = area::split_right(rest, area::columns(target.width()));
-    target.render(place, buffer);
-    hits.add_key(place, "t");
+    let (place, _) = area::split_right(rest, area::columns(text::width(&unknown)));
+    Span::styled(unknown, theme.role_style(TextRole::Doubt)).render(place, buffer);
+    hits.add_key(place, "u");
 }
 
 fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {

@@ -126,7 +126,9 @@ impl Page {
     }
 
     pub fn push_text(&mut self, lines: Vec<Line<'static>>) {
-        self.blocks.push(Block::new_text(lines));
+        if !lines.is_empty() {
+            self.blocks.push(Block::new_text(lines));
+        }
     }
 
     /// Returns the commands of what is to fix, in order, each once. Those of optional changes, which

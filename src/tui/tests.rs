@@ -463,7 +463,7 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
         WORST_FIRST,
     );
     for (place, path) in order.iter().enumerate() {
-        let header = screen_text(&model).lines().nth(1).unwrap().to_owned();
+        let header = screen_text(&model).lines().next().unwrap().to_owned();
         assert!(
             header.contains(&format!(" {}/{} ", place + 1, order.len())),
             "{header}"

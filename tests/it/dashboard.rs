@@ -7,6 +7,7 @@ use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
 use walwise_model::text::is_display_unsafe;
 use walwise_report::Report;
+use walwise_report::view::flush_path::verdict_cause;
 use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{SITUATIONS, recorded_host_file};
@@ -133,6 +134,27 @@ fn what_to_do_first_is_in_sight() {
         }
     }
     assert!(hidden.is_empty(), "{}", hidden.join("\n\n"));
+}
+
+#[test]
+fn the_cause_of_a_verdict_is_beside_it() {
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        let [verdict] = &report.verdicts[..] else {
+            continue;
+        };
+        let cause = verdict_cause(verdict);
+        assert!(!cause.is_empty(), "{situation}");
+        for size in SIZES {
+            let rows = dashboard_rows(&report, size, false);
+            let says = format!("{}  {cause}", verdict.heading().to_uppercase());
+            assert!(
+                rows[ABOVE].to_uppercase().contains(&says.to_uppercase()),
+                "{situation} {size:?} {says}\n{}",
+                rows.join("\n")
+            );
+        }
+    }
 }
 
 #[test]

@@ -102,7 +102,7 @@ impl DetailLines {
     /// reason is left out if it is one of them, and the fix if there are any.
     pub fn push_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
         let is_it = |detail: &Detail| match detail {
-            Detail::Sentence(says) | Detail::Continuation(says) => {
+            Detail::Sentence(says) | Detail::Continuation(says) | Detail::Field(_, says) => {
                 *says.to_string() == *finding.because
             }
             _ => false,

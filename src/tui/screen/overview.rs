@@ -137,8 +137,13 @@ impl Dashboard<'_> {
         self.push_verdict(page, target);
         what_if::push_what_if_summary(page, self.sections());
         self.push_flush_path(page);
-        self.push_fixes(page);
-        self.push_answers(page, target);
+        let answers = self.answer_blocks(target);
+        let other_fixes = self.push_fixes(page, &answers);
+        page.blocks.extend(answers);
+        if !other_fixes.is_empty() {
+            page.push_heading(self.data.theme, "Fix next", "");
+            page.blocks.extend(other_fixes);
+        }
         self.push_latency(page);
         let advised = &self.data.focus.advised;
         if let Some(section) = &advised.undecided {
@@ -175,21 +180,22 @@ impl Dashboard<'_> {
             ];
             sentences = says.map(String::clone).to_vec();
         }
-        let heading = verdict_heading(self.report, target).to_string();
-        let bar = style.add_modifier(Modifier::REVERSED);
-        let gap = columns.saturating_sub(text::width(&heading) + text::width(&target.title));
-        let rows = match gap {
-            0 => {
-                let rows = [&heading, &target.title];
-                rows.into_iter()
-                    .flat_map(|row| text::wrap(row, columns))
-                    .collect()
-            }
-            gap => vec![format!("{heading}{}{}", text::spaces(gap), target.title)],
-        };
-        let mut lines: Vec<Line<'static>> = rows
-            .into_iter()
-            .map(|row| Line::styled(text::pad_or_truncate(&row, columns), bar))
+        // What does not fit beside the verdict is left out: the sentence and the header have it too.
+        let mut bar = verdict_heading(self.report, target).to_string();
+        let cause = verdict.map(flush_path::verdict_cause).unwrap_or_default();
+        if !cause.is_empty() && text::width(&bar) + text::width(&cause) + 2 <= columns {
+            bar = format!("{bar}  {cause}");
+        }
+        let gap = columns.saturating_sub(text::width(&bar) + text::width(&target.title));
+        if gap > 1 {
+            bar = format!("{bar}{}{}", text::spaces(gap), target.title);
+        }
+        let bar = text::wrap_with_prefix(&bar, "", columns).into_iter();
+        let mut lines: Vec<Line<'static>> = bar
+            .map(|row| {
+                let row = text::pad_or_truncate(&row, columns);
+                Line::styled(row, style.add_modifier(Modifier::REVERSED))
+            })
             .collect();
         let rows = sentences.iter().flat_map(|says| text::wrap(says, columns));
         lines.extend(rows.filter(|row| !row.is_empty()).map(Line::raw));
@@ -228,20 +234,42 @@ impl Dashboard<'_> {
         page.blocks.extend(rows.into_iter().map(block));
     }
 
-    fn push_fixes(&self, page: &mut Page) {
+    /// Adds the fixes that leave room for the answers, at least one, and returns the others.
+    fn push_fixes(&self, page: &mut Page, answers: &[Block]) -> Vec<Block> {
+        const HEADING: &str = "Fix first";
+        let theme = self.data.theme;
+        let Some(section) = &self.data.focus.advised.fixes else {
+            page.push_heading(theme, HEADING, "");
+            page.push_text(vec![Line::raw("Nothing to fix.")]);
+            return Vec::new();
+        };
         let view = SectionView {
             with_commands: true,
             ..self.sections()
         };
-        if let Some(section) = &self.data.focus.advised.fixes {
-            view.push_section(page, section);
-        } else {
-            page.push_heading(self.data.theme, "Fix first", "");
-            page.push_text(vec![Line::raw("Nothing to fix.")]);
-        }
+        let mut fixes = Page::default();
+        view.push_section(&mut fixes, section);
+        let mut fixes: Vec<Block> = fixes.blocks.into_iter().skip(1).collect();
+        let height = |blocks: &[Block]| blocks.iter().map(|block| block.lines.len()).sum::<usize>();
+        let used = page.height() + height(answers) + 1;
+        let mut room = self.room.list_rows().saturating_sub(used);
+        let fitting = fixes.iter().take_while(|block| {
+            let fits = block.lines.len() <= room;
+            room = room.saturating_sub(block.lines.len());
+            fits
+        });
+        let shown = fitting.count().max(1).min(fixes.len());
+        let others = fixes.split_off(shown);
+        let aside = match others.len() {
+            0 => String::new(),
+            more => format!("{more} more below the answers"),
+        };
+        page.push_heading(theme, HEADING, &aside);
+        page.blocks.extend(fixes);
+        others
     }
 
-    fn push_answers(&self, page: &mut Page, target: &TargetSummary) {
+    fn answer_blocks(&self, target: &TargetSummary) -> Vec<Block> {
         const COLUMNS: [Column; 4] = [
             Column::new_cuttable(15),
             Column::new_wrapping(14),
@@ -292,6 +320,7 @@ impl Dashboard<'_> {
         if let Some(title) = head.first_mut().and_then(|line| line.spans.first_mut()) {
             title.content.to_mut().pop();
         }
+        let mut page = Page::default();
         page.blocks.push(Block::new_heading(head));
         for (row, lines) in rows.into_iter().zip(drawn) {
             let key = format!("answer {}", row.label);
@@ -316,8 +345,9 @@ impl Dashboard<'_> {
         }
         if let Some(grid) = answers::filesystem_candidates_grid(self.report, target) {
             page.push_heading(theme, "Candidates", "");
-            self.sections().push_grid(page, &grid);
+            self.sections().push_grid(&mut page, &grid);
         }
+        page.blocks
     }
 
     /// The report recommends a command to measure; the screens offer the key `p` instead.

@@ -156,7 +156,7 @@ impl SectionView<'_> {
         let number = step.number.map(|number| format!("{number} "));
         let level = number.unwrap_or_default() + step.level.as_str();
         let interrupts = match step.interrupts {
-            "" => String::new(),
+            "" | "none" => String::new(),
             what => format!("interrupts: {what}"),
         };
         // A subject that the report leaves out is clear from the text.

@@ -220,13 +220,9 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
 }
 
 fn selected_target(screen: &str) -> String {
-    let tabs = screen.lines().nth(1).unwrap_or_default();
-    tabs.split("Changes")
-        .nth(1)
-        .unwrap_or_default()
-        .trim_end_matches(" ▾")
-        .trim()
-        .to_owned()
+    let header = screen.lines().next().unwrap_or_default();
+    let title = header.trim_end().trim_end_matches(" ▾");
+    title.rsplit("  ").next().unwrap_or_default().to_owned()
 }
 
 /// Latency measured without barriers must not count for commits with barriers, or walwise would

@@ -72,7 +72,7 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
         let row = |at| screen.rows(0, 80).nth(at).unwrap_or_default();
         let status = row(22);
         screen.contents().contains("rounds in")
-            && row(1).trim_end().ends_with(name)
+            && row(0).trim_end().ends_with(name)
             && (status.starts_with('─') && status.ends_with('─'))
             && row(23).contains("q quit")
     });
