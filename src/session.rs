@@ -39,7 +39,7 @@ pub mod upgrade;
 mod wanted_filesystem;
 
 pub use measurement::{
-    MeasurementOptions, RowSelection, measurable_targets, method_in_force,
+    CommitOptions, MeasurementOptions, RowSelection, measurable_targets, method_in_force,
     missing_directory_message, probe_plan, unreadable_target_reason,
 };
 pub use raw_answer::raw_answer_lines;

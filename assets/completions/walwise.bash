@@ -953,7 +953,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__probe)
-            opts="-h --import --seconds --workload --pg-test-fsync --scratch --force --nice --samples --format --help"
+            opts="-h --import --seconds --workload --profile --require --pg-test-fsync --scratch --force --nice --samples --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -969,6 +969,14 @@ _walwise() {
                     ;;
                 --workload)
                     COMPREPLY=($(compgen -W "wal segment group innodb files entangle all" -- "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -W "postgres innodb etcd sqlite" -- "${cur}"))
+                    return 0
+                    ;;
+                --require)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --scratch)

@@ -125,6 +125,11 @@ innodb\t'InnoDB\'s redo log, the binary log, and both in turn'
 files\t'Small files written and durably renamed, 1 to 8 threads'
 entangle\t'Commits next to a busy writer on the same file system'
 all\t'All workloads'"
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l profile -d 'Measure back-to-back commits as one program makes them, and require what its documents require: of etcd p99 < 10ms' -r -f -a "postgres\t'PostgreSQL\'s WAL: 8 kB, overwritten; flushed with the server\'s method or fdatasync'
+innodb\t'InnoDB\'s redo log: 512 B, overwritten; flushed with the server\'s method or fdatasync'
+etcd\t'etcd\'s WAL: 2,300 B, appended, fdatasync'
+sqlite\t'SQLite\'s WAL with synchronous=FULL: 4,120 B, appended, fdatasync'"
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l require -d 'Answer pass, fail or cannot tell (exit code 0, 3, 5) for back-to-back commits: median, p95 or p99, then < or <=, then a time in us, ms or s' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Directory for scratch files, on the same file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"

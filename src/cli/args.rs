@@ -48,6 +48,7 @@ pub use trial::{Trial, TrialCandidate, TrialFormat};
 use super::detail_level::DetailLevel;
 use super::examples::examples_help;
 use crate::facts::ServerArea;
+use crate::measure::Requirement;
 use crate::output::FileAccess;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
@@ -318,6 +319,14 @@ pub struct Probe {
     /// What to measure, comma-separated; default: compare the WAL sync methods.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     pub workload: Vec<ProbeWorkload>,
+    /// Measure back-to-back commits as one program makes them, and require what its documents
+    /// require: of etcd p99 < 10ms.
+    #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
+    pub profile: Option<ProbeProfile>,
+    /// Answer pass, fail or cannot tell (exit code 0, 3, 5) for back-to-back commits: median, p95
+    /// or p99, then < or <=, then a time in us, ms or s.
+    #[arg(long, value_name = "LIMIT", value_parser = Requirement::parse, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
+    pub require: Option<Requirement>,
     /// Run the tests of pg_test_fsync, and print the results in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
@@ -344,6 +353,19 @@ pub struct ProbeFlags {
     /// Include every sample in the JSON.
     #[arg(long)]
     pub samples: bool,
+}
+
+/// Values of `--profile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProbeProfile {
+    /// PostgreSQL's WAL: 8 kB, overwritten; flushed with the server's method or fdatasync.
+    Postgres,
+    /// InnoDB's redo log: 512 B, overwritten; flushed with the server's method or fdatasync.
+    Innodb,
+    /// etcd's WAL: 2,300 B, appended, fdatasync.
+    Etcd,
+    /// SQLite's WAL with synchronous=FULL: 4,120 B, appended, fdatasync.
+    Sqlite,
 }
 
 /// Values of `--workload`.

@@ -162,6 +162,10 @@ pub const ALL: &[Examples] = &[
                 "clients that share flushes; new WAL segments",
             ),
             (
+                "walwise probe /var/lib/etcd --profile etcd",
+                "is the disk fast enough for etcd (p99 < 10 ms)?",
+            ),
+            (
                 "walwise probe --import pg_test_fsync.txt",
                 "show figures from another tool in walwise's layout",
             ),

@@ -3,20 +3,21 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use serde::Serialize;
 
-use super::args::{HostArgs, PlainFormat, Probe, ProbeWorkload};
+use super::args::{HostArgs, PlainFormat, Probe, ProbeProfile, ProbeWorkload};
 use super::out::{self, ExitResult, print};
 use super::signals::SignalListener;
 use super::{CliError, host, input};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
-    ImportedRun, Measurement, PG_TESTS, Phase, Workload, commit_size_lines, import, imported_table,
-    latency_lines, measurement_sentence, pg_test_fsync_text, workload_lines,
+    Answer, ImportedRun, Measurement, PG_TESTS, Phase, Profile, Workload, commit_size_lines,
+    import, imported_table, latency_lines, measurement_sentence, pg_test_fsync_text,
+    workload_lines,
 };
-use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
+use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress, Refusal};
 use crate::report::json;
 use crate::rules::RuleSet;
-use crate::session::{self, MeasurementOptions, RowSelection};
+use crate::session::{self, CommitOptions, MeasurementOptions, RowSelection};
 use crate::text;
 
 const DEFAULT_SECONDS: f64 = 10.0;
@@ -70,13 +71,23 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
         seconds,
         rows,
         workloads,
+        commits: (args.profile.is_some() || args.require.is_some()).then(|| CommitOptions {
+            profile: args.profile.map(to_profile),
+            requirement: args.require,
+        }),
         probe: ProbeOptions {
             keep_samples: args.flags.samples,
             nice: args.flags.nice,
             force: args.flags.force,
         },
     };
-    let plan = session::probe_plan(&facts, &target, &options).map_err(anyhow::Error::new)?;
+    let plan = match session::probe_plan(&facts, &target, &options) {
+        Err(refusal @ Refusal::UnknownFlushMethod) => {
+            out::print_error(&refusal.to_string());
+            return Ok(answer_exit_code(Answer::CannotTell));
+        }
+        plan => plan.map_err(anyhow::Error::new)?,
+    };
     let (outcome, signal) = run_probe_plan(&plan)?;
     let (found, error) = match outcome {
         Ok(found) => (Some(found), None),
@@ -86,6 +97,10 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
         (Some(number), error) => Some(CliError::Signal(number, error.map(|error| error.message))),
         (None, error) => error.map(|error| anyhow::Error::new(error).into()),
     };
+    let answer = found
+        .as_ref()
+        .and_then(|found| found.workloads.first()?.requirement.as_ref())
+        .map_or(0, |required| answer_exit_code(required.answer));
     // Rounds completed before an interruption are still printed.
     let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
         None => Ok(0),
@@ -112,7 +127,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
             )
         }
     };
-    ended.map_or(printed, Err)
+    ended.map_or_else(|| printed.map(|code| code.max(answer)), Err)
 }
 
 const LARGEST_IMPORT: u64 = 16 << 20;
@@ -141,6 +156,23 @@ fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (RowSelection, Vec<Wo
             .any(|name| to_workload(*name) == Some(*workload))
     };
     (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
+}
+
+fn to_profile(name: ProbeProfile) -> Profile {
+    match name {
+        ProbeProfile::Postgres => Profile::Postgres,
+        ProbeProfile::Innodb => Profile::Innodb,
+        ProbeProfile::Etcd => Profile::Etcd,
+        ProbeProfile::Sqlite => Profile::Sqlite,
+    }
+}
+
+fn answer_exit_code(answer: Answer) -> u8 {
+    match answer {
+        Answer::Pass => 0,
+        Answer::Fail => 3,
+        Answer::CannotTell => 5,
+    }
 }
 
 fn to_workload(name: ProbeWorkload) -> Option<Workload> {

@@ -3,7 +3,9 @@ use std::path::PathBuf;
 use crate::facts::catalog::device::CacheVolatility;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
-use crate::measure::{Measurement, Method, WalFlushMethod, WhenMeasured, Workload};
+use crate::measure::{
+    Measurement, Method, Profile, Requirement, WalFlushMethod, WhenMeasured, Workload,
+};
 use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan_probe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,17 @@ pub struct MeasurementOptions {
     pub rows: RowSelection,
     /// Workloads to measure in addition to `rows`, each with the same time limit.
     pub workloads: Vec<Workload>,
+    /// Only the commits of one program, instead of `rows` and `workloads`.
+    pub commits: Option<CommitOptions>,
     pub probe: ProbeOptions,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct CommitOptions {
+    /// `None` for the target's server, or for a directory without a server.
+    pub profile: Option<Profile>,
+    /// `None` for the requirement of the profile.
+    pub requirement: Option<Requirement>,
 }
 
 impl MeasurementOptions {
@@ -36,6 +48,7 @@ impl MeasurementOptions {
             seconds,
             rows: RowSelection::Deciding,
             workloads: Vec::new(),
+            commits: None,
             probe: ProbeOptions::default(),
         }
     }
@@ -60,6 +73,17 @@ pub fn probe_plan(
     }
     // An InnoDB transaction waits for more than its redo log, so a transaction is measured too.
     // Each of the two parts gets half of the time limit.
+    if let Some(CommitOptions {
+        profile,
+        requirement,
+    }) = options.commits
+    {
+        let server = facts
+            .subject_in_scope(subject, Scope::Cluster)
+            .map(|_| method_in_force(facts, subject));
+        request.set_commits(profile, requirement, server)?;
+        return plan_probe(&request);
+    }
     let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
     if request.server.is_redo() && is_whole {
         request.workloads.push(Workload::Transaction);

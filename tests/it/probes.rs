@@ -3,6 +3,7 @@
 
 mod loops;
 mod planted;
+mod required;
 mod tool;
 mod workloads;
 

@@ -14,7 +14,9 @@ mod measurement;
 mod method;
 mod order_statistics;
 mod pg_test_fsync_layout;
+mod profile;
 mod progress;
+mod requirement;
 mod sentence;
 #[cfg(test)]
 mod simulation;
@@ -38,7 +40,11 @@ pub use method::{Method, OpenMode, SyncCall, WhenMeasured};
 pub(crate) use order_statistics::latency_quantiles;
 pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::pg_test_fsync_text;
+pub use profile::{CommitLoad, LogFile, Profile};
 pub use progress::{Phase, Progress};
+pub use requirement::{
+    Answer, Relation, Requirement, RequirementResult, RequirementTest, Statistic, TimeUnit,
+};
 pub use sentence::measurement_sentence;
 pub use table::{comparison_label, latency_lines, sparkline};
 pub use workload::{

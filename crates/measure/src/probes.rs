@@ -259,6 +259,10 @@ impl From<ProbeError> for StopReason {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     #[error(
+        "the server's method of flushing its log is unknown or flushes nothing; run walwise as the server's owner or as root, or name --profile"
+    )]
+    UnknownFlushMethod,
+    #[error(
         "{0} does not exist; create it, or name a directory on the same file system with --scratch DIR"
     )]
     Missing(String),

@@ -68,7 +68,7 @@ pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
 /// "confidence interval for a quantile"). Its ends are order statistics whose ranks follow the
 /// binomial distribution with p = 1/2.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Estimate> {
-    let cut = ranks_outside_interval(values.len(), alpha)?;
+    let cut = ranks_outside_interval(values.len(), 0.5, alpha)?;
     let sorted = sorted(values);
     let low = *sorted.get(cut)?;
     let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
@@ -118,12 +118,75 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     .collect()
 }
 
-/// Number of values outside the interval at each end: the largest k with P(Binomial(n, 1/2) < k +
-/// 1) ≤ alpha / 2. `None` if even the span of all values errs more often than `alpha`.
-fn ranks_outside_interval(n: usize, alpha: f64) -> Option<usize> {
+/// Returns a function that gives the quantile of a share, such as 0.95, over all rounds with equal
+/// weight. Without weights a slow round, which has fewer operations, would count less.
+pub fn round_weighted_quantiles(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
+    let weigh = |round: &&[f64]| {
+        let weight = 1.0 / round.len().max(1) as f64;
+        round
+            .iter()
+            .map(|value| (*value, weight))
+            .collect::<Vec<_>>()
+    };
+    let mut all: Vec<(f64, f64)> = rounds.iter().flat_map(weigh).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let total: f64 = all.iter().map(|(_, weight)| weight).sum();
+    move |share| {
+        let mut below = 0.0;
+        let reached = |(_, weight): &&(f64, f64)| {
+            below += weight;
+            below >= share * total * (1.0 - 1e-9)
+        };
+        all.iter()
+            .find(reached)
+            .or(all.last())
+            .map_or(0.0, |(value, _)| *value)
+    }
+}
+
+/// Ends of the interval of a quantile over all rounds with equal weight, which errs with
+/// probability at most `alpha`. `None` with too few values. The interval inverts that of a share
+/// (Woodruff, JASA 1952). Values of a round depend on each other, so as many values count as
+/// independent ones of the same variance (Korn and Graubard, *Survey Methodology* 1998).
+pub fn quantile_interval(rounds: &[&[f64]], share: f64, alpha: f64) -> Option<[f64; 2]> {
+    let quantile = round_weighted_quantiles(rounds);
+    let value = quantile(share);
+    let above = |round: &&[f64]| {
+        round.iter().filter(|v| **v > value).count() as f64 / round.len().max(1) as f64
+    };
+    let shares: Vec<f64> = rounds.iter().map(above).collect();
+    let count = shares.len() as f64;
+    let mean = shares.iter().sum::<f64>() / count;
+    let variance = shares
+        .iter()
+        .map(|share| (share - mean).powi(2))
+        .sum::<f64>()
+        / (count * (count - 1.0)).max(1.0);
+    let values = rounds.iter().map(|round| round.len()).sum::<usize>();
+    let independent = mean * (1.0 - mean) / variance.max(f64::MIN_POSITIVE);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most the number of values"
+    )]
+    let effective = if variance > 0.0 {
+        independent.min(values as f64) as usize
+    } else {
+        values
+    };
+    let outside = |share| Some(ranks_outside_interval(effective, share, alpha)? as f64);
+    let (below, above) = (outside(share)?, outside(1.0 - share)?);
+    let rank = effective as f64;
+    Some([quantile((below + 1.0) / rank), quantile(1.0 - above / rank)])
+}
+
+/// Number of values below the interval of the quantile `share`: the largest k with P(Binomial(n,
+/// share) < k + 1) ≤ alpha / 2. With `1 - share`, the number of values above the interval. `None`
+/// if even the span of all values errs more often than `alpha`.
+fn ranks_outside_interval(n: usize, share: f64, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
     // The sum uses logarithms because 2^-n underflows from about a thousand rounds on.
-    let mut term = -(n as f64) * std::f64::consts::LN_2;
+    let mut term = n as f64 * (1.0 - share).ln();
     let mut tail = term;
     let mut found = None;
     for k in 0..n {
@@ -131,7 +194,7 @@ fn ranks_outside_interval(n: usize, alpha: f64) -> Option<usize> {
             break;
         }
         found = Some(k);
-        term += ((n - k) as f64 / (k + 1) as f64).ln();
+        term += ((n - k) as f64 / (k + 1) as f64 * share / (1.0 - share)).ln();
         tail = tail.max(term) + (-(tail - term).abs()).exp().ln_1p();
     }
     found
@@ -155,13 +218,31 @@ mod tests {
             (50, Some(17)),
         ];
         for (n, cut) in at_5_percent {
-            assert_eq!(ranks_outside_interval(n, 0.05), cut, "n = {n}");
+            assert_eq!(ranks_outside_interval(n, 0.5, 0.05), cut, "n = {n}");
         }
-        assert_eq!(ranks_outside_interval(7, 0.01), None);
-        assert_eq!(ranks_outside_interval(8, 0.01), Some(0));
+        assert_eq!(ranks_outside_interval(7, 0.5, 0.01), None);
+        assert_eq!(ranks_outside_interval(8, 0.5, 0.01), Some(0));
         assert!(
-            ranks_outside_interval(5_000, 0.05).is_some_and(|cut| (2_420..2_440).contains(&cut))
+            ranks_outside_interval(5_000, 0.5, 0.05)
+                .is_some_and(|cut| (2_420..2_440).contains(&cut))
         );
+    }
+
+    /// The smallest samples whose largest value is above the 99th percentile in 97.5 %: 0.99^n ≤
+    /// 0.025.
+    #[test]
+    fn tails_need_many_values() {
+        assert_eq!(ranks_outside_interval(367, 0.01, 0.05), None);
+        assert_eq!(ranks_outside_interval(368, 0.01, 0.05), Some(0));
+        let row: Vec<f64> = (1..=10_000).map(f64::from).collect();
+        let [low, high] = quantile_interval(&[&row], 0.99, 0.05).unwrap();
+        assert!((9_875.0..=9_885.0).contains(&low), "{low}");
+        assert!((9_915.0..=9_925.0).contains(&high), "{high}");
+        // Ten equal values in each round count as one.
+        let rounds: Vec<Vec<f64>> = row.iter().map(|v| vec![*v; 10]).collect();
+        let rounds: Vec<&[f64]> = rounds.iter().map(|round| &round[..]).collect();
+        let clustered = quantile_interval(&rounds, 0.99, 0.05).unwrap();
+        assert!((clustered[0] - low).abs() < 3.0 && (clustered[1] - high).abs() < 3.0);
     }
 
     #[test]

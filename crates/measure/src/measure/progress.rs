@@ -24,6 +24,7 @@ impl Phase {
             Self::Workload(Workload::Entangle) => "measuring next to a writer",
             Self::Workload(Workload::PgTestFsync) => "running the tests of pg_test_fsync",
             Self::Workload(Workload::Transaction) => "measuring transactions",
+            Self::Workload(Workload::Commit) => "measuring commits",
             Self::CleaningUp => "removing the scratch directory",
         }
     }

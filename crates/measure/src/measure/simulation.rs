@@ -8,10 +8,10 @@ use super::compare::compare_paced_commits;
 use super::{CaveatId, Conclusion, Method, MethodCell, ProbeSamples, SpeedLimit, summarise};
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-struct NoiseSource(u64);
+pub(super) struct NoiseSource(pub(super) u64);
 
 impl NoiseSource {
-    fn next_uniform(&mut self) -> f64 {
+    pub(super) fn next_uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -9,8 +9,12 @@ mod sentences;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::order_statistics::{ALPHA, median_interval, median_interval_or_span, median_of};
-use super::{Conclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99};
+use super::order_statistics::{
+    ALPHA, median_interval, median_interval_or_span, median_of, round_weighted_quantiles,
+};
+use super::{
+    CommitLoad, Conclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99, Profile, RequirementResult,
+};
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
 use crate::measure::Estimate;
@@ -88,6 +92,36 @@ impl WorkloadResult {
             rounds,
             rows,
             sentence,
+            profile: None,
+            requirement: None,
+        }
+    }
+
+    /// Makes the result of a [`Workload::Commit`]. `is_complete` is false for a run that was
+    /// cancelled or failed.
+    pub fn for_commits(
+        load: &CommitLoad,
+        series: &[RowSamples],
+        is_complete: bool,
+        keep_samples: bool,
+    ) -> Self {
+        let rounds: Vec<(&[f64], f64)> = series
+            .iter()
+            .flat_map(|row| &row.rounds)
+            .map(|round| (&round.times_us[..], round.seconds))
+            .collect();
+        let requirement = load
+            .requirement
+            .map(|required| RequirementResult::new(required, &rounds, is_complete));
+        let found = Self::new(Workload::Commit, series, keep_samples);
+        Self {
+            operation: load.operation_text(),
+            sentence: requirement
+                .as_ref()
+                .map_or(found.sentence, RequirementResult::sentence),
+            profile: load.profile,
+            requirement,
+            ..found
         }
     }
 }
@@ -95,7 +129,12 @@ impl WorkloadResult {
 fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> WorkloadRow {
     let each = || series.rounds.iter().map(|pass| pass.times_us.clone());
     let times: Vec<f64> = each().flatten().collect();
-    let quantile = round_weighted_quantiles(&series.rounds);
+    let rounds: Vec<&[f64]> = series
+        .rounds
+        .iter()
+        .map(|pass| &pass.times_us[..])
+        .collect();
+    let quantile = round_weighted_quantiles(&rounds);
     let medians: Vec<f64> = each().map(|times| median_of(&times)).collect();
     let rate = |pass: &RoundSamples| pass.times_us.len() as f64 / pass.seconds.max(1e-9);
     let rates: Vec<f64> = series.rounds.iter().map(rate).collect();
@@ -143,32 +182,6 @@ fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> 
             Vec::new()
         },
         error: series.error.clone(),
-    }
-}
-
-/// Returns a function that gives the quantile of a share, such as 0.95, over all rounds with equal
-/// weight. Without weights a slow round, which has fewer operations, would count less.
-fn round_weighted_quantiles(rounds: &[RoundSamples]) -> impl Fn(f64) -> f64 {
-    let weigh = |pass: &RoundSamples| {
-        let weight = 1.0 / pass.times_us.len().max(1) as f64;
-        pass.times_us
-            .iter()
-            .map(|us| (*us, weight))
-            .collect::<Vec<_>>()
-    };
-    let mut all: Vec<(f64, f64)> = rounds.iter().flat_map(weigh).collect();
-    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let total: f64 = all.iter().map(|(_, weight)| weight).sum();
-    move |share| {
-        let mut below = 0.0;
-        let reached = |(_, weight): &&(f64, f64)| {
-            below += weight;
-            below >= share * total * (1.0 - 1e-9)
-        };
-        all.iter()
-            .find(reached)
-            .or(all.last())
-            .map_or(0.0, |(us, _)| *us)
     }
 }
 
@@ -290,6 +303,8 @@ pub enum Workload {
     /// InnoDB transactions, flushed as the target's server flushes them; part of every measurement
     /// of a server with InnoDB.
     Transaction,
+    /// Commits of one program, back to back; a profile or a requirement requests them.
+    Commit,
 }
 
 impl Workload {
@@ -311,6 +326,7 @@ impl Workload {
             Self::Entangle => "entangle",
             Self::PgTestFsync => "pg-test-fsync",
             Self::Transaction => "transaction",
+            Self::Commit => "commit",
         }
     }
 
@@ -331,6 +347,7 @@ impl Workload {
             Self::Transaction => {
                 "records of 512 B in redo log and binary log; one flush covers all waiting transactions"
             }
+            Self::Commit => "records written to a log and flushed, back to back",
         }
     }
 }
@@ -397,6 +414,12 @@ pub struct WorkloadResult {
     pub rows: Vec<WorkloadRow>,
     /// Summary of the rows; states if nothing was measured.
     pub sentence: String,
+    /// The program whose commits were made; absent for other workloads, and without a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// The requirement with its answer; absent without a requirement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requirement: Option<RequirementResult>,
 }
 
 #[cfg(test)]
@@ -503,7 +526,7 @@ mod tests {
 
         #[test]
         fn rounds_of_one_length_count_like_their_samples(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
-            let passes: Vec<RoundSamples> = times.iter().map(|us| RoundSamples { times_us: vec![*us], ..RoundSamples::default() }).collect();
+            let passes: Vec<&[f64]> = times.chunks(1).collect();
             let sorted = crate::measure::order_statistics::sorted(&times);
             for share in [0.5, 0.95, 0.99, 1.0] {
                 prop_assert_eq!(round_weighted_quantiles(&passes)(share).to_bits(), quantile(&sorted, share).to_bits());

@@ -8,7 +8,7 @@ use super::scratch_place::{self, ScratchParent, SpaceNeeded};
 use super::{Refusal, display_path, postgres_sync_methods, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
-use crate::measure::{MeasuredLog, Method, SpeedLimit, Workload};
+use crate::measure::{CommitLoad, MeasuredLog, Method, SpeedLimit, Workload};
 use crate::text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,7 @@ pub struct ProbePlan {
     /// Cases of the comparison of methods; empty if only workloads are measured.
     pub rows: Vec<BenchmarkCase>,
     pub workloads: Vec<Workload>,
+    pub(super) commits: CommitLoad,
     /// Announcement for the user before the probe: a clause that begins with a verb.
     pub announcement: String,
     pub log: MeasuredLog,
@@ -105,7 +106,8 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         .file_bytes
         .max(4 * most_pages * page)
         .next_multiple_of(4 * page);
-    let at_a_time = if request.workloads.is_empty() {
+    let has_one_file = |workload: &Workload| *workload == Workload::Commit;
+    let at_a_time = if request.workloads.iter().all(has_one_file) {
         file_bytes
     } else {
         2 * file_bytes + WORKLOAD_EXTRA_BYTES
@@ -163,6 +165,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         total_seconds,
         rows,
         workloads: request.workloads.clone(),
+        commits: request.commits,
         announcement,
         log,
         redo,

@@ -6,13 +6,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::redo_log_config::RedoLogConfig;
-use super::{WalSettings, wear};
+use super::{Refusal, WalSettings, postgres_sync_methods, wear};
 use crate::facts::catalog::device::{self, CacheVolatility, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
-use crate::measure::{Method, SpeedLimit, WhenMeasured, Workload};
+use crate::measure::{
+    CommitLoad, Method, Profile, Requirement, SpeedLimit, WalFlushMethod, WhenMeasured, Workload,
+};
 use crate::subprocess::OWN_PROGRAM;
 use crate::text;
 
@@ -37,6 +39,17 @@ impl ServerLog {
     pub fn is_redo(&self) -> bool {
         matches!(self, Self::Redo(_))
     }
+
+    /// Returns the method in force; `None` if it is unknown, not measurable or flushes nothing.
+    fn method_in_force(&self, wal: WalFlushMethod) -> Option<Method> {
+        match (self, wal) {
+            (Self::Wal(settings), WalFlushMethod::Is(wal)) => postgres_sync_methods(settings)
+                .into_iter()
+                .find(|method| method.wal_sync_method() == Some(wal)),
+            (Self::Wal(_), WalFlushMethod::Default | WalFlushMethod::Unknown) => None,
+            (Self::Redo(redo), _) => redo.in_force,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +71,8 @@ pub struct ProbeRequest {
     /// that every probe measures, such as the unflushed write.
     pub extra: Vec<Method>,
     pub workloads: Vec<Workload>,
+    /// The commits of [`Workload::Commit`].
+    pub commits: CommitLoad,
     pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
@@ -86,6 +101,7 @@ impl ProbeRequest {
             all_paced: false,
             extra: Method::extra_methods(WhenMeasured::Always).collect(),
             workloads: Vec::new(),
+            commits: CommitLoad::new(None, None),
             options: ProbeOptions::default(),
             leaves: Vec::new(),
             leaves_count_flushes: false,
@@ -94,6 +110,35 @@ impl ProbeRequest {
             program: PathBuf::from(OWN_PROGRAM),
             seed: 1,
         }
+    }
+
+    /// Requests only the commits of one program: of `profile`, or else of the target's server.
+    /// `in_force` is the `wal_sync_method` of a PostgreSQL server.
+    pub fn set_commits(
+        &mut self,
+        profile: Option<Profile>,
+        requirement: Option<Requirement>,
+        server: Option<WalFlushMethod>,
+    ) -> Result<(), Refusal> {
+        let own = server.map(|_| match &self.server {
+            ServerLog::Wal(_) => Profile::Postgres,
+            ServerLog::Redo(_) => Profile::Innodb,
+        });
+        let mut load = CommitLoad::new(profile.or(own), requirement);
+        if let Some(in_force) = server.filter(|_| load.profile == own) {
+            let method = self.server.method_in_force(in_force);
+            load.method = match (method, profile) {
+                (Some(method), _) => method,
+                (None, Some(_)) => load.method,
+                (None, None) => return Err(Refusal::UnknownFlushMethod),
+            };
+            if let ServerLog::Redo(redo) = &self.server {
+                load.bytes = redo.block_bytes;
+            }
+        }
+        self.pages.clear();
+        (self.workloads, self.commits) = (vec![Workload::Commit], load);
+        Ok(())
     }
 
     pub fn from_facts(target: &Subject, facts: &FactSet) -> Self {

@@ -241,18 +241,20 @@ impl<'a> ProbeRun<'a> {
         let mut series = Vec::new();
         let outcome = workload::run_workload(
             workload,
-            &self.plan.redo,
+            (&self.plan.redo, &self.plan.commits),
             &mut stage,
             &mut self.rng,
             &mut series,
             &mut say,
         );
         self.context.bytes_written += stage.bytes_written();
-        self.workload_results.push(WorkloadResult::new(
-            workload,
-            &series,
-            self.plan.options.keep_samples,
-        ));
+        let keep_samples = self.plan.options.keep_samples;
+        let is_complete = matches!(outcome, Ok(()) | Err(StopReason::BudgetExhausted));
+        self.workload_results.push(if workload == Workload::Commit {
+            WorkloadResult::for_commits(&self.plan.commits, &series, is_complete, keep_samples)
+        } else {
+            WorkloadResult::new(workload, &series, keep_samples)
+        });
         match outcome {
             Err(StopReason::BudgetExhausted) => Ok(()),
             outcome => outcome,

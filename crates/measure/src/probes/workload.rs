@@ -5,6 +5,7 @@
 //! A round runs every generator once, in random order. Incomplete rounds are discarded, and so is
 //! the first round, which is the warm-up.
 
+mod commit_log;
 mod context;
 mod interference;
 mod small_files {
@@ -133,7 +134,7 @@ use context::LoadGenerator;
 
 use super::redo_log_config::RedoLogConfig;
 use super::{Rng, StopReason};
-use crate::measure::{RoundSamples, RowSamples, Workload};
+use crate::measure::{CommitLoad, RoundSamples, RowSamples, Workload};
 
 pub(super) use context::WorkloadContext;
 
@@ -151,7 +152,7 @@ const MIN_ROUNDS: u32 = 5;
 /// Runs one workload. `series` receives the results, also those before an error.
 pub(super) fn run_workload(
     workload: Workload,
-    redo: &RedoLogConfig,
+    (redo, load): (&RedoLogConfig, &CommitLoad),
     stage: &mut WorkloadContext<'_>,
     rng: &mut Rng,
     series: &mut Vec<RowSamples>,
@@ -165,6 +166,7 @@ pub(super) fn run_workload(
         Workload::Entangle => interference::create_load_generators(stage)?,
         Workload::PgTestFsync => pg_test_fsync::create_load_generators(stage)?,
         Workload::Transaction => transaction::create_load_generators(stage, redo)?,
+        Workload::Commit => return commit_log::run(stage, load, series, tell),
     };
     // The tests of pg_test_fsync use all of the announced time, so the number of their rounds is
     // not limited.

@@ -14,6 +14,7 @@ pub(super) fn workload_sentence(workload: Workload, rows: &[WorkloadRow]) -> Str
         Workload::Entangle => neighbour_writer_sentence(rows),
         Workload::PgTestFsync => pg_test_fsync_sentence(rows),
         Workload::Transaction => transaction_sentence(rows),
+        Workload::Commit => commit_sentence(rows),
     };
     said.unwrap_or_else(|| {
         "Nothing was measured: the workload ended before its first round.".to_owned()
@@ -116,6 +117,14 @@ fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
         "A flush of the binary log takes {} as a flush of the redo log; with sync_binlog = 1 a transaction waits for both, \
          {both} (median). {together}.",
         duration_ratio_text(rows, "binary log")?,
+    ))
+}
+
+fn commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
+    let row = rows.iter().find(|row| row.samples > 0)?;
+    Some(format!(
+        "A back-to-back commit takes {} (median).",
+        text::format_micros(row.median_us.value)
     ))
 }
 

@@ -45,6 +45,7 @@ pub struct WorkloadContext<'a> {
     control: &'a CancelHandle,
     /// Reader of the disks' counters; `None` unless the disks count flushes.
     disks: Option<&'a DiskCounterReader>,
+    begun: Instant,
     deadline: Instant,
     max_bytes: u64,
     written: AtomicU64,
@@ -67,7 +68,7 @@ impl<'a> WorkloadContext<'a> {
         limits: (Duration, u64),
     ) -> Self {
         let (time, most_bytes) = limits;
-        let (ends, written) = (Instant::now() + time, AtomicU64::new(0));
+        let (begun, written) = (Instant::now(), AtomicU64::new(0));
         let (share, share_bytes) = (Duration::ZERO, 0);
         Self {
             scratch,
@@ -75,7 +76,8 @@ impl<'a> WorkloadContext<'a> {
             file_bytes,
             control,
             disks,
-            deadline: ends,
+            begun,
+            deadline: begun + time,
             max_bytes: most_bytes,
             written,
             share_time: share,
@@ -87,7 +89,7 @@ impl<'a> WorkloadContext<'a> {
     /// among the `parts` generators of a round. `fixed_bytes` are written in every round outside
     /// the operations.
     pub fn divide_budget(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
-        let bytes = self.max_bytes.saturating_sub(self.bytes_written()) / u64::from(rounds + 1);
+        let bytes = self.remaining_bytes() / u64::from(rounds + 1);
         self.share_bytes =
             (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(MIN_SHARE_BYTES);
         let left = self
@@ -115,6 +117,15 @@ impl<'a> WorkloadContext<'a> {
         )]
         let rounds = rounds.clamp(1.0, 1e6) as u32;
         rounds
+    }
+
+    pub fn remaining_bytes(&self) -> u64 {
+        self.max_bytes.saturating_sub(self.bytes_written())
+    }
+
+    /// Returns the elapsed share of the time limit.
+    pub fn elapsed_share(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64() / (self.deadline - self.begun).as_secs_f64()
     }
 
     pub fn share_time(&self) -> Duration {

@@ -1,0 +1,126 @@
+//! How a program writes and flushes the log that its commits wait for.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Method, Relation, Requirement, Statistic, TimeUnit};
+use crate::text;
+
+/// A program whose commits a probe repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    Postgres,
+    Innodb,
+    Etcd,
+    Sqlite,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFile {
+    /// A file of fixed size, written over and over.
+    Overwritten,
+    /// Allocated by fallocate(2) and not filled, so that a flush also commits the journal.
+    Preallocated,
+    /// Grows from nothing up to this number of commits, then is written over from its beginning.
+    Growing(u64),
+}
+
+impl Profile {
+    pub const ALL: [Self; 4] = [Self::Postgres, Self::Innodb, Self::Etcd, Self::Sqlite];
+
+    fn log_name(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL's WAL",
+            Self::Innodb => "InnoDB's redo log",
+            Self::Etcd => "etcd's WAL",
+            Self::Sqlite => "SQLite's WAL with synchronous=FULL",
+        }
+    }
+
+    /// Bytes per commit of one small transaction.
+    fn commit_bytes(self) -> u32 {
+        match self {
+            // XLOG_BLCKSZ.
+            Self::Postgres => 8_192,
+            // OS_FILE_LOG_BLOCK_SIZE (storage/innobase/include/os0file.h).
+            Self::Innodb => 512,
+            // `fio --rw=write --fdatasync=1 --bs=2300`, the mean of an etcd under load:
+            // https://www.ibm.com/cloud/blog/using-fio-to-tell-whether-your-storage-is-fast-enough-for-etcd
+            Self::Etcd => 2_300,
+            // A frame: a header of 24 bytes and a page, by default of 4,096 bytes
+            // (https://www.sqlite.org/fileformat2.html#walformat).
+            Self::Sqlite => 24 + 4_096,
+        }
+    }
+
+    fn log_file(self) -> LogFile {
+        match self {
+            Self::Postgres | Self::Innodb => LogFile::Overwritten,
+            // fileutil.Preallocate of a segment (server/storage/wal/wal.go).
+            Self::Etcd => LogFile::Preallocated,
+            // A checkpoint at 1,000 pages restarts the log without a truncation
+            // (https://www.sqlite.org/pragma.html#pragma_wal_autocheckpoint).
+            Self::Sqlite => LogFile::Growing(1_000),
+        }
+    }
+
+    /// The requirement that the program's documents state, if any.
+    pub fn requirement(self) -> Option<Requirement> {
+        match self {
+            // "p99 duration should be less than 10ms" of wal_fsync_duration_seconds:
+            // https://etcd.io/docs/v3.5/faq/
+            Self::Etcd => Some(Requirement {
+                statistic: Statistic::P99,
+                relation: Relation::Below,
+                threshold: 10.0,
+                unit: TimeUnit::Ms,
+            }),
+            Self::Postgres | Self::Innodb | Self::Sqlite => None,
+        }
+    }
+}
+
+/// Commits of one size with one method, made back to back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CommitLoad {
+    /// `None` for a directory without a server.
+    pub profile: Option<Profile>,
+    pub method: Method,
+    pub bytes: u32,
+    pub file: LogFile,
+    pub requirement: Option<Requirement>,
+}
+
+impl CommitLoad {
+    pub fn new(profile: Option<Profile>, requirement: Option<Requirement>) -> Self {
+        let row = profile.unwrap_or(Profile::Postgres);
+        Self {
+            profile,
+            method: Method::Fdatasync,
+            bytes: row.commit_bytes(),
+            file: row.log_file(),
+            requirement: requirement.or_else(|| profile?.requirement()),
+        }
+    }
+
+    pub fn row_name(&self) -> String {
+        format!("{}, {}", self.method.name(), self.bytes_text())
+    }
+
+    pub fn operation_text(&self) -> String {
+        let log = self.profile.map_or("a log", Profile::log_name);
+        let place = match self.file {
+            LogFile::Overwritten => "overwritten in",
+            LogFile::Preallocated | LogFile::Growing(_) => "appended to",
+        };
+        format!("{} {place} {log}, back to back", self.bytes_text())
+    }
+
+    fn bytes_text(&self) -> String {
+        match self.bytes {
+            bytes if bytes.is_multiple_of(1_024) => format!("{} kB", bytes / 1_024),
+            bytes => format!("{} B", text::group_digits(bytes.into())),
+        }
+    }
+}

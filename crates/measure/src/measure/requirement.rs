@@ -1,0 +1,374 @@
+//! Decides whether a quantile of the latency of back-to-back commits is below a threshold: *pass*,
+//! *fail*, or *cannot tell*. A wrong *pass* has a probability of at most 1 %, and so has a wrong
+//! *fail*.
+//!
+//! A commit is *slow* if it does not meet the threshold. A quantile of 99 % is below the threshold
+//! if less than 1 % of the commits are slow. Neighbouring commits depend on each other, so a round
+//! is one observation: the share of slow commits among consecutive commits.
+//!
+//! Two wealths bet on these shares, one against each answer. If an answer is wrong, the wealth that
+//! bets on it is a supermartingale, so it ever grows to 100 with a probability of at most 1 %
+//! (Ville's inequality). The bound is exact for every distribution within rounds and at every
+//! round, so a test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded
+//! random variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::order_statistics::{ALPHA, quantile_interval, round_weighted_quantiles};
+use crate::text;
+
+/// The quantile that a requirement limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Statistic {
+    Median,
+    P95,
+    P99,
+}
+
+/// `<` or `<=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Relation {
+    #[serde(rename = "<")]
+    Below,
+    #[serde(rename = "<=")]
+    AtMost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUnit {
+    Us,
+    Ms,
+    S,
+}
+
+/// A limit on the latency of a commit, such as `p99 < 10ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Requirement {
+    pub statistic: Statistic,
+    pub relation: Relation,
+    /// Threshold in `unit`.
+    pub threshold: f64,
+    pub unit: TimeUnit,
+}
+
+/// Answer to a requirement. Anything unknown, interrupted or too short is `cannot-tell`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    Pass,
+    Fail,
+    CannotTell,
+}
+
+/// A requirement with its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequirementResult {
+    #[serde(flatten)]
+    pub requirement: Requirement,
+    pub answer: Answer,
+    /// Largest probability that this answer is wrong, in percent.
+    pub error_percent: f64,
+    /// The quantile, in microseconds; absent without commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate_us: Option<f64>,
+    /// Ends of the 95 % interval of the quantile, in microseconds; absent with too few commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_us: Option<[f64; 2]>,
+    /// Back-to-back commits, without warm-up.
+    pub samples: u64,
+    /// Rounds of consecutive commits; a round is one observation.
+    pub rounds: u32,
+}
+
+const ACCEPTED: &str = "expected median, p95 or p99, then < or <=, then a time in us, ms or s, \
+                        such as 'p99 < 10ms'";
+
+impl Statistic {
+    const ALL: [Self; 3] = [Self::Median, Self::P95, Self::P99];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+        }
+    }
+
+    pub fn share(self) -> f64 {
+        match self {
+            Self::Median => 0.5,
+            Self::P95 => 0.95,
+            Self::P99 => 0.99,
+        }
+    }
+}
+
+impl Relation {
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Below => "<",
+            Self::AtMost => "<=",
+        }
+    }
+}
+
+impl TimeUnit {
+    const ALL: [Self; 3] = [Self::Us, Self::Ms, Self::S];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+        }
+    }
+
+    fn micros(self) -> f64 {
+        match self {
+            Self::Us => 1.0,
+            Self::Ms => 1e3,
+            Self::S => 1e6,
+        }
+    }
+}
+
+impl Answer {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::CannotTell => "cannot tell",
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (statistic, sign) = (self.statistic.name(), self.relation.sign());
+        let (threshold, unit) = (self.threshold, self.unit.name());
+        write!(f, "{statistic} {sign} {threshold} {unit}")
+    }
+}
+
+impl Requirement {
+    /// Parses `p99 < 10ms`; spaces are optional.
+    ///
+    /// # Errors
+    ///
+    /// A message with the accepted forms.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let compact: String = text.split_whitespace().collect();
+        let parsed = Statistic::ALL.into_iter().find_map(|statistic| {
+            let rest = compact.strip_prefix(statistic.name())?;
+            let (relation, time) = match rest.strip_prefix("<=") {
+                Some(time) => (Relation::AtMost, time),
+                None => (Relation::Below, rest.strip_prefix('<')?),
+            };
+            // `ms` and `us` end with `s`, which comes last.
+            let (unit, number) = TimeUnit::ALL
+                .into_iter()
+                .find_map(|unit| Some((unit, time.strip_suffix(unit.name())?)))?;
+            let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+            let threshold = number.parse::<f64>().ok().filter(|_| is_plain)?;
+            let found = Self {
+                statistic,
+                relation,
+                threshold,
+                unit,
+            };
+            (1.0..=3.6e9)
+                .contains(&found.threshold_us())
+                .then_some(found)
+        });
+        parsed.ok_or_else(|| ACCEPTED.to_owned())
+    }
+
+    pub fn threshold_us(&self) -> f64 {
+        self.threshold * self.unit.micros()
+    }
+
+    fn is_slow(&self, us: f64) -> bool {
+        match self.relation {
+            Relation::Below => us >= self.threshold_us(),
+            Relation::AtMost => us > self.threshold_us(),
+        }
+    }
+
+    /// Largest share of slow commits that meets the requirement.
+    fn allowed_share(&self) -> f64 {
+        1.0 - self.statistic.share()
+    }
+}
+
+/// Probability of a wrong *pass*, and of a wrong *fail*.
+const ERROR: f64 = 0.01;
+
+/// Stakes of the bets, as shares of the largest possible stake, with the share of the wealth that
+/// each gets at the start. The largest stake decides fastest if no commit is slow.
+const STAKES: [(f64, f64); 4] = [(1.0, 0.7), (0.5, 0.1), (0.25, 0.1), (0.125, 0.1)];
+
+/// Bound on each part of the wealth: infinity times zero is no number.
+const MAX_WEALTH: f64 = 1e200;
+
+/// Wealth of bets on the shares of slow commits; starts at 1.
+#[derive(Clone, Copy, Debug)]
+struct Wealth([f64; STAKES.len()]);
+
+impl Wealth {
+    fn start() -> Self {
+        Self(STAKES.map(|(_, share)| share))
+    }
+
+    /// Multiplies each part of the wealth. `gain` is at least −1, with a mean of at most 0 if the
+    /// answer that the wealth bets on is wrong.
+    fn bet(&mut self, gain: f64) {
+        for (part, (stake, _)) in self.0.iter_mut().zip(STAKES) {
+            *part = (*part * (1.0 + stake * gain).max(0.0)).min(MAX_WEALTH);
+        }
+    }
+
+    fn decides(&self) -> bool {
+        self.0.iter().sum::<f64>() >= 1.0 / ERROR
+    }
+}
+
+/// Rounds in which a burst of slow commits counts as one observation: a quarter of a second.
+const BURST_ROUNDS: usize = 25;
+
+/// The sequential test of one requirement.
+#[derive(Clone, Debug)]
+pub struct RequirementTest {
+    requirement: Requirement,
+    pass: Wealth,
+    fail: Wealth,
+    /// Share of slow commits of each round, with the duration of the round.
+    shares: Vec<(f64, f64)>,
+}
+
+impl RequirementTest {
+    pub fn new(requirement: Requirement) -> Self {
+        Self {
+            requirement,
+            pass: Wealth::start(),
+            fail: Wealth::start(),
+            shares: Vec::new(),
+        }
+    }
+
+    /// Adds a round. Its number of commits must have been chosen before it began.
+    pub fn push(&mut self, times_us: &[f64], seconds: f64) {
+        let slow = times_us
+            .iter()
+            .filter(|us| self.requirement.is_slow(**us))
+            .count();
+        let share = slow as f64 / times_us.len().max(1) as f64;
+        let allowed = self.requirement.allowed_share();
+        self.pass.bet((allowed - share) / (1.0 - allowed));
+        self.fail.bet((share - allowed) / allowed);
+        self.shares.push((share, seconds));
+    }
+
+    pub fn answer(&self) -> Answer {
+        let allowed = self.requirement.allowed_share();
+        let mean = self.mean_share();
+        if self.pass.decides()
+            && mean < allowed
+            && self.share_of_time() < allowed
+            && self.is_beyond_bursts()
+        {
+            Answer::Pass
+        } else if self.fail.decides() && mean > allowed && self.is_beyond_bursts() {
+            Answer::Fail
+        } else {
+            Answer::CannotTell
+        }
+    }
+
+    fn mean_share(&self) -> f64 {
+        self.shares.iter().map(|(share, _)| share).sum::<f64>() / self.shares.len().max(1) as f64
+    }
+
+    /// Share of slow commits, weighted by time: a stall has few commits, but may last long.
+    fn share_of_time(&self) -> f64 {
+        let slow: f64 = self.shares.iter().map(|(share, time)| share * time).sum();
+        let all: f64 = self.shares.iter().map(|(_, time)| time).sum();
+        slow / all.max(f64::MIN_POSITIVE)
+    }
+
+    /// True if the answer stands although bursts of slow commits are longer than a round. The
+    /// largest burst then counts as one observation. The bound is Chernoff's for sums of bounded
+    /// variables (Hoeffding, JASA 1963, theorem 1, in its Poisson form).
+    fn is_beyond_bursts(&self) -> bool {
+        let (mean, rounds) = (self.mean_share(), self.shares.len());
+        let excess =
+            |window: &[(f64, f64)]| window.iter().map(|(share, _)| share - mean).sum::<f64>();
+        let length = BURST_ROUNDS.min(rounds).max(1);
+        let burst = self.shares.windows(length).map(excess).fold(0.0, f64::max);
+        let allowed = self.requirement.allowed_share();
+        let ratio = mean / allowed;
+        let divergence = 1.0 - ratio + ratio * ratio.max(f64::MIN_POSITIVE).ln();
+        burst <= 1.0 || rounds as f64 * allowed / burst * divergence >= (1.0 / ERROR).ln()
+    }
+}
+
+impl RequirementResult {
+    /// Answers the requirement from rounds, each with its latencies in microseconds and its duration
+    /// in seconds. `is_complete` is false for a run that was cancelled or failed,
+    /// which answers nothing.
+    pub fn new(requirement: Requirement, rounds: &[(&[f64], f64)], is_complete: bool) -> Self {
+        let mut test = RequirementTest::new(requirement);
+        rounds
+            .iter()
+            .for_each(|(times, seconds)| test.push(times, *seconds));
+        let times: Vec<&[f64]> = rounds.iter().map(|(times, _)| *times).collect();
+        let samples: usize = times.iter().map(|round| round.len()).sum();
+        let share = requirement.statistic.share();
+        let answer = if is_complete {
+            test.answer()
+        } else {
+            Answer::CannotTell
+        };
+        Self {
+            requirement,
+            answer,
+            error_percent: 100.0 * ERROR,
+            estimate_us: (samples > 0).then(|| round_weighted_quantiles(&times)(share)),
+            interval_us: quantile_interval(&times, share, ALPHA),
+            samples: samples as u64,
+            rounds: u32::try_from(rounds.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub fn sentence(&self) -> String {
+        let answer = format!("{}: {}", self.requirement, self.answer.name());
+        let Some(estimate) = self.estimate_us else {
+            return format!("{answer}; no commit was measured.");
+        };
+        let interval = self.interval_us.map_or_else(
+            || "interval unknown".to_owned(),
+            |[low, high]| {
+                let [low, high] = [low, high].map(text::format_micros);
+                format!("95 % interval {low} to {high}")
+            },
+        );
+        let figures = format!(
+            "the {} of {} back-to-back commits is {} ({interval}).",
+            self.requirement.statistic.name(),
+            text::group_digits(self.samples),
+            text::format_micros(estimate)
+        );
+        let more = match self.answer {
+            Answer::CannotTell => " A longer run (--seconds N) may decide.",
+            Answer::Pass | Answer::Fail => "",
+        };
+        format!("{answer}; {figures}{more}")
+    }
+}

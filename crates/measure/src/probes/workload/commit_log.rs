@@ -1,0 +1,167 @@
+//! Commits one after the other, as a program writes its log. Rounds begin at least 10 ms apart. The workload ends as soon as its requirement is decided.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
+
+use super::context::WorkloadContext;
+use crate::measure::{
+    Answer, CommitLoad, LogFile, Method, RequirementTest, RoundSamples, RowSamples,
+};
+use crate::probes::commit_writer::CommitWriter;
+use crate::probes::{StopReason, commits_per_round, open_flags};
+
+/// Time between the beginnings of two rounds, at least.
+const ROUND: Duration = Duration::from_millis(10);
+
+const WARM_UP: Duration = Duration::from_millis(200);
+
+/// Rounds between two looks at the answer.
+const ROUNDS_PER_LOOK: usize = 25;
+
+/// Rounds for which the bytes must suffice, if all rounds are as short as possible.
+const MOST_ROUNDS: u64 = 1_000;
+
+/// Share of the time limit before the first look.
+const FIRST_LOOK: f64 = 0.2;
+
+const FILE: &str = "log";
+
+pub(super) fn run(
+    stage: &WorkloadContext<'_>,
+    load: &CommitLoad,
+    series: &mut Vec<RowSamples>,
+    tell: &mut dyn FnMut(usize),
+) -> Result<(), StopReason> {
+    let bytes = u64::from(load.bytes);
+    let mut log = Log::create(stage, load)?;
+    tell(0);
+    let (warm_up, mut commits) = (Instant::now(), 0_u32);
+    while commits < 8 || (commits < 100 && warm_up.elapsed() < WARM_UP) {
+        log.commit(stage)?;
+        commits += 1;
+    }
+    // A round ends after a number of commits, which depends only on earlier rounds: a limit on its
+    // time would give slow commits another weight.
+    let mut busy = warm_up.elapsed();
+    let share_bytes = stage.remaining_bytes() / MOST_ROUNDS;
+    *series = vec![RowSamples::new(load.row_name(), bytes)];
+    let mut test = load.requirement.map(RequirementTest::new);
+    for done in 1.. {
+        let begun = Instant::now();
+        let mut round = RoundSamples::default();
+        let mean_us = 1e6 * busy.as_secs_f64() / f64::from(commits);
+        let count = commits_per_round(mean_us, ROUND.as_micros() as f64, bytes, share_bytes);
+        for _ in 0..count {
+            round.times_us.extend(log.commit(stage)?);
+            round.flush_calls += 1;
+        }
+        let elapsed = begun.elapsed();
+        (busy, commits) = (
+            busy + elapsed,
+            commits.saturating_add(u32::try_from(count).unwrap_or(u32::MAX)),
+        );
+        round.seconds = elapsed.as_secs_f64();
+        if let Some(test) = &mut test {
+            test.push(&round.times_us, round.seconds);
+        }
+        series
+            .iter_mut()
+            .for_each(|row| row.rounds.push(round.clone()));
+        if done % ROUNDS_PER_LOOK == 0 {
+            stage.scratch.check_exists()?;
+            tell(done);
+            let is_decided = |test: &RequirementTest| test.answer() != Answer::CannotTell;
+            if stage.elapsed_share() >= FIRST_LOOK && test.as_ref().is_some_and(is_decided) {
+                break;
+            }
+        }
+        std::thread::sleep(ROUND.saturating_sub(begun.elapsed()));
+    }
+    Ok(())
+}
+
+struct Log {
+    load: CommitLoad,
+    writer: CommitWriter,
+    /// A descriptor without the method's flags.
+    file: OwnedFd,
+    offset: u64,
+    end: u64,
+}
+
+impl Log {
+    fn create(stage: &WorkloadContext<'_>, load: &CommitLoad) -> Result<Self, StopReason> {
+        let bytes = u64::from(load.bytes);
+        let (file, end) = match load.file {
+            LogFile::Overwritten => (stage.create_filled_file(FILE)?, stage.file_bytes),
+            LogFile::Preallocated | LogFile::Growing(_) => {
+                let file = stage.scratch.create_file(FILE, OFlags::empty());
+                let file = file.map_err(|errno| stage.stop_error(errno, "creating a log"))?;
+                let end = match load.file {
+                    LogFile::Growing(commits) => stage.file_bytes.min(commits * bytes),
+                    LogFile::Overwritten | LogFile::Preallocated => stage.file_bytes,
+                };
+                (file, end)
+            }
+        };
+        let open = |method| {
+            let file = stage.scratch.open_file(FILE, open_flags(method))?;
+            Ok::<_, Errno>(CommitWriter::new(method, file))
+        };
+        let writer = open(load.method).or_else(|errno| match errno {
+            // A server falls back to buffered writes too.
+            Errno::INVAL | Errno::OPNOTSUPP if load.method == Method::FdatasyncDirect => {
+                open(Method::Fdatasync)
+            }
+            errno => Err(errno),
+        });
+        let writer = writer.map_err(|errno| stage.stop_error(errno, "opening a log"))?;
+        let log = Self {
+            load: *load,
+            writer,
+            file,
+            offset: 0,
+            end,
+        };
+        log.preallocate()
+            .map_err(|errno| stage.stop_error(errno, "allocating a log"))?;
+        Ok(log)
+    }
+
+    /// Returns the latency in microseconds; `None` if a signal interrupted the commit.
+    fn commit(&mut self, stage: &WorkloadContext<'_>) -> Result<Option<f64>, StopReason> {
+        let bytes = u64::from(self.load.bytes);
+        stage.reserve_bytes(bytes)?;
+        if self.offset + bytes > self.end {
+            self.offset = 0;
+            self.preallocate()
+                .map_err(|errno| stage.stop_error(errno, "allocating a log"))?;
+        }
+        let done = self
+            .writer
+            .commit(stage.pages.bytes(self.load.bytes as usize), self.offset);
+        let done = done.map_err(|errno| stage.stop_error(errno, "a commit"))?;
+        self.offset += bytes;
+        Ok((!done.interrupted).then_some(done.micros))
+    }
+
+    fn preallocate(&self) -> Result<(), Errno> {
+        match self.load.file {
+            LogFile::Overwritten | LogFile::Growing(_) => Ok(()),
+            LogFile::Preallocated => {
+                rustix::fs::ftruncate(&self.file, 0)?;
+                match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, self.end) {
+                    // etcd extends the file where fallocate(2) is missing.
+                    Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                        rustix::fs::ftruncate(&self.file, self.end)
+                    }
+                    outcome => outcome,
+                }?;
+                rustix::fs::fsync(&self.file)
+            }
+        }
+    }
+}
