@@ -24,7 +24,7 @@ mod table;
 mod workload;
 
 use PgTest::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
-use order_statistics::{median_interval_or_span, quantile, run_medians, sorted};
+use order_statistics::{median_interval_or_span, quantile, quantile_interval, run_medians, sorted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -481,12 +481,16 @@ fn summarise_cell(cell: &MethodCell, samples: &ProbeSamples) -> MethodResult {
 
 fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
     let all = sorted(&cell.rounds.concat());
+    let rounds: Vec<&[f64]> = cell.rounds.iter().map(Vec::as_slice).collect();
+    let interval = |share| quantile_interval(&rounds, share, ALPHA);
     Latencies {
         samples: all.len() as u64,
         mean_us: all.iter().sum::<f64>() / all.len().max(1) as f64,
         median_us: median_interval_or_span(&medians, ALPHA),
         p95_us: quantile(&all, 0.95),
+        p95_interval_us: interval(0.95),
         p99_us: (all.len() >= MIN_SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
+        p99_interval_us: interval(0.99).filter(|_| all.len() >= MIN_SAMPLES_FOR_P99),
         max_us: all.last().copied().unwrap_or(0.0),
         quantiles_us: evenly_spaced_quantiles(&all),
         rounds_us: medians,

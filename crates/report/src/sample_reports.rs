@@ -687,6 +687,8 @@ pub fn latencies(samples: u64, median: f64) -> Latencies {
             high: median * 1.03,
         },
         p95_us: median * 1.3,
+        p95_interval_us: None,
+        p99_interval_us: None,
         p99_us: Some(median * 2.2),
         max_us: median * 11.0,
         quantiles_us: Vec::new(),

@@ -1,5 +1,5 @@
 use super::compare::{compare_paced_commits, is_slower_with_two_pages, overall_conclusion};
-use super::{MEANINGFUL_PERCENT, Measurement, Method, MethodResult};
+use super::{Latencies, MEANINGFUL_PERCENT, Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
@@ -34,13 +34,25 @@ pub fn insert_probe_facts(
     }
     facts.insert_known(target, &probe::DIRECTORY, found.directory.clone(), source());
     let in_force = method_in_force(found, in_force, default);
-    let commit = match &in_force {
+    let paced = |figure: &dyn Fn(&Latencies) -> Option<f64>, absent: &str| match &in_force {
         Ok(method) => measured_one_page_row(found, *method)
-            .and_then(MethodResult::paced_median_us)
-            .map_or_else(|| missing("the probe measured no paced commit"), known),
+            .and_then(|row| figure(row.paced.as_ref()?))
+            .map_or_else(|| missing(absent), known),
         Err((why, detail)) => Reading::unknown(*why, *detail),
     };
+    let commit = paced(
+        &|of| Some(of.median_us.value),
+        "the probe measured no paced commit",
+    );
     facts.insert(target, &probe::COMMIT, commit);
+    let too_few = "the probe measured too few paced commits for an interval";
+    let p95 = paced(&|of| of.p95_interval_us.map(|_| of.p95_us), too_few);
+    facts.insert(target, &probe::P95, p95);
+    let p99 = paced(
+        &|of| of.p99_us.filter(|_| of.p99_interval_us.is_some()),
+        too_few,
+    );
+    facts.insert(target, &probe::P99, p99);
 
     if let Some(method) = found
         .best
@@ -283,6 +295,8 @@ mod tests {
         let target = Subject::target("/t");
         for key in [
             &probe::COMMIT,
+            &probe::P95,
+            &probe::P99,
             &probe::FLUSHES_PER_COMMIT,
             &probe::FLUSH_COST,
             &probe::COMMITS_PER_SECOND,
@@ -299,6 +313,25 @@ mod tests {
             Some(false),
             "there were no rounds"
         );
+    }
+
+    #[test]
+    fn tails_are_known_from_enough_commits_on() {
+        let tails = |commits: usize| {
+            let times: Vec<f64> = (1..=commits).map(|rank| rank as f64).collect();
+            let cell = MethodCell {
+                // Every round has values from the whole range.
+                rounds: (0..20)
+                    .map(|round| times.iter().skip(round).step_by(20).copied().collect())
+                    .collect(),
+                ..MethodCell::new(Method::Fdatasync, 1, true)
+            };
+            let facts = facts_from(&paced_samples(vec![cell]), WalFlushMethod::Default);
+            [&probe::P95, &probe::P99].map(|key| facts.value(&Subject::target("/t"), key))
+        };
+        assert_eq!(tails(60), [None, None]);
+        assert_eq!(tails(980), [Some(931.0), None]);
+        assert_eq!(tails(1_000), [Some(950.0), Some(990.0)]);
     }
 
     #[test]

@@ -45,9 +45,15 @@ pub struct Latencies {
     /// Median with its interval over `rounds_us`.
     pub median_us: Estimate,
     pub p95_us: f64,
+    /// Ends of the 95 % interval of the 95th percentile over rounds; absent with too few samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_interval_us: Option<[f64; 2]>,
     /// 99th percentile, from 1,000 samples on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
+    /// Ends of the 95 % interval of the 99th percentile over rounds; absent with too few samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_interval_us: Option<[f64; 2]>,
     pub max_us: f64,
     /// Quantiles of the latency in ascending order, at most 64: of n entries, the k-th is the
     /// quantile k/n.

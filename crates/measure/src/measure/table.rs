@@ -132,6 +132,8 @@ mod tests {
                 high,
             },
             p95_us: 2.0 * us,
+            p95_interval_us: None,
+            p99_interval_us: None,
             p99_us: Some(3.0 * us),
             max_us: 9.0 * us,
             quantiles_us: Vec::new(),

@@ -365,6 +365,12 @@ pub mod probe {
         /// Median latency of a commit with the method in force (the default without a server): 8 kB
         /// of WAL, or a block of InnoDB's redo log.
         COMMIT: f64 = Target "probe.commit" Micros, measured;
+        /// 95th percentile of the latency of a paced commit with the method in force, if the probe
+        /// has enough commits for an interval.
+        P95: f64 = Target "probe.p95" Micros, measured;
+        /// 99th percentile of the latency of a paced commit with the method in force, from 1,000
+        /// commits on, if they are enough for an interval.
+        P99: f64 = Target "probe.p99" Micros, measured;
         /// Fastest valid method, if it beats the default beyond noise; otherwise the default.
         BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
         /// Whether the best method differs from the one in force (the default without a server), by
