@@ -1,4 +1,4 @@
-//! Commits one after the other, as a program writes its log. Rounds begin at least 10 ms apart. The workload ends as soon as its requirement is decided.
+//! Commits one after the other, as a program writes its log. A round takes about 10 ms. The workload ends as soon as its requirement is decided.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::measure::{
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, commits_per_round, open_flags};
 
-/// Time between the beginnings of two rounds, at least.
+/// Time of a round of more than one commit, with a pause if its bytes are used up.
 const ROUND: Duration = Duration::from_millis(10);
 
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -53,7 +53,9 @@ pub(super) fn run(
         let begun = Instant::now();
         let mut round = RoundSamples::default();
         let mean_us = 1e6 * busy.as_secs_f64() / f64::from(commits);
-        let count = commits_per_round(mean_us, ROUND.as_micros() as f64, bytes, share_bytes);
+        let commits_within =
+            |share| commits_per_round(mean_us, ROUND.as_micros() as f64, bytes, share);
+        let count = commits_within(share_bytes);
         for _ in 0..count {
             round.times_us.extend(log.commit(stage)?);
             round.flush_calls += 1;
@@ -63,6 +65,10 @@ pub(super) fn run(
             busy + elapsed,
             commits.saturating_add(u32::try_from(count).unwrap_or(u32::MAX)),
         );
+        if round.times_us.is_empty() {
+            // Signals interrupted all commits.
+            continue;
+        }
         round.seconds = elapsed.as_secs_f64();
         if let Some(test) = &mut test {
             test.push(&round.times_us, round.seconds);
@@ -78,7 +84,10 @@ pub(super) fn run(
                 break;
             }
         }
-        std::thread::sleep(ROUND.saturating_sub(begun.elapsed()));
+        // Bytes that limit a round must not shorten the time in which bursts can occur.
+        if count < commits_within(u64::MAX) {
+            std::thread::sleep(ROUND.saturating_sub(begun.elapsed()));
+        }
     }
     Ok(())
 }
