@@ -145,17 +145,11 @@ fn cache_text(facts: &FactSet, subject: &Subject) -> String {
         },
         Scope::Device => {
             let leaf = facts.directly_below(subject).is_empty();
-            let own =
-                facts
-                    .value(subject, &device::CACHE)
-                    .filter(|_| leaf)
-                    .map(|cache| match cache {
-                        CacheVolatility::None => "no volatile cache".to_owned(),
-                        CacheVolatility::Volatile
-                        | CacheVolatility::Contradictory
-                        | CacheVolatility::Unknown
-                        | CacheVolatility::Protected => cache.to_string(),
-                    });
+            let own = match facts.value(subject, &device::CACHE).filter(|_| leaf) {
+                // No flush is needed, so it does not matter that none is sent.
+                Some(CacheVolatility::None) => return "no volatile cache".to_owned(),
+                other => other.map(|cache| cache.to_string()),
+            };
             let queue = facts.value(subject, &device::WRITE_CACHE).map(|belief| {
                 match belief {
                     QueueWriteCache::WriteBack => "flushes passed on",
