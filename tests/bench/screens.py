@@ -19,7 +19,7 @@ SETTLED = 0.3
 # In the first frame of walwise.
 QUIT = b"quit"
 # The mark of the selected line, which nothing but a key moves, and the row of the tabs, which nothing but a screen changes.
-LINE, TABS = "▸".encode(), b"\x1b[2;"
+LINE, TABS = "▌".encode(), b"\x1b[2;"
 RANDOM = random.Random(6)
 
 
@@ -272,7 +272,7 @@ def large(peak_kib):
             fresh = memory(terminal.pid)
             for round_ in range(LARGE_ROUNDS):
                 said = found.round(round_, terminal)
-                said.append(found.press(terminal, ("walwise", "next target"), b"t", lambda said: TABS in said))
+                said.append(found.press(terminal, ("walwise", "next target"), b"]", lambda said: TABS in said))
                 terminal.press(b"g")
                 for of, answer in said:
                     found.note(of, answer)
