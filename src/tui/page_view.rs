@@ -39,8 +39,10 @@ impl PageView {
         details: impl FnOnce(&Block, &PageState, (usize, usize)) -> (String, Page),
     ) -> Self {
         let (_, body) = area::split_left(body, room.side);
-        let is_full = state.focus == PaneFocus::Full;
+        let selected = page.selected_block(&state.list);
+        let is_full = state.focus == PaneFocus::Full && selected.is_some();
         let (pane_area, list_area) = match room.pane {
+            _ if selected.is_none() => (Rect::ZERO, body),
             _ if is_full => (body, Rect::ZERO),
             PanePlace::Right(columns) => area::split_right(body, columns),
             PanePlace::Below(least) => {
@@ -49,14 +51,14 @@ impl PageView {
                 area::split_bottom(body, if rows < MIN_PANE_ROWS { 0 } else { rows })
             }
         };
-        let has_edge = !is_full && matches!(room.pane, PanePlace::Right(_));
+        let has_edge =
+            !pane_area.is_empty() && !is_full && matches!(room.pane, PanePlace::Right(_));
         let (edge, pane_area) = area::split_left(pane_area, u16::from(has_edge));
         let size = (
             Page::content_width(pane_area.width),
             usize::from(pane_area.height.saturating_sub(1)),
         );
-        let (mut title, mut details) = page
-            .selected_block(&state.list)
+        let (mut title, mut details) = selected
             .map(|block| details(block, &state, size))
             .unwrap_or_default();
         if text::width(&title) + HEADING_WIDTH > size.0 {

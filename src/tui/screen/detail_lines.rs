@@ -131,7 +131,7 @@ impl DetailLines {
         }
     }
 
-    pub fn push_report_details(&mut self, told: &[Detail]) {
+    pub fn push_report_details<'d>(&mut self, told: impl IntoIterator<Item = &'d Detail>) {
         for detail in told {
             match detail {
                 Detail::Sentence(says) => self.push_paragraph(&says.to_string()),

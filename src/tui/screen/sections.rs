@@ -238,8 +238,12 @@ impl SectionView<'_> {
         shown: &[Detail],
     ) -> Vec<Line<'static>> {
         let mut details = DetailLines::new(self.data.theme, self.room);
-        details.push_report_details(shown);
-        for (report, finding) in self.findings_behind(reports, about) {
+        let findings = self.findings_behind(reports, about);
+        // The reasons of each finding name its rule.
+        let is_new =
+            |one: &&Detail| findings.is_empty() || !matches!(one, Detail::Field("rules", _));
+        details.push_report_details(shown.iter().filter(is_new));
+        for (report, finding) in findings {
             details.push_reasons(report, finding, shown);
             if shown.is_empty() {
                 details.push_missing_fact_sets(finding);

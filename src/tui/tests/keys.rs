@@ -1,12 +1,16 @@
 use std::collections::BTreeSet;
 
+use ratatui::buffer::Cell;
+use ratatui::style::Modifier;
+
+use super::{PLAIN, draw_screen};
 use crate::tui::command;
 use crate::tui::export_state::SaveState;
 use crate::tui::key_press::KeyPress;
 use crate::tui::model::{Model, Overlay};
 use crate::tui::page::PaneFocus;
 use crate::tui::screen_id::ScreenId;
-use crate::tui::test_sessions::{RICH, named_sessions, press_keys};
+use crate::tui::test_sessions::{RICH, at_risk_report, named_sessions, press_keys, session_with};
 use crate::tui::update::is_text_field_active;
 
 #[test]
@@ -107,6 +111,46 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
         over.into_iter().eq(0..=11),
         "a state for everything that lies over one"
     );
+}
+
+/// The focus is inverse in any palette, and its mark shows even without inverse.
+#[test]
+fn the_focus_is_seen_with_and_without_colours() {
+    for theme in [RICH, PLAIN] {
+        for size in [(80, 40), (100, 30), (140, 45)] {
+            let mut model = session_with(at_risk_report(), size, theme);
+            for screen in [ScreenId::Storage, ScreenId::Advice, ScreenId::Rules] {
+                press_keys(&mut model, screen.digit());
+                let inverse = |model: &Model| {
+                    let buffer = draw_screen(model);
+                    let width = usize::from(buffer.area.width);
+                    let rows = buffer.content.chunks(width);
+                    rows.filter(|row| {
+                        row.iter()
+                            .any(|cell| cell.modifier.contains(Modifier::REVERSED))
+                    })
+                    .map(|row| row.iter().map(Cell::symbol).collect::<String>())
+                    .collect::<Vec<_>>()
+                };
+                let [row] = &inverse(&model)[..] else {
+                    panic!("{screen:?} {size:?}: not one row");
+                };
+                assert!(row.contains('▌'), "{screen:?} {size:?}: {row}");
+                press_keys(&mut model, "tab");
+                let rows = inverse(&model);
+                assert!(
+                    rows[0].contains("Details"),
+                    "{screen:?} {size:?}: {rows:#?}"
+                );
+                press_keys(&mut model, "tab");
+                assert_eq!(
+                    inverse(&model).as_slice(),
+                    std::slice::from_ref(row),
+                    "{screen:?} {size:?}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
