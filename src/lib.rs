@@ -48,5 +48,6 @@ fn serve(role: Role) -> io::Result<()> {
         Role::DocumentWriter => output::serve(channel),
         Role::FileReader => cli::input(channel),
         Role::Drill => cli::drill(channel),
+        Role::CommitSampler => host::commit_sampler::serve(channel),
     }
 }

@@ -953,7 +953,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__probe)
-            opts="-h --import --seconds --workload --profile --require --pg-test-fsync --scratch --force --nice --samples --format --help"
+            opts="-h --import --seconds --workload --profile --require --pg-test-fsync --passive --scratch --force --nice --samples --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -330,6 +330,12 @@ pub struct Probe {
     /// Run the tests of pg_test_fsync, and print the results in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
+    /// Measure what commits of a running PostgreSQL or MariaDB wait for, without writing; default 30
+    /// seconds.
+    #[arg(long, requires = "directory", conflicts_with_all = [
+        "import", "workload", "profile", "require", "pg_test_fsync", "scratch", "force", "nice", "samples"
+    ])]
+    pub passive: bool,
     /// Directory for scratch files, on the same file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,

@@ -1,3 +1,5 @@
+mod passive;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -41,6 +43,9 @@ pub(super) fn run(args: &Probe) -> ExitResult {
 }
 
 fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -> ExitResult {
+    if args.passive {
+        return passive::run(args, directory);
+    }
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.conclusions();
     let Some(target) = session::measurable_targets(&facts).into_iter().next() else {

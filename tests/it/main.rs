@@ -47,6 +47,7 @@ mod old_kernels;
 mod outputs;
 mod overrides;
 mod pack;
+mod passive;
 mod paste;
 mod pasted;
 mod plans;

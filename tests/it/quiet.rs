@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{self, Mounted};
+use crate::support::postgres::Cluster;
 use crate::support::pty::Pty;
 use crate::support::strace::{TracedCall, parse_trace, traced_walwise};
 use crate::support::{has_no_scratch_directory, stdout};
@@ -207,6 +208,24 @@ fn screens_open_nothing_for_writing_and_flush_nothing() {
     pty.press("q");
     pty.assert_ends_clean(0);
     assert_read_only_trace(trace.path(), "the screens", &mounted);
+}
+
+#[test]
+#[ignore = "needs root: PostgreSQL 15 and strace"]
+fn a_passive_probe_opens_nothing_for_writing_and_flushes_nothing() {
+    let cluster = Cluster::new();
+    cluster.start();
+    let trace = tempfile::NamedTempFile::new().unwrap();
+    let output = traced_walwise(trace.path())
+        .arg("probe")
+        .arg(&cluster.data)
+        .args(["--passive", "--seconds", "2"])
+        .output_in_time();
+    assert!(
+        stdout(&output).contains("nothing was written"),
+        "{output:?}"
+    );
+    assert_eq!(forbidden_calls(&parse_trace(trace.path())), [""; 0]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod by_commit_size;
 mod caveats;
+mod commit_wait;
 mod compare;
 mod facts;
 mod import;
@@ -32,6 +33,7 @@ use crate::facts::catalog::probe::ProbeOutcome;
 
 pub use by_commit_size::commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
+pub use commit_wait::{CommitSamples, CommitSettings, CommitWait, DiskFlushes, LogFlush};
 pub use facts::{WalFlushMethod, insert_probe_facts};
 pub use import::{ImportedRun, import, imported_run_lines as imported_table};
 pub use latency_shift::{Shift, ShiftDirection, shift_between};

@@ -77,6 +77,7 @@ pub mod wear {
 }
 mod commit_writer;
 pub mod drill;
+pub mod passive;
 mod plan;
 mod request;
 mod run;
@@ -98,7 +99,7 @@ use thiserror::Error;
 use crate::escape::ShellCommand;
 use crate::facts::catalog::postgres::WalLevel;
 use crate::host::path_bytes;
-use crate::measure::{Measurement, Method, OpenMode};
+use crate::measure::{DiskFlushes, Measurement, Method, OpenMode};
 use crate::text;
 
 pub use commit_writer::{CommitWriter, PAGE_BYTES, WriteBuffer};
@@ -419,7 +420,7 @@ pub struct DiskCounters {
     pub read: u64,
     pub written: u64,
     /// Flush requests completed; `None` if a disk does not count flushes.
-    pub flushes: Option<u64>,
+    pub flushes: Option<DiskFlushes>,
 }
 
 pub struct DiskCounterReader {
@@ -451,6 +452,10 @@ impl DiskCounterReader {
         };
         all.collect::<Option<Vec<_>>>()?.into_iter().reduce(sum)
     }
+
+    pub fn read_flush_count(&self) -> Option<u64> {
+        Some(self.read()?.flushes?.count)
+    }
 }
 
 fn parse_stat(stat: &str) -> Option<DiskCounters> {
@@ -467,7 +472,13 @@ fn parse_stat(stat: &str) -> Option<DiskCounters> {
     Some(DiskCounters {
         read: bytes(2)?,
         written: bytes(6)?,
-        flushes: fields.get(15).copied(),
+        flushes: fields
+            .get(15)
+            .zip(fields.get(16))
+            .map(|(count, millis)| DiskFlushes {
+                count: *count,
+                millis: *millis,
+            }),
     })
 }
 
@@ -560,7 +571,10 @@ mod counters_tests {
             DiskCounters {
                 read: 4096 * 512,
                 written: 8192 * 512,
-                flushes: Some(77)
+                flushes: Some(DiskFlushes {
+                    count: 77,
+                    millis: 9
+                })
             }
         );
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();

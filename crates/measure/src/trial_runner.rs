@@ -460,8 +460,10 @@ fn run_clients(
 type FlushCounts = (Option<u64>, Option<u64>);
 
 fn read_flush_counts(meters: &TrialCounters) -> FlushCounts {
-    let flushes = |disks: &DiskCounterReader| disks.read().and_then(|counters| counters.flushes);
-    (flushes(&meters.flush_disks), flushes(&meters.leaves))
+    (
+        meters.flush_disks.read_flush_count(),
+        meters.leaves.read_flush_count(),
+    )
 }
 
 /// Makes a sample from the latencies of its commits. `seconds` is the duration of all commits, and

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
+use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, ProductionLatency, Topic};
 use super::{Report, Step, TargetSummary, latency, mount_and_mkfs_options, stack};
 use walwise_judge::rules::{Basis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
@@ -105,7 +105,10 @@ impl<'r> TargetContext<'r> {
             Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => {
                 self.server_setting_answer(ServerArea::Mysql, topic)
             }
-            Topic::CommitLatency => self.latency_answer(),
+            Topic::CommitLatency => Answer {
+                production: self.production_latency(),
+                ..self.latency_answer()
+            },
         }
     }
 
@@ -175,11 +178,9 @@ impl<'r> TargetContext<'r> {
             current: to_text_value(current),
             basis: Some(step.basis),
             confidence: Some(step.confidence),
-            reason: step.title.trim_end_matches('.').to_owned(),
             apply: advice.apply.clone(),
-            setting: None,
-            usage: None,
             risk: Some(advice.risk),
+            ..Answer::no_advice(step.title.trim_end_matches('.').to_owned())
         }
     }
 
@@ -352,6 +353,15 @@ impl<'r> TargetContext<'r> {
         let check = ShellCommand::walwise_check(self.target.target.name(), "")
             .filter(|_| self.report.host.live);
         check.into_iter().collect()
+    }
+
+    fn production_latency(&self) -> Option<ProductionLatency> {
+        let cluster = self.target.cluster.as_ref()?;
+        let facts = &self.report.facts;
+        Some(ProductionLatency {
+            flush_mean_us: facts.value(cluster, &postgres::WAL_FLUSH_MEAN)?,
+            since: facts.value(cluster, &postgres::WAL_SINCE),
+        })
     }
 
     fn latency_answer(&self) -> Answer {

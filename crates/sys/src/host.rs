@@ -40,7 +40,7 @@ use walwise_model::parallel::lock;
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedAnswers, EditedHost};
-pub use live::{LiveHost, untrusted_reason};
+pub use live::{LiveHost, commit_sampler, untrusted_reason};
 pub use log_files::{LogFileKind, LogFiles};
 pub use moment::Moment;
 pub use recorded_host::RecordedHost;

@@ -194,10 +194,11 @@ pub enum Role {
     DocumentWriter,
     FileReader,
     Drill,
+    CommitSampler,
 }
 
 impl Role {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::HostReader,
         Self::OwnerReader,
         Self::ScratchWatcher,
@@ -208,6 +209,7 @@ impl Role {
         Self::DocumentWriter,
         Self::FileReader,
         Self::Drill,
+        Self::CommitSampler,
     ];
 
     /// Returns the role in `arguments`, which include the program's name. `None` if a user started
@@ -231,6 +233,7 @@ impl Role {
             Self::DocumentWriter => "__write",
             Self::FileReader => "__read",
             Self::Drill => "__drill",
+            Self::CommitSampler => "__sample-commits",
         }
     }
 
@@ -243,10 +246,11 @@ impl Role {
             | Self::DiskTrialNamespaces
             | Self::DocumentWriter
             | Self::Drill => true,
-            // An owner reader or scratch watcher leaves the session, which a group leader cannot
+            // An owner reader, commit sampler or scratch watcher leaves the session, which a group leader cannot
             // do. An init process stays in the group of the process that creates its namespaces. A
             // file reader has nothing to clean up.
             Self::OwnerReader
+            | Self::CommitSampler
             | Self::ScratchWatcher
             | Self::TrialInit
             | Self::DiskTrialInit
@@ -269,7 +273,8 @@ impl Role {
             | Self::DiskTrialNamespaces
             | Self::DiskTrialInit
             | Self::FileReader
-            | Self::Drill => {}
+            | Self::Drill
+            | Self::CommitSampler => {}
         }
         Channel::from_stdout()
     }

@@ -458,7 +458,7 @@ impl<'a> ProbeRun<'a> {
     fn read_flush_count(&self, method: Method) -> Option<u64> {
         let counted = self.plan.leaves_count_flushes && method.has_counted_flushes();
         if counted {
-            self.disks.read()?.flushes
+            self.disks.read_flush_count()
         } else {
             None
         }

@@ -88,6 +88,14 @@ pub struct Latency {
     pub p99_us: Option<f64>,
 }
 
+/// The mean duration of a running server's flushes of its log, from its own counters.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ProductionLatency {
+    pub flush_mean_us: f64,
+    /// Time from which the server counts.
+    pub since: Option<String>,
+}
+
 /// The action, the value in force and the recommended value of one setting.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
@@ -108,6 +116,9 @@ pub struct Answer {
     /// Space that the log takes on disk, and what keeps it beyond its limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<String>,
+    /// The latency that the server measures in production.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub production: Option<ProductionLatency>,
     /// The interruption or the risk of the recommended change.
     #[serde(skip)]
     pub risk: Option<Risk>,
@@ -125,6 +136,7 @@ impl Answer {
             apply: Vec::new(),
             setting: None,
             usage: None,
+            production: None,
             risk: None,
         }
     }

@@ -6,7 +6,7 @@ use crate::{FilesystemChoice, Report, TargetSummary};
 use walwise_judge::rules::Risk;
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::Scope;
-use walwise_model::text::format_latency;
+use walwise_model::text::{format_latency, format_micros};
 
 #[derive(Clone, Debug)]
 pub struct AnswerRow {
@@ -25,7 +25,10 @@ pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
         .answers
         .iter()
         .filter(applies)
-        .map(|(topic, answer)| answer_row(target, *topic, answer))
+        .flat_map(|(topic, answer)| {
+            let row = answer_row(target, *topic, answer);
+            std::iter::once(row).chain(production_row(*topic, answer))
+        })
         .collect()
 }
 
@@ -71,6 +74,21 @@ fn answer_row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRo
         recommended,
         why: answer.reason.clone(),
     }
+}
+
+/// The row below an idle latency, with the latency in production.
+fn production_row(topic: Topic, answer: &Answer) -> Option<AnswerRow> {
+    let production = answer.production.as_ref()?;
+    let since = production.since.as_deref();
+    let since = since.map_or_else(String::new, |since| format!(" since {since}"));
+    Some(AnswerRow {
+        topic,
+        label: "in production",
+        now: format!("{} a flush (mean)", format_micros(production.flush_mean_us)),
+        action: AnswerAction::NoAdvice,
+        recommended: "no advice".to_owned(),
+        why: format!("the server's own counters{since}"),
+    })
 }
 
 fn missing_value_text(target: &TargetSummary, topic: Topic) -> String {

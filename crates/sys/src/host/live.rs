@@ -4,6 +4,7 @@
 //! never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads the mount
 //! table only once, so each scan creates a new `LiveHost`.
 
+pub mod commit_sampler;
 mod device_scan;
 pub(super) mod files;
 mod hang_risk;
@@ -401,6 +402,11 @@ trait ProtocolClient {
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError>;
 
+    /// Limit on the whole conversation.
+    fn deadline(&self) -> Duration {
+        DEADLINE
+    }
+
     /// Returns what the server has answered so far, if it has reported all settings and only later
     /// queries are missing.
     fn partial_answer(&mut self) -> Option<Vec<u8>> {
@@ -460,7 +466,8 @@ fn run_protocol(
             return Err(HostError::denied(says));
         }
     }
-    match exchange_messages(stream, ours, Instant::now() + DEADLINE) {
+    let deadline = Instant::now() + ours.deadline();
+    match exchange_messages(stream, ours, deadline) {
         Err(miss) if miss.kind == HostErrorKind::TimedOut => ours.partial_answer().ok_or(miss),
         answer => answer,
     }

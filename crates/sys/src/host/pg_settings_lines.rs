@@ -43,6 +43,13 @@ pub mod counters {
     pub const WAL_RECORDS: &str = "(wal_records)";
     pub const WAL_IMAGES: &str = "(wal_fpi)";
     pub const BUFFERS_FULL: &str = "(wal_buffers_full)";
+    /// Number of flushes of the WAL by fsync or fdatasync, and of writes. The open methods flush by
+    /// a write.
+    pub const WAL_SYNCS: &str = "(wal_sync)";
+    pub const WAL_WRITES: &str = "(wal_write)";
+    /// Total duration of these flushes and writes in microseconds; 0 without `track_wal_io_timing`.
+    pub const WAL_SYNC_TIME: &str = "(wal_sync_time)";
+    pub const WAL_WRITE_TIME: &str = "(wal_write_time)";
     /// Time of the last reset of the WAL counters, in microseconds since 1970.
     pub const WAL_SINCE: &str = "(wal_stats_reset)";
     /// Number of checkpoints due by `checkpoint_timeout` since [`CHECKPOINTS_SINCE`].

@@ -7,14 +7,17 @@
 use jiff::Timestamp;
 
 use super::server::{InactiveSlot, SettingsReply};
-use crate::facts::catalog::postgres;
+use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::{Choice as _, FactSet, Key, Reading, Subject, UnknownReason};
 use crate::host::pg_settings_lines::counters::{
     ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW,
     POSITION, REDO, REQUESTED, STANDBYS, TIMED, WAITING, WAL_BYTES, WAL_IMAGES, WAL_RECORDS,
-    WAL_SINCE,
+    WAL_SINCE, WAL_SYNC_TIME, WAL_SYNCS, WAL_WRITE_TIME, WAL_WRITES,
 };
 use crate::text::display_safe;
+
+/// The fewest flushes whose mean is reported.
+const MIN_FLUSHES: u64 = 100;
 
 /// Records counters and sizes from the server's `answer`. If the server did not answer,
 /// `missing_answer` returns the reading of the counter with the given name.
@@ -61,6 +64,7 @@ pub fn record(
         &postgres::WAITING_SESSIONS,
         told.counter_of_primary(WAITING),
     );
+    facts.insert(cluster, &postgres::WAL_FLUSH_MEAN, told.mean_flush());
     let failing = told
         .text(ARCHIVER_FAILING)
         .and_then(|word| match word.as_str() {
@@ -150,6 +154,36 @@ impl CounterReader<'_> {
         }
         self.text(name)
             .and_then(|value| parse_integer(value.as_bytes()))
+    }
+
+    /// Mean duration of a flush in µs. With an open method a write is a flush.
+    fn mean_flush(&self) -> Reading<f64> {
+        let method = self.setting("wal_sync_method", |word| {
+            let word = display_safe(word);
+            WalSyncMethod::from_word(&word).ok_or_else(|| format!("`{word}` is no sync method"))
+        });
+        method.and_then_reading(|method, source| {
+            let (count, time) = match method {
+                WalSyncMethod::OpenDatasync | WalSyncMethod::OpenSync => {
+                    (WAL_WRITES, WAL_WRITE_TIME)
+                }
+                WalSyncMethod::Fdatasync
+                | WalSyncMethod::Fsync
+                | WalSyncMethod::FsyncWritethrough => (WAL_SYNCS, WAL_SYNC_TIME),
+            };
+            match (self.counter(count), self.counter(time)) {
+                (Reading::Known { value: count, .. }, _) if count < MIN_FLUSHES => Reading::absent(
+                    format!("the server counted only {count} flushes of the WAL"),
+                ),
+                (Reading::Known { .. }, Reading::Known { value: 0, .. }) => {
+                    Reading::absent("track_wal_io_timing is off")
+                }
+                (Reading::Known { value: count, .. }, Reading::Known { value: time, .. }) => {
+                    Reading::known(time as f64 / count as f64, source.clone())
+                }
+                (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown.cast(),
+            }
+        })
     }
 
     fn counter_of_primary(&self, name: &str) -> Reading<u64> {
@@ -276,6 +310,29 @@ mod tests {
         );
         assert_eq!(counter_value(BUSY, &postgres::WAL_RECENT), Ok(3000));
         assert_eq!(counter_value(BUSY, &postgres::WAL_RECENT_TIME), Ok(60e6));
+    }
+
+    #[test]
+    fn the_mean_flush_is_that_of_the_method_and_needs_timing() {
+        let with = |method: &str, more: &str| {
+            let text = format!("{BUSY}wal_sync_method\t{method}\t\tdefault\t\t\n{more}");
+            counter_value(&text, &postgres::WAL_FLUSH_MEAN).map_err(|(why, _)| why)
+        };
+        let counted =
+            "(wal_sync)\t200\n(wal_write)\t400\n(wal_sync_time)\t380000\n(wal_write_time)\t40000\n";
+        assert_eq!(with("fdatasync", counted), Ok(1_900.0));
+        assert_eq!(with("open_datasync", counted), Ok(100.0));
+        for other in [
+            counted.replace("\t380000", "\t0"),
+            counted.replace("\t200", "\t99"),
+            String::new(),
+        ] {
+            assert_eq!(
+                with("fdatasync", &other),
+                Err(UnknownReason::Absent),
+                "{other}"
+            );
+        }
     }
 
     #[test]

@@ -184,7 +184,7 @@ impl<'a> WorkloadContext<'a> {
     }
 
     fn read_flush_count(&self) -> Option<u64> {
-        self.disks?.read()?.flushes
+        self.disks?.read_flush_count()
     }
 
     /// Repeats an operation that writes `bytes` bytes until the round's share of time or bytes is

@@ -76,6 +76,9 @@ facts! {
     /// Number of times WAL was written because its buffers were full
     /// (`pg_stat_wal.wal_buffers_full`).
     WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full", drifting;
+    /// Mean duration of the server's flushes of the WAL since `pg.wal_since` (`pg_stat_wal`, from
+    /// PostgreSQL 18 on `pg_stat_io`); known with `track_wal_io_timing`.
+    WAL_FLUSH_MEAN: f64 = Cluster "pg.wal_flush_mean" Micros, drifting;
     /// Time of the last reset of the server's WAL counters (`pg_stat_wal.stats_reset`).
     WAL_SINCE: String = Cluster "pg.wal_since", drifting;
     /// Time since `pg.wal_since`, by the server's clock.

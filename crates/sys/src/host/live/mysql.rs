@@ -8,10 +8,11 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use super::machine;
 use super::{
-    MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
+    DEADLINE, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
     connect_and_run, run_protocol,
 };
 use crate::host::{HostError, HostResult};
@@ -34,13 +35,15 @@ const REPLICAS: &str = "Binlog_dump_threads";
 
 pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    connect_and_run(socket, &mut MysqlClient::new(user.trim_ascii()), server)
+    let mut client = MysqlClient::new(user.trim_ascii(), SettingsQueries::default());
+    connect_and_run(socket, &mut client, server)
 }
 
 /// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
 /// runs as the uid `server`.
 pub fn query_settings_over(stream: UnixStream, user: &[u8], server: u32) -> HostResult {
-    run_protocol(stream, &mut MysqlClient::new(user), Some(server))
+    let mut client = MysqlClient::new(user, SettingsQueries::default());
+    run_protocol(stream, &mut client, Some(server))
 }
 
 /// Capability flags of the client: CLIENT_MYSQL (that is, without MariaDB's extensions),
@@ -49,6 +52,9 @@ const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 
 /// Number of the collation utf8_general_ci, which every server version supports.
 const UTF8: u8 = 33;
+
+/// The command byte of a query.
+const COM_QUERY: u8 = 3;
 
 /// Protocol version in the greeting of each supported server.
 const PROTOCOL: u8 = 10;
@@ -68,7 +74,7 @@ fn login_response(user: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-fn variables_query() -> Vec<u8> {
+fn variables_query() -> String {
     // As a variable, `log_bin` is a switch; `log_bin_basename` has the path prefix.
     let names = servers::exposed_settings(ServerArea::Mysql)
         .keys()
@@ -76,28 +82,26 @@ fn variables_query() -> Vec<u8> {
     show_query("VARIABLES", names.chain(["log_bin_basename", "version"]))
 }
 
-fn counters_query() -> Vec<u8> {
+fn counters_query() -> String {
     show_query("STATUS", COUNTERS)
 }
 
 /// Builds the query for [`REPLICAS`]. `Slaves_connected` exists in MariaDB only. Without the
 /// privilege PROCESS a user sees only its own threads, so the query then has no result.
-fn replicas_query() -> Vec<u8> {
+fn replicas_query() -> String {
     format!(
-        "\x03SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%' \
+        "SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%' \
          HAVING (SELECT COUNT(*) FROM information_schema.USER_PRIVILEGES \
          WHERE PRIVILEGE_TYPE = 'PROCESS' AND REPLACE(GRANTEE, '\\'', '') = CURRENT_USER()) > 0"
     )
-    .into_bytes()
 }
 
-fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u8> {
+fn show_query<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
     format!(
-        "\x03SHOW GLOBAL {what} WHERE Variable_name IN ({})",
+        "SHOW GLOBAL {what} WHERE Variable_name IN ({})",
         names.join(", ")
     )
-    .into_bytes()
 }
 
 fn encode_packet(number: u8, body: &[u8]) -> Vec<u8> {
@@ -118,45 +122,94 @@ enum ProtocolState {
     Rows,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Query {
-    #[default]
+/// Queries that a client sends one after another. Each result has two columns.
+pub(super) trait QuerySequence {
+    /// Returns the next query; `None` after the last one.
+    fn next_query(&mut self) -> Option<String>;
+
+    fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError>;
+
+    /// Handles the server's refusal of a query. An error ends the conversation.
+    fn handle_refusal(&mut self, error: String) -> Result<(), HostError>;
+
+    /// Returns what the server has answered, as far as it is complete; `None` if it is useless.
+    fn take_answer(&mut self) -> Option<Vec<u8>>;
+
+    fn deadline(&self) -> Duration {
+        DEADLINE
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SettingsQuery {
     Variables,
     Counters,
     Replicas,
 }
 
-impl Query {
-    fn packet(self) -> Vec<u8> {
-        encode_packet(
-            0,
-            &match self {
-                Self::Variables => variables_query(),
-                Self::Counters => counters_query(),
-                Self::Replicas => replicas_query(),
-            },
-        )
+#[derive(Default)]
+struct SettingsQueries {
+    /// The query whose result is expected.
+    query: Option<SettingsQuery>,
+    answer: String,
+}
+
+impl QuerySequence for SettingsQueries {
+    fn next_query(&mut self) -> Option<String> {
+        self.query = Some(match self.query {
+            None => SettingsQuery::Variables,
+            Some(SettingsQuery::Variables) => SettingsQuery::Counters,
+            Some(SettingsQuery::Counters) => SettingsQuery::Replicas,
+            Some(SettingsQuery::Replicas) => return None,
+        });
+        self.query.map(|query| match query {
+            SettingsQuery::Variables => variables_query(),
+            SettingsQuery::Counters => counters_query(),
+            SettingsQuery::Replicas => replicas_query(),
+        })
     }
 
-    fn next(self) -> Option<Self> {
-        match self {
-            Self::Variables => Some(Self::Counters),
-            Self::Counters => Some(Self::Replicas),
-            Self::Replicas => None,
+    fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError> {
+        for part in [
+            &text::display_safe(name),
+            "\t",
+            &text::display_safe(value),
+            "\n",
+        ] {
+            self.answer.push_str(part);
+        }
+        if self.answer.len() > MAX_ANSWER_BYTES {
+            return Err(HostError::failed("the server's answer is malformed"));
+        }
+        Ok(())
+    }
+
+    /// Once the settings are complete, an error affects only its query.
+    fn handle_refusal(&mut self, error: String) -> Result<(), HostError> {
+        match self.query {
+            None | Some(SettingsQuery::Variables) => Err(HostError::denied(error)),
+            Some(SettingsQuery::Counters | SettingsQuery::Replicas) => Ok(()),
+        }
+    }
+
+    fn take_answer(&mut self) -> Option<Vec<u8>> {
+        match self.query {
+            None | Some(SettingsQuery::Variables) => None,
+            Some(SettingsQuery::Counters | SettingsQuery::Replicas) => {
+                Some(std::mem::take(&mut self.answer).into_bytes())
+            }
         }
     }
 }
 
-#[derive(Default)]
-struct MysqlClient {
+pub(super) struct MysqlClient<Q> {
     user: Vec<u8>,
     received: Vec<u8>,
     state: ProtocolState,
-    query: Query,
-    answer: String,
+    queries: Q,
 }
 
-impl ProtocolClient for MysqlClient {
+impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
     fn first_message(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -181,7 +234,11 @@ impl ProtocolClient for MysqlClient {
     }
 
     fn partial_answer(&mut self) -> Option<Vec<u8>> {
-        (self.query != Query::Variables).then(|| std::mem::take(&mut self.answer).into_bytes())
+        self.queries.take_answer()
+    }
+
+    fn deadline(&self) -> Duration {
+        self.queries.deadline()
     }
 
     fn handle_message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
@@ -194,9 +251,14 @@ impl ProtocolClient for MysqlClient {
         };
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.state, body) {
-            // The settings are complete, and an error here affects only this query.
-            (_, [0xff, ..]) if self.query != Query::Variables => return Ok(self.next_query()),
-            (_, [0xff, error @ ..]) => {
+            (
+                ProtocolState::Columns | ProtocolState::Column(_) | ProtocolState::Rows,
+                [0xff, error @ ..],
+            ) => {
+                self.queries.handle_refusal(error_message(error))?;
+                return Ok(self.next_query());
+            }
+            (ProtocolState::Greeting | ProtocolState::Welcome(_), [0xff, error @ ..]) => {
                 return Err(HostError::denied(error_message(error)));
             }
             (ProtocolState::Greeting, [PROTOCOL, ..]) => {
@@ -204,8 +266,7 @@ impl ProtocolClient for MysqlClient {
                 return say(&login_response(&self.user));
             }
             (ProtocolState::Welcome(_), [0, ..]) => {
-                self.state = ProtocolState::Columns;
-                return Ok(ProtocolAction::Send(self.query.packet()));
+                return Ok(self.next_query());
             }
             // On the fast path of caching_sha2_password, the next packet reports success.
             (ProtocolState::Welcome(_), [1, 3]) => {}
@@ -227,17 +288,7 @@ impl ProtocolClient for MysqlClient {
             (ProtocolState::Rows, row) => {
                 let (name, rest) = length_encoded_string(row).ok_or_else(garbled)?;
                 let (value, _) = length_encoded_string(rest).ok_or_else(garbled)?;
-                for part in [
-                    &text::display_safe(name),
-                    "\t",
-                    &text::display_safe(value),
-                    "\n",
-                ] {
-                    self.answer.push_str(part);
-                }
-                if self.answer.len() > MAX_ANSWER_BYTES {
-                    return Err(garbled());
-                }
+                self.queries.handle_row(name, value)?;
             }
             (ProtocolState::Greeting, _) => {
                 return Err(HostError::failed(
@@ -250,23 +301,24 @@ impl ProtocolClient for MysqlClient {
     }
 }
 
-impl MysqlClient {
-    fn new(user: &[u8]) -> Self {
+impl<Q: QuerySequence> MysqlClient<Q> {
+    pub(super) fn new(user: &[u8], queries: Q) -> Self {
         Self {
             user: user.to_vec(),
-            ..Self::default()
+            received: Vec::new(),
+            state: ProtocolState::default(),
+            queries,
         }
     }
 
     fn next_query(&mut self) -> ProtocolAction {
-        if let Some(query) = self.query.next() {
-            self.query = query;
+        if let Some(query) = self.queries.next_query() {
             self.state = ProtocolState::Columns;
-            return ProtocolAction::Send(query.packet());
+            let command = [&[COM_QUERY], query.as_bytes()].concat();
+            return ProtocolAction::Send(encode_packet(0, &command));
         }
-        let answer = std::mem::take(&mut self.answer).into_bytes();
         ProtocolAction::Done {
-            answer,
+            answer: self.queries.take_answer().unwrap_or_default(),
             farewell: encode_packet(0, &[1]),
         }
     }
@@ -309,6 +361,14 @@ mod tests {
     const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
     const END: &[u8] = b"\xfe\0\0\x02\0";
 
+    fn new_client() -> MysqlClient<SettingsQueries> {
+        MysqlClient::new(b"root", SettingsQueries::default())
+    }
+
+    fn query_packet(query: &str) -> Vec<u8> {
+        encode_packet(0, &[&[COM_QUERY], query.as_bytes()].concat())
+    }
+
     fn encode_row(name: &str, value: Option<&str>) -> Vec<u8> {
         let string = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
         [string(name), value.map_or(vec![0xfb], string)].concat()
@@ -322,7 +382,7 @@ mod tests {
     }
 
     fn run_client(said: &[u8]) -> Vec<ProtocolAction> {
-        let mut ours = MysqlClient::new(b"root");
+        let mut ours = new_client();
         let heard = said.iter().map(|byte| ours.handle_bytes(&[*byte]).unwrap());
         heard.filter(|next| *next != ProtocolAction::Recv).collect()
     }
@@ -352,9 +412,9 @@ mod tests {
             steps,
             [
                 ProtocolAction::Send(encode_packet(1, &login_response(b"root"))),
-                ProtocolAction::Send(encode_packet(0, &variables_query())),
-                ProtocolAction::Send(encode_packet(0, &counters_query())),
-                ProtocolAction::Send(encode_packet(0, &replicas_query())),
+                ProtocolAction::Send(query_packet(&variables_query())),
+                ProtocolAction::Send(query_packet(&counters_query())),
+                ProtocolAction::Send(query_packet(&replicas_query())),
                 ProtocolAction::Done {
                     answer,
                     farewell: encode_packet(0, &[1])
@@ -374,7 +434,7 @@ mod tests {
             &encode_row("port", Some("1")),
             END,
         ]);
-        let mut ours = MysqlClient::new(b"root");
+        let mut ours = new_client();
         ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         ours.handle_bytes(&said).unwrap();
         ours.handle_bytes(&[]).unwrap();
@@ -396,7 +456,7 @@ mod tests {
     #[test]
     fn nothing_is_all_we_offer() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
-        let mut ours = MysqlClient::new(b"root");
+        let mut ours = new_client();
         ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         assert_eq!(
             ours.handle_bytes(&encode_packet(2, switch)).unwrap(),
@@ -408,7 +468,7 @@ mod tests {
                 .kind,
             HostErrorKind::Denied
         );
-        let mut ours = MysqlClient::new(b"root");
+        let mut ours = new_client();
         ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         let miss = ours
             .handle_bytes(&encode_packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
@@ -418,7 +478,7 @@ mod tests {
 
     #[test]
     fn no_file_is_ever_sent() {
-        let mut ours = MysqlClient::new(b"root");
+        let mut ours = new_client();
         ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         ours.handle_bytes(&encode_packet(2, WELCOME)).unwrap();
         assert!(
@@ -438,13 +498,14 @@ mod tests {
                 ("[ -~]{0,20}", "[ -~]{0,20}").prop_map(|(name, value)| encode_packet(1, &encode_row(&name, Some(&value)))),
             ], 0..12)
         ) {
-            let mut ours = MysqlClient::new(b"root");
+            let mut ours = new_client();
             for piece in pieces {
                 match ours.handle_bytes(&piece) {
                     Ok(ProtocolAction::Send(words)) => {
                         let body = words.get(4..).unwrap_or_default();
-                        let known = [vec![], login_response(b"root"), variables_query(), counters_query(), replicas_query()];
-                        prop_assert!(known.iter().any(|one| one == body));
+                        let queries = [variables_query(), counters_query(), replicas_query()];
+                        let is_query = queries.iter().any(|one| query_packet(one).get(4..) == Some(body));
+                        prop_assert!(is_query || body.is_empty() || body == login_response(b"root"));
                     }
                     Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();

@@ -199,7 +199,7 @@ fn is_system_user(uid: u32) -> bool {
     uid <= LAST_SYSTEM_USER || uid == NOBODY
 }
 
-fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
+pub fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
     let within = path
         .strip_prefix(format!("/proc/{pid}/root"))
         .unwrap_or(path);
@@ -208,7 +208,7 @@ fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
 
 /// Returns the process id in a path below a process's root directory, such as 7 for
 /// `/proc/7/root/srv`.
-fn process_root_pid(path: &Path) -> Option<u32> {
+pub fn process_root_pid(path: &Path) -> Option<u32> {
     proc_pid(path).filter(|_| path.iter().nth(3).is_some_and(|name| name == "root"))
 }
 

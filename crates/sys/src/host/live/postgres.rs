@@ -34,7 +34,7 @@ pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     )
 }
 
-fn startup_packet(user: &str) -> Vec<u8> {
+pub(super) fn startup_packet(user: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
     let parameters = [
@@ -121,13 +121,27 @@ fn slots_query(major: u64) -> Option<String> {
     ))
 }
 
+const FLUSHES_BEFORE_18: [&str; 4] = [
+    "wal_sync::text",
+    "wal_write::text",
+    "trunc(wal_sync_time * 1000)::bigint::text",
+    "trunc(wal_write_time * 1000)::bigint::text",
+];
+
+const FLUSHES_FROM_18: [&str; 4] = [
+    "sum(fsyncs)::text",
+    "sum(writes)::text",
+    "trunc(sum(fsync_time) * 1000)::bigint::text",
+    "trunc(sum(write_time) * 1000)::bigint::text",
+];
+
 /// Builds the query for the counters. `None` before PostgreSQL 10, which renamed the WAL functions.
 /// On a standby, the write position in the result is NULL.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
         ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE,
         NOW, POSITION, REDO, REQUESTED, STANDBYS, TIMED, WAITING, WAL_BYTES, WAL_IMAGES,
-        WAL_RECORDS, WAL_SINCE,
+        WAL_RECORDS, WAL_SINCE, WAL_SYNC_TIME, WAL_SYNCS, WAL_WRITE_TIME, WAL_WRITES,
     };
     if major < 10 {
         return None;
@@ -183,6 +197,14 @@ fn counters_query(major: u64) -> Option<String> {
             (WAL_SINCE, &since),
         ];
         of("pg_stat_wal", &columns);
+        let (view, columns) = if major >= 18 {
+            ("pg_stat_io WHERE object = 'wal'", FLUSHES_FROM_18)
+        } else {
+            ("pg_stat_wal", FLUSHES_BEFORE_18)
+        };
+        let names = [WAL_SYNCS, WAL_WRITES, WAL_SYNC_TIME, WAL_WRITE_TIME];
+        let columns: Vec<(&str, &str)> = names.into_iter().zip(columns).collect();
+        of(view, &columns);
     }
     let (view, timed, requested) = if major >= 17 {
         (
@@ -208,7 +230,7 @@ fn counters_query(major: u64) -> Option<String> {
     Some(format!("{}\0", parts.join(" UNION ALL ")))
 }
 
-fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(super) fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &packet_length(body), body].concat()
 }
 
@@ -256,24 +278,7 @@ impl ProtocolClient for PostgresClient {
     }
 
     fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
-        let Some((kind, rest)) = bytes.split_first() else {
-            return Ok(None);
-        };
-        let Some((length, rest)) = rest.split_first_chunk() else {
-            return Ok(None);
-        };
-        let length = u32::from_be_bytes(*length) as usize;
-        match length
-            .checked_sub(4)
-            .filter(|length| *length <= MAX_MESSAGE_BYTES)
-        {
-            Some(length) => Ok(rest
-                .split_at_checked(length)
-                .map(|(body, behind)| (*kind, body, behind))),
-            None => Err(HostError::failed(
-                "no PostgreSQL server answers on this socket",
-            )),
-        }
+        split_message(bytes)
     }
 
     fn partial_answer(&mut self) -> Option<Vec<u8>> {
@@ -387,6 +392,28 @@ impl PostgresClient {
     }
 }
 
+/// Splits the first complete message: its kind, its body and what follows.
+pub(super) fn split_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
+    let Some((kind, rest)) = bytes.split_first() else {
+        return Ok(None);
+    };
+    let Some((length, rest)) = rest.split_first_chunk() else {
+        return Ok(None);
+    };
+    let length = u32::from_be_bytes(*length) as usize;
+    match length
+        .checked_sub(4)
+        .filter(|length| *length <= MAX_MESSAGE_BYTES)
+    {
+        Some(length) => Ok(rest
+            .split_at_checked(length)
+            .map(|(body, behind)| (*kind, body, behind))),
+        None => Err(HostError::failed(
+            "no PostgreSQL server answers on this socket",
+        )),
+    }
+}
+
 fn format_row(row: &[&[u8]]) -> String {
     let value =
         |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
@@ -400,7 +427,7 @@ fn format_row(row: &[&[u8]]) -> String {
     format!("{}\n", fields.join_with("\t"))
 }
 
-fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
+pub(super) fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     let (count, mut rest) = body.split_first_chunk()?;
     let mut fields = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
@@ -413,7 +440,7 @@ fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-fn parse_major(status: &[u8]) -> Option<u64> {
+pub(super) fn parse_major(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
         .iter()
@@ -423,7 +450,7 @@ fn parse_major(status: &[u8]) -> Option<u64> {
     String::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn error_message(body: &[u8]) -> String {
+pub(super) fn error_message(body: &[u8]) -> String {
     let message = body
         .split(|b| *b == 0)
         .find_map(|field| field.strip_prefix(b"M"));
@@ -431,14 +458,14 @@ fn error_message(body: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::ProtocolClient as _;
     use super::*;
     use crate::host::HostErrorKind;
 
-    fn ready_messages() -> Vec<u8> {
+    pub fn ready_messages() -> Vec<u8> {
         [
             encode_message(b'R', &[0; 4]),
             encode_message(b'S', b"server_version\x0016\0"),
@@ -447,7 +474,7 @@ mod tests {
         .concat()
     }
 
-    fn data_row(fields: &[Option<&str>]) -> Vec<u8> {
+    pub fn data_row(fields: &[Option<&str>]) -> Vec<u8> {
         let mut body = u16::try_from(fields.len()).unwrap().to_be_bytes().to_vec();
         for field in fields {
             let length = field.map_or(-1, |f| i32::try_from(f.len()).unwrap());

@@ -1,0 +1,758 @@
+//! What a commit waits for in production, from samples of a server's sessions: the mean number of
+//! sessions that wait, divided by the durable commits per second, is the mean wait of a commit
+//! (Little, *A proof for the queuing formula L = λW*, Operations Research 1961).
+//!
+//! The law holds for any arrival and service times, so it needs no timing setting. It needs the
+//! right count of commits: where subtransactions, rollbacks or prepared transactions make that
+//! count uncertain, the interval widens. A figure that is too uncertain is withheld.
+
+use std::ops::Add;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Estimate;
+use crate::host::commit_sampler::{CommitCounters, CommitWaits};
+use crate::text::{format_micros, format_micros_interval};
+
+/// The largest half-width of an interval, relative to its estimate, at which a latency is shown.
+const MAX_HALF_WIDTH: f64 = 0.25;
+
+/// Share of a commit that no wait event covers: copying the WAL, and the processor time between
+/// the end of the wait and the answer.
+const UNCOVERED_SHARE: f64 = 0.1;
+
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL_QUANTILE: f64 = 1.96;
+
+/// Share of commits above which writes of a full WAL buffer make the waits those of bulk loads.
+const BUFFERS_FULL_SHARE: f64 = 0.05;
+
+/// Acknowledged flushes after which at least one must have reached the disks.
+const FLUSHES_THAT_COUNT: u64 = 20;
+
+/// How a server makes its log durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFlush {
+    /// By fsync or fdatasync after the write.
+    Call,
+    /// By the write itself, to a file opened with O_DSYNC or O_SYNC. The server then counts no
+    /// flush (`issue_xlog_fsync`), and the disk may get FUA writes instead of flushes.
+    Open,
+}
+
+/// What is known about the server and the disks below its log.
+#[derive(Clone, Debug, Default)]
+pub struct CommitSettings {
+    pub log_flush: Option<LogFlush>,
+    /// Whether the server reports separately which sessions flush the log, and which wait until
+    /// another session has flushed it.
+    pub separates_turn: bool,
+    /// Why commits may return before their flush, as a clause.
+    pub asynchronous: Option<String>,
+    /// Whether every flush of the server must be counted by the disks: each has a volatile cache
+    /// and counts flushes, and nothing above it suppresses them.
+    pub flushes_must_arrive: bool,
+    /// Names of the disks below the log.
+    pub disks: Vec<String>,
+}
+
+/// Flushes that the disks completed while the samples were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskFlushes {
+    pub count: u64,
+    /// Sum of their durations, in ms.
+    pub millis: u64,
+}
+
+impl Add for DiskFlushes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            millis: self.millis + other.millis,
+        }
+    }
+}
+
+impl DiskFlushes {
+    /// The flushes between two readings; `None` if a counter went back.
+    pub fn between(before: Self, after: Self) -> Option<Self> {
+        Some(Self {
+            count: after.count.checked_sub(before.count)?,
+            millis: after.millis.checked_sub(before.millis)?,
+        })
+    }
+}
+
+/// What was read from a server and its disks.
+#[derive(Clone, Debug, Default)]
+pub struct CommitSamples {
+    pub waits: Vec<CommitWaits>,
+    pub counters: Vec<CommitCounters>,
+    /// `None` if a disk does not count flushes.
+    pub disk_flushes: Option<DiskFlushes>,
+}
+
+/// A reason why the latency of commits is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "reason")]
+pub enum WaitLimit {
+    NoCommits,
+    TooFewSamples {
+        waiting: u64,
+        samples: u64,
+    },
+    Asynchronous {
+        because: String,
+    },
+    /// Transaction ids do not tell how many commits there were.
+    CommitCount {
+        low_per_second: f64,
+        high_per_second: f64,
+        because: &'static str,
+    },
+    BulkWrites {
+        per_second: f64,
+    },
+    CommitDelay {
+        micros: u64,
+    },
+}
+
+impl WaitLimit {
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NoCommits => "no transaction that writes ended".to_owned(),
+            Self::TooFewSamples { waiting, samples } => format!(
+                "too few samples: {waiting} waiting sessions in {samples} samples; measure longer with --seconds"
+            ),
+            Self::Asynchronous { because } => format!("{because}, so commits may not wait"),
+            Self::CommitCount {
+                low_per_second,
+                high_per_second,
+                because,
+            } => format!(
+                "between {low_per_second:.0} and {high_per_second:.0} commits/s, because of {because}"
+            ),
+            Self::CommitDelay { micros } => format!(
+                "commit_delay is {micros} µs, and a session that delays its flush reports no wait"
+            ),
+            Self::BulkWrites { per_second } => format!(
+                "WAL buffers were full {per_second:.0} times/s, so sessions also wait outside commits"
+            ),
+        }
+    }
+}
+
+/// Mean waits of a commit in µs, by what it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "names in JSON carry the unit")]
+pub struct CommitParts {
+    /// Until another session's write or flush of the WAL ends.
+    pub turn_us: f64,
+    /// For the session's own write and flush.
+    pub flush_us: f64,
+    pub standby_us: f64,
+}
+
+/// Flushes by the server, or at the disks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FlushRate {
+    pub per_second: f64,
+    pub mean_us: f64,
+}
+
+/// The result of a passive measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CommitWait {
+    pub directory: String,
+    pub seconds: f64,
+    pub samples: u64,
+    /// Transactions per second that took an id; the interval covers what may not be a commit.
+    pub commits_per_second: Estimate,
+    /// Mean time in µs that a commit waits. `None` if `limits` holds a reason.
+    pub commit_us: Option<Estimate>,
+    pub parts: Option<CommitParts>,
+    /// The server's flushes of the WAL, those of background processes included; `None` if the
+    /// server does not count them.
+    pub server_flushes: Option<FlushRate>,
+    /// Flushes of the disks, those of other programs included; `None` if a disk does not count
+    /// them.
+    pub disk_flushes: Option<FlushRate>,
+    pub limits: Vec<WaitLimit>,
+    /// Why the flushes that the server acknowledges contradict the disks' counters.
+    pub contradiction: Option<String>,
+}
+
+impl CommitWait {
+    /// Computes the waits; `None` with fewer than two samples of waits.
+    pub fn from_samples(
+        directory: &str,
+        samples: &CommitSamples,
+        settings: &CommitSettings,
+    ) -> Option<Self> {
+        let (first, last) = (samples.waits.first()?, samples.waits.last()?);
+        let seconds = micros_between(first.time_us, last.time_us) / 1e6;
+        if seconds <= 0.0 {
+            return None;
+        }
+        let totals = Totals::from_waits(&samples.waits);
+        let ids = last.next_xid.saturating_sub(first.next_xid);
+        let (commits, cause) = commit_count(ids, samples);
+        let mean = commits.value.max(f64::MIN_POSITIVE);
+        let commit_us = totals.wait_interval(commits);
+        let mut limits = Vec::new();
+        if ids == 0 {
+            limits.push(WaitLimit::NoCommits);
+        }
+        if let Some(because) = &settings.asynchronous {
+            let because = because.clone();
+            limits.push(WaitLimit::Asynchronous { because });
+        }
+        let delay = samples
+            .counters
+            .iter()
+            .filter_map(|all| all.commit_delay)
+            .max();
+        if let Some(micros) = delay.filter(|micros| *micros > 0) {
+            limits.push(WaitLimit::CommitDelay { micros });
+        }
+        let full = delta(&samples.counters, |all| all.buffers_full).unwrap_or(0);
+        if full as f64 > BUFFERS_FULL_SHARE * commits.low.max(1.0) {
+            let per_second = full as f64 / seconds;
+            limits.push(WaitLimit::BulkWrites { per_second });
+        }
+        if let Some(because) = cause.filter(|_| is_too_wide(commits)) {
+            limits.push(WaitLimit::CommitCount {
+                low_per_second: commits.low / seconds,
+                high_per_second: commits.high / seconds,
+                because,
+            });
+        }
+        if limits.is_empty() && commit_us.is_none_or(is_too_wide) {
+            limits.push(WaitLimit::TooFewSamples {
+                waiting: totals.waiting,
+                samples: totals.samples,
+            });
+        }
+        let per_second = |count: f64| count / seconds;
+        let is_known = limits.is_empty();
+        Some(Self {
+            directory: directory.to_owned(),
+            seconds,
+            samples: totals.samples,
+            commits_per_second: Estimate {
+                value: per_second(commits.value),
+                low: per_second(commits.low),
+                high: per_second(commits.high),
+            },
+            commit_us: commit_us.filter(|_| is_known).map(with_uncovered_share),
+            parts: (is_known && settings.separates_turn).then(|| CommitParts {
+                turn_us: totals.turn_us / mean,
+                flush_us: totals.flush_us / mean,
+                standby_us: totals.standby_us / mean,
+            }),
+            server_flushes: server_flushes(samples, settings, &totals),
+            disk_flushes: samples
+                .disk_flushes
+                .filter(|flushes| flushes.count > 0)
+                .map(|flushes| FlushRate {
+                    per_second: per_second(flushes.count as f64),
+                    mean_us: flushes.millis as f64 * 1e3 / flushes.count as f64,
+                }),
+            limits,
+            contradiction: contradiction(samples, settings, ids),
+        })
+    }
+
+    /// The result as lines of text.
+    pub fn lines(&self) -> Vec<String> {
+        let commits = self.commits_per_second;
+        let mut lines = vec![format!(
+            "{}, {:.0} s, {} samples; nothing was written",
+            self.directory, self.seconds, self.samples
+        )];
+        if let Some(contradiction) = &self.contradiction {
+            lines.push(format!("CONTRADICTORY: {contradiction}"));
+        }
+        lines.push(format!("commits          {:.0}/s", commits.value));
+        match (self.commit_us, self.parts) {
+            (Some(wait), Some(parts)) => {
+                lines.push(latency_line(wait));
+                let part = |name: &str, us: f64, says: &str| {
+                    format!("  {name:<14} {}  {says}", format_micros(us))
+                };
+                lines.push(part(
+                    "turn",
+                    parts.turn_us,
+                    "another session flushes the WAL",
+                ));
+                lines.push(part(
+                    "own flush",
+                    parts.flush_us,
+                    "the session writes and flushes",
+                ));
+                if parts.standby_us > 0.0 {
+                    lines.push(part(
+                        "standby",
+                        parts.standby_us,
+                        "a standby has not confirmed",
+                    ));
+                }
+            }
+            (Some(wait), None) => lines.push(latency_line(wait)),
+            (None, _) => {
+                let reasons = self.limits.iter().map(WaitLimit::sentence);
+                lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
+            }
+        }
+        if let Some(flushes) = self.server_flushes {
+            lines.push(format!(
+                "server's flush   {} (mean of {:.0}/s)",
+                format_micros(flushes.mean_us),
+                flushes.per_second
+            ));
+        }
+        lines.push(match self.disk_flushes {
+            Some(flushes) => format!(
+                "disk's flush     {} (mean of {:.0}/s, other programs included)",
+                format_micros(flushes.mean_us),
+                flushes.per_second
+            ),
+            None => "disk's flush     cannot tell: the disks count no flushes".to_owned(),
+        });
+        lines.push(
+            "not shown by these counts: percentiles, queues at the disk, commits that a session made asynchronous"
+                .to_owned(),
+        );
+        lines
+    }
+}
+
+fn latency_line(wait: Estimate) -> String {
+    format!(
+        "commit latency   {} ({}, mean; waiting sessions ÷ commits per second)",
+        format_micros(wait.value),
+        format_micros_interval(wait.low, wait.high)
+    )
+}
+
+/// Sums over all samples. Times are those of all sessions together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    turn_us: f64,
+    flush_us: f64,
+    standby_us: f64,
+    background_us: f64,
+    /// Variance of the sum of the sessions' waits, in µs².
+    variance: f64,
+    samples: u64,
+    waiting: u64,
+}
+
+impl Totals {
+    /// Each sample stands for the time until the next one. The variance is that of a systematic
+    /// sample, from the differences of neighbouring samples (Cochran, *Sampling Techniques*,
+    /// section 8.11), so that a load which changes slowly does not widen the interval.
+    fn from_waits(all: &[CommitWaits]) -> Self {
+        let mut totals = Self::default();
+        for pair in all.windows(2) {
+            let [this, next] = pair else { continue };
+            let samples = this.samples.max(2) as f64;
+            let per_sample = micros_between(this.time_us, next.time_us) / samples;
+            totals.turn_us += this.turn as f64 * per_sample;
+            totals.flush_us += this.flush as f64 * per_sample;
+            totals.standby_us += this.standby as f64 * per_sample;
+            totals.background_us += this.background as f64 * per_sample;
+            let of_mean = this.squared_differences as f64 / (2.0 * (samples - 1.0)) / samples;
+            totals.variance += of_mean * (per_sample * samples).powi(2);
+            totals.samples += this.samples;
+            totals.waiting += this.turn + this.flush + this.standby;
+        }
+        totals
+    }
+
+    /// The mean wait of a commit in µs, with a 95 % interval from the scatter of the samples and the
+    /// bounds of the count of commits. `None` without commits, or if no session waited.
+    fn wait_interval(&self, commits: Estimate) -> Option<Estimate> {
+        if self.waiting == 0 || commits.low <= 0.0 {
+            return None;
+        }
+        let waited = self.turn_us + self.flush_us + self.standby_us;
+        let half = NORMAL_QUANTILE * self.variance.sqrt();
+        Some(Estimate {
+            value: waited / commits.value,
+            low: (waited - half).max(0.0) / commits.high,
+            high: (waited + half) / commits.low,
+        })
+    }
+}
+
+fn micros_between(from: u64, to: u64) -> f64 {
+    to.saturating_sub(from) as f64
+}
+
+/// The growth of a counter from the first to the last reading.
+fn delta(counters: &[CommitCounters], of: impl Fn(&CommitCounters) -> Option<u64>) -> Option<u64> {
+    of(counters.last()?)?.checked_sub(of(counters.first()?)?)
+}
+
+/// Bounds of the number of durable commits among the transaction ids taken, and what makes them
+/// differ.
+fn commit_count(ids: u64, samples: &CommitSamples) -> (Estimate, Option<&'static str>) {
+    let ids = ids as f64;
+    let grown = |of: fn(&CommitCounters) -> Option<u64>| delta(&samples.counters, of);
+    let subtransactions = grown(|all| all.subtransactions).unwrap_or(0) as f64;
+    let rollbacks = grown(|all| all.rollbacks).unwrap_or(0) as f64;
+    // A prepared transaction waits twice: when it is prepared and when it commits.
+    let prepared = samples.waits.iter().any(|waits| waits.prepared > 0);
+    let (cause, low, high) = if prepared {
+        (
+            Some("prepared transactions"),
+            ids - subtransactions,
+            2.0 * ids,
+        )
+    } else if subtransactions >= rollbacks && subtransactions > 0.0 {
+        (
+            Some("subtransactions"),
+            ids - subtransactions - rollbacks,
+            ids,
+        )
+    } else if rollbacks > 0.0 {
+        (Some("rollbacks"), ids - rollbacks, ids)
+    } else {
+        (None, ids, ids)
+    };
+    // No more commits than the server counts, which includes those that wrote nothing. Sessions
+    // report their counts up to a second late.
+    let counted = grown(|all| all.commits).map_or(f64::INFINITY, |count| 1.1 * count as f64);
+    let high = high.min(counted.max(low)).max(0.0);
+    let low = low.clamp(0.0, high);
+    let value = if cause.is_some() {
+        f64::midpoint(low, high)
+    } else {
+        high
+    };
+    (Estimate { value, low, high }, cause)
+}
+
+fn is_too_wide(estimate: Estimate) -> bool {
+    (estimate.high - estimate.low) / 2.0 > MAX_HALF_WIDTH * estimate.value
+}
+
+fn with_uncovered_share(waits: Estimate) -> Estimate {
+    Estimate {
+        high: waits.high * (1.0 + UNCOVERED_SHARE),
+        ..waits
+    }
+}
+
+/// The server's flushes: all processes that flush, divided by the flushes per second.
+fn server_flushes(
+    samples: &CommitSamples,
+    settings: &CommitSettings,
+    totals: &Totals,
+) -> Option<FlushRate> {
+    let (first, last) = (samples.counters.first()?, samples.counters.last()?);
+    let seconds = micros_between(first.time_us, last.time_us) / 1e6;
+    if !settings.separates_turn {
+        return None;
+    }
+    let count = match settings.log_flush? {
+        LogFlush::Open => delta(&samples.counters, |all| all.wal_writes),
+        LogFlush::Call => delta(&samples.counters, |all| all.wal_syncs),
+    }?;
+    let period_us = micros_between(
+        samples.waits.first()?.time_us,
+        samples.waits.last()?.time_us,
+    );
+    let busy = totals.flush_us + totals.background_us;
+    (count >= FLUSHES_THAT_COUNT && seconds > 0.0 && period_us > 0.0).then(|| {
+        let per_second = count as f64 / seconds;
+        FlushRate {
+            per_second,
+            mean_us: busy / period_us / per_second * 1e6,
+        }
+    })
+}
+
+/// Acknowledged flushes of which none reached a disk that must have seen each of them.
+fn contradiction(samples: &CommitSamples, settings: &CommitSettings, ids: u64) -> Option<String> {
+    let flushes = match settings.log_flush? {
+        LogFlush::Call => delta(&samples.counters, |all| all.wal_syncs)?,
+        LogFlush::Open => return None,
+    };
+    let arrived = samples.disk_flushes?.count;
+    let must = settings.flushes_must_arrive && ids > 0 && flushes >= FLUSHES_THAT_COUNT;
+    (must && arrived == 0).then(|| {
+        format!(
+            "the server acknowledged {flushes} flushes of its log, but none reached {}",
+            settings.disks.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probes::Rng;
+
+    const STEP_US: u64 = 1_000;
+    const SAMPLES_PER_QUERY: u64 = 20;
+    const STEPS_PER_SAMPLE: u64 = 25;
+
+    /// Sessions that work, then wait for a commit, each for a random time in steps of 1 ms.
+    struct Load {
+        sessions: u64,
+        mean_work_steps: f64,
+        mean_wait_steps: f64,
+        seconds: u64,
+    }
+
+    /// The samples of a simulated load, and the true mean wait in µs.
+    fn simulate(load: &Load, seed: u64) -> (CommitSamples, f64) {
+        let mut random = Rng::new(seed);
+        let mut draw = |mean: f64| -> u64 {
+            #[expect(clippy::cast_precision_loss, reason = "53 random bits")]
+            let share = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "bounded"
+            )]
+            let steps = (-mean * (1.0 - share).ln()).clamp(1.0, 1e6) as u64;
+            steps
+        };
+        let mut sessions: Vec<(bool, u64)> = (0..load.sessions)
+            .map(|_| (false, draw(load.mean_work_steps)))
+            .collect();
+        let (mut commits, mut waited) = (0_u64, 0_u64);
+        let mut samples = CommitSamples::default();
+        let mut query = CommitWaits::default();
+        let mut previous: Option<u64> = None;
+        for step in 0..load.seconds * 1_000 {
+            let per_query = STEPS_PER_SAMPLE * SAMPLES_PER_QUERY;
+            if step % per_query == 0 {
+                let next = CommitWaits {
+                    time_us: step * STEP_US,
+                    next_xid: commits,
+                    ..CommitWaits::default()
+                };
+                samples.waits.push(std::mem::replace(&mut query, next));
+                previous = None;
+            }
+            for (waits, left) in &mut sessions {
+                waited += u64::from(*waits);
+                *left -= 1;
+                if *left == 0 {
+                    commits += u64::from(*waits);
+                    *waits = !*waits;
+                    *left = draw(if *waits {
+                        load.mean_wait_steps
+                    } else {
+                        load.mean_work_steps
+                    });
+                }
+            }
+            if step % STEPS_PER_SAMPLE == 7 {
+                let waiting = sessions.iter().filter(|(waits, _)| *waits).count() as u64;
+                query.samples += 1;
+                query.flush += waiting;
+                query.squared_differences +=
+                    previous.map_or(0, |before| before.abs_diff(waiting).pow(2));
+                previous = Some(waiting);
+            }
+        }
+        samples.waits.push(query);
+        samples.waits.remove(0);
+        let counters = |time_us, commits| CommitCounters {
+            time_us,
+            commits: Some(commits),
+            rollbacks: Some(0),
+            subtransactions: Some(0),
+            wal_writes: Some(commits),
+            wal_syncs: Some(commits),
+            buffers_full: Some(0),
+            commit_delay: Some(0),
+        };
+        samples.counters = vec![counters(0, 0), counters(load.seconds * 1_000_000, commits)];
+        (samples, (waited * STEP_US) as f64 / commits.max(1) as f64)
+    }
+
+    fn busy_samples() -> (CommitSamples, f64) {
+        let load = Load {
+            sessions: 8,
+            mean_work_steps: 10.0,
+            mean_wait_steps: 20.0,
+            seconds: 30,
+        };
+        simulate(&load, 1)
+    }
+
+    fn settings() -> CommitSettings {
+        CommitSettings {
+            log_flush: Some(LogFlush::Call),
+            separates_turn: true,
+            asynchronous: None,
+            flushes_must_arrive: true,
+            disks: vec!["sda".to_owned()],
+        }
+    }
+
+    fn result(samples: &CommitSamples, settings: &CommitSettings) -> CommitWait {
+        CommitWait::from_samples("/pg", samples, settings).unwrap()
+    }
+
+    #[test]
+    fn intervals_hold_the_truth_and_idle_servers_give_none() {
+        let (mut shown, mut held, mut withheld) = (0, 0, 0);
+        for seed in 0..100 {
+            for (sessions, work, wait) in [
+                (1, 4.0, 6.0),
+                (8, 10.0, 20.0),
+                (32, 200.0, 8.0),
+                (1, 400.0, 2.0),
+            ] {
+                let load = Load {
+                    sessions,
+                    mean_work_steps: work,
+                    mean_wait_steps: wait,
+                    seconds: 30,
+                };
+                let (samples, truth) = simulate(&load, seed);
+                let found = result(&samples, &settings());
+                let Some(wait) = found.commit_us else {
+                    withheld += 1;
+                    assert!(matches!(
+                        found.limits[..],
+                        [WaitLimit::TooFewSamples { .. }]
+                    ));
+                    continue;
+                };
+                shown += 1;
+                held += usize::from(wait.low <= truth && truth <= wait.high);
+                assert!((wait.value / truth - 1.0).abs() < 0.35, "{wait:?} {truth}");
+            }
+        }
+        assert!(held * 100 >= shown * 90, "{held} of {shown}");
+        assert!(withheld >= 90, "a commit in 400 ms is too rare: {withheld}");
+    }
+
+    #[test]
+    fn reads_change_nothing() {
+        let (mut samples, _) = busy_samples();
+        let before = result(&samples, &settings());
+        for (counters, reads) in samples.counters.iter_mut().zip([0, 1_000_000]) {
+            counters.commits = counters.commits.map(|count| count + reads);
+        }
+        assert_eq!(result(&samples, &settings()), before);
+    }
+
+    /// What makes the count of commits uncertain, or the wait something else than a commit's,
+    /// withholds the latency.
+    #[test]
+    fn uncertain_counts_and_other_waits_give_no_latency() {
+        let (base, _) = busy_samples();
+        let ids = base.waits.last().unwrap().next_xid;
+        let with = |change: &dyn Fn(&mut CommitSamples, &mut CommitSettings)| {
+            let (mut samples, mut settings) = (base.clone(), settings());
+            change(&mut samples, &mut settings);
+            result(&samples, &settings)
+        };
+        let grown = |change: fn(&mut CommitCounters, u64)| {
+            with(&|samples, _| {
+                samples
+                    .counters
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|last| change(last, ids));
+            })
+        };
+        let reads = |all: &mut CommitCounters, ids: u64| all.commits = Some(10 * ids);
+        let count =
+            |found: &CommitWait| matches!(found.limits[..], [WaitLimit::CommitCount { .. }]);
+        let subtransactions = grown(|all, ids| {
+            all.commits = Some(10 * ids);
+            all.subtransactions = Some(ids / 2);
+        });
+        assert!(count(&subtransactions) && subtransactions.commit_us.is_none());
+        assert!(count(&grown(|all, ids| {
+            all.commits = Some(10 * ids);
+            all.rollbacks = Some(ids);
+        })));
+        assert!(grown(reads).limits.is_empty());
+        // Without reads the server's own count of commits decides.
+        let exact = grown(|all, ids| {
+            all.commits = Some(ids / 4);
+            all.subtransactions = Some(ids - ids / 4);
+        });
+        assert!(
+            exact.limits.is_empty() && exact.commit_us.is_some(),
+            "{:?}",
+            exact.limits
+        );
+        assert!(count(&with(&|samples, _| {
+            samples.waits[3].prepared = 1;
+            samples.counters[1].commits = Some(2 * ids);
+        })));
+        let bulk = grown(|all, ids| all.buffers_full = Some(ids / 2));
+        assert!(matches!(bulk.limits[..], [WaitLimit::BulkWrites { .. }]));
+        let asynchronous =
+            with(&|_, settings| settings.asynchronous = Some("it is off".to_owned()));
+        assert!(matches!(
+            asynchronous.limits[..],
+            [WaitLimit::Asynchronous { .. }]
+        ));
+        let idle = with(&|samples, _| {
+            samples
+                .waits
+                .iter_mut()
+                .for_each(|waits| waits.next_xid = 5);
+        });
+        assert!(idle.limits.contains(&WaitLimit::NoCommits) && idle.commit_us.is_none());
+    }
+
+    #[test]
+    fn writes_are_the_flushes_of_open_methods() {
+        let (mut samples, _) = busy_samples();
+        let by_flush = result(&samples, &settings()).server_flushes;
+        for counters in &mut samples.counters {
+            counters.wal_syncs = Some(0);
+        }
+        assert_eq!(result(&samples, &settings()).server_flushes, None);
+        let open = CommitSettings {
+            log_flush: Some(LogFlush::Open),
+            ..settings()
+        };
+        assert_eq!(result(&samples, &open).server_flushes, by_flush);
+    }
+
+    #[test]
+    fn only_flushes_that_must_arrive_contradict() {
+        let (mut samples, _) = busy_samples();
+        let mut contradicts = |flushes: Option<u64>, settings: &CommitSettings| {
+            samples.disk_flushes = flushes.map(|count| DiskFlushes { count, millis: 1 });
+            result(&samples, settings).contradiction.is_some()
+        };
+        assert!(contradicts(Some(0), &settings()));
+        assert!(!contradicts(Some(1), &settings()) && !contradicts(None, &settings()));
+        for excused in [
+            CommitSettings {
+                flushes_must_arrive: false,
+                ..settings()
+            },
+            CommitSettings {
+                log_flush: Some(LogFlush::Open),
+                ..settings()
+            },
+            CommitSettings {
+                log_flush: None,
+                ..settings()
+            },
+        ] {
+            assert!(!contradicts(Some(0), &excused), "{excused:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Observes what the commits of a running server wait for. Writes nothing: it asks the server over
+//! one connection, and reads the counters of the disks.
+
+use std::path::PathBuf;
+
+use super::{CancelHandle, DiskCounterReader};
+use crate::facts::catalog::mysql::FlushMethod;
+use crate::facts::catalog::postgres::{SynchronousCommit, WalSyncMethod};
+use crate::facts::catalog::target::{self, FlushDelivery};
+use crate::facts::catalog::{cluster as kind, device, mysql, postgres};
+use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
+use crate::host::commit_sampler::{CommitSample, CommitSampler, ServerProtocol};
+use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
+use crate::measure::{CommitSamples, CommitSettings, CommitWait, DiskFlushes, LogFlush};
+use crate::text::decode_display_safe;
+
+/// A server to observe, and what its facts say about its commits.
+#[derive(Clone, Debug)]
+pub struct PassivePlan {
+    pub directory: String,
+    pub data_directory: PathBuf,
+    pub protocol: ServerProtocol,
+    pub socket: PathBuf,
+    pub seconds: f64,
+    pub settings: CommitSettings,
+}
+
+/// Reason why a server cannot be observed, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PassiveError(String);
+
+impl PassivePlan {
+    /// Plans to observe the server of `target`. `facts` must include the conclusions.
+    pub fn from_facts(
+        target: &Subject,
+        facts: &FactSet,
+        seconds: f64,
+    ) -> Result<Self, PassiveError> {
+        let refuse = |why: &str| Err(PassiveError(format!("{}: {why}", target.name())));
+        let cluster = facts.subject_in_scope(target, Scope::Cluster);
+        let server =
+            cluster.and_then(|cluster| Some((facts.value(&cluster, &kind::KIND)?, cluster)));
+        let Some((kind, cluster)) = server else {
+            return refuse("no database server uses this directory; name a data directory");
+        };
+        let path = |text: String| path_from_bytes(decode_display_safe(&text));
+        let (protocol, socket, data) = match kind {
+            ServerKind::Postgres => {
+                let directory = facts.value(&cluster, &postgres::SOCKET_DIRECTORY);
+                let port = facts.value(&cluster, &postgres::PORT);
+                let socket = directory
+                    .zip(port)
+                    .map(|(directory, port)| path(directory).join(format!(".s.PGSQL.{port}")));
+                (ServerProtocol::Postgres, socket, &postgres::DATA)
+            }
+            ServerKind::Mariadb => {
+                let socket = facts.value(&cluster, &mysql::SOCKET).map(path);
+                (ServerProtocol::Mysql, socket, &mysql::DATA)
+            }
+            ServerKind::Mysql => {
+                return refuse("--passive supports PostgreSQL and MariaDB, not MySQL");
+            }
+        };
+        let Some((socket, data)) = socket.zip(facts.value(&cluster, data)) else {
+            return refuse(
+                "no running server answered; run walwise as root or as the server's user",
+            );
+        };
+        if kind.is_mariadb() && !waits_after_commit(&cluster, facts) {
+            return refuse("MariaDB before 10.6 does not report which sessions wait for a flush");
+        }
+        Ok(Self {
+            directory: target.name().to_owned(),
+            data_directory: path(data),
+            protocol,
+            socket,
+            seconds,
+            settings: commit_settings(kind, target, &cluster, facts),
+        })
+    }
+}
+
+/// Whether a session of MariaDB waits for its flush after the commit (10.6, MDEV-24341).
+fn waits_after_commit(cluster: &Subject, facts: &FactSet) -> bool {
+    let version = facts.value(cluster, &mysql::VERSION);
+    version.is_some_and(|version| (version.number(0), version.number(1)) >= (10, 6))
+}
+
+fn commit_settings(
+    kind: ServerKind,
+    target: &Subject,
+    cluster: &Subject,
+    facts: &FactSet,
+) -> CommitSettings {
+    let disks = facts.bottom_devices(target);
+    let counts = |disk: &Subject| {
+        facts.value(disk, &device::COUNTS_FLUSHES) == Some(true)
+            && facts
+                .value(disk, &device::WRITE_CACHE)
+                .is_some_and(device::QueueWriteCache::is_write_back)
+    };
+    let (log_flush, asynchronous) = if kind.is_postgres() {
+        let method = facts.value(cluster, &postgres::WAL_SYNC_METHOD);
+        (
+            method.and_then(wal_flush),
+            asynchronous_reason(cluster, facts),
+        )
+    } else {
+        let method = facts.value(cluster, &mysql::FLUSH_METHOD);
+        (
+            method.and_then(redo_flush),
+            asynchronous_redo_reason(cluster, facts),
+        )
+    };
+    CommitSettings {
+        log_flush,
+        separates_turn: kind.is_postgres(),
+        asynchronous,
+        flushes_must_arrive: facts.value(target, &target::FLUSH) == Some(FlushDelivery::Sent)
+            && !disks.is_empty()
+            && disks.iter().all(counts),
+        disks: disks.iter().map(|disk| disk.name().to_owned()).collect(),
+    }
+}
+
+fn wal_flush(method: WalSyncMethod) -> Option<LogFlush> {
+    match method {
+        WalSyncMethod::Fsync | WalSyncMethod::Fdatasync => Some(LogFlush::Call),
+        WalSyncMethod::OpenSync | WalSyncMethod::OpenDatasync => Some(LogFlush::Open),
+        WalSyncMethod::FsyncWritethrough => None,
+    }
+}
+
+fn redo_flush(method: FlushMethod) -> Option<LogFlush> {
+    match method {
+        FlushMethod::Fsync | FlushMethod::Direct | FlushMethod::DirectNoFsync => {
+            Some(LogFlush::Call)
+        }
+        FlushMethod::Dsync => Some(LogFlush::Open),
+        FlushMethod::Littlesync | FlushMethod::Nosync => None,
+    }
+}
+
+/// Why a commit of PostgreSQL may return before its flush. An unknown setting is a reason as well.
+fn asynchronous_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
+    let is_off = |value: SynchronousCommit| value == SynchronousCommit::Off;
+    match facts.value(cluster, &postgres::FSYNC) {
+        Some(true) => {}
+        Some(false) => return Some("fsync is off".to_owned()),
+        None => return Some("fsync is unknown".to_owned()),
+    }
+    match facts.value(cluster, &postgres::SYNCHRONOUS_COMMIT) {
+        Some(value) if is_off(value) => return Some("synchronous_commit is off".to_owned()),
+        Some(_) => {}
+        None => return Some("synchronous_commit is unknown".to_owned()),
+    }
+    match facts.get(cluster, &postgres::COMMIT_OVERRIDES) {
+        Reading::Known { value, .. } => value
+            .iter()
+            .find(|one| is_off(one.value))
+            .map(|one| format!("synchronous_commit is off for {}", one.owner)),
+        Reading::Unknown { .. } => {
+            Some("synchronous_commit of databases and roles is unknown".to_owned())
+        }
+    }
+}
+
+/// Why a commit of InnoDB may return before its flush. An unknown setting is a reason as well.
+fn asynchronous_redo_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
+    match facts.value(cluster, &mysql::FLUSH_LOG) {
+        Some(1) => None,
+        Some(value) => Some(format!("innodb_flush_log_at_trx_commit is {value}")),
+        None => Some("innodb_flush_log_at_trx_commit is unknown".to_owned()),
+    }
+}
+
+/// Observes the server until its time is over, or the samples contradict each other, or `cancel` is
+/// used. `progress` gets the seconds since the start. An error of the server ends the observation;
+/// the samples before it are lost only if there are too few.
+pub fn observe_commits(
+    plan: &PassivePlan,
+    cancel: &CancelHandle,
+    mut progress: impl FnMut(f64),
+) -> Result<CommitWait, PassiveError> {
+    let failed = |why: String| PassiveError(format!("{}: {why}", plan.directory));
+    let owner = LiveHost::new().stat(&plan.data_directory);
+    let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
+    let uid = uid.ok_or_else(|| failed("the owner of the data directory is unknown".to_owned()))?;
+    let disks = DiskCounterReader::new(&plan.settings.disks);
+    let before = disks.read();
+    let mut connection = CommitSampler::start(plan.protocol, uid, &plan.socket, plan.seconds)
+        .map_err(|error| failed(crate::text::error_message(&error)))?;
+    let mut samples = CommitSamples::default();
+    let mut error: Option<HostError> = None;
+    let mut result = None;
+    while !cancel.is_cancelled()
+        && let Some(sample) = connection.recv()
+    {
+        match sample {
+            Ok(CommitSample::Waits(waits)) => {
+                let begun = samples
+                    .waits
+                    .first()
+                    .map_or(waits.time_us, |first| first.time_us);
+                progress(waits.time_us.saturating_sub(begun) as f64 / 1e6);
+                samples.waits.push(waits);
+                continue;
+            }
+            Ok(CommitSample::Counters(counters)) => samples.counters.push(counters),
+            Err(found) => error = Some(found),
+        }
+        samples.disk_flushes = before
+            .zip(disks.read())
+            .and_then(|(before, after)| DiskFlushes::between(before.flushes?, after.flushes?));
+        result = CommitWait::from_samples(&plan.directory, &samples, &plan.settings);
+        let is_contradictory = result
+            .as_ref()
+            .is_some_and(|found| found.contradiction.is_some());
+        if is_contradictory || error.is_some() {
+            break;
+        }
+    }
+    match (result, error) {
+        (Some(found), _) => Ok(found),
+        (None, Some(error)) => Err(failed(error.to_string())),
+        (None, None) => Err(failed("too short for two samples".to_owned())),
+    }
+}

@@ -1,0 +1,250 @@
+//! Samples how many sessions of a running server wait for their commit, over one connection.
+//!
+//! The sampler runs in a subprocess of its own, because a connection may block. It writes nothing:
+//! each of its queries reads the server's memory. A query takes
+//! [`SAMPLES`] samples in about half a second; every tenth query reads the server's counters.
+
+mod mysql;
+mod postgres;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::mysql::MysqlClient;
+use super::owners::{process_root_pid, strip_process_root};
+use super::{DEADLINE, connect_and_run, machine, run_protocol};
+use crate::host::{HostError, Owner};
+use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
+use crate::text;
+
+/// Samples taken by one query.
+const SAMPLES: u32 = 20;
+
+/// Queries for waits between two queries for counters.
+const WAITS_PER_COUNTERS: u32 = 9;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServerProtocol {
+    Postgres,
+    Mysql,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SamplerRequest {
+    owner: Option<Owner>,
+    server_uid: u32,
+    protocol: ServerProtocol,
+    socket: Bytes,
+    seconds: f64,
+}
+
+/// Waits of sessions, summed over [`Self::samples`] samples, from the time of one query on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitWaits {
+    /// The server's clock at the start, in microseconds since 1970.
+    pub time_us: u64,
+    /// The next transaction id at the start. An aborted transaction takes an id as well if it
+    /// writes, and in PostgreSQL so does a subtransaction.
+    pub next_xid: u64,
+    pub samples: u64,
+    /// Sessions that wait until another session's write or flush of the WAL ends.
+    pub turn: u64,
+    /// Sessions that write or flush the WAL themselves; with InnoDB, all sessions that wait for a
+    /// flush of the redo log.
+    pub flush: u64,
+    /// Sessions that wait for a standby.
+    pub standby: u64,
+    /// Sum of the squared differences between the sessions waiting in neighbouring samples.
+    pub squared_differences: u64,
+    /// Processes other than sessions that write or flush the WAL.
+    pub background: u64,
+    /// Prepared transactions at the start; with InnoDB, those since the first sample.
+    pub prepared: u64,
+}
+
+/// The server's counters at one time. `None` if this release does not count the thing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitCounters {
+    /// The server's clock, in microseconds since 1970.
+    pub time_us: u64,
+    /// Committed transactions, including those that wrote nothing.
+    pub commits: Option<u64>,
+    /// Rolled back transactions, including those that wrote nothing.
+    pub rollbacks: Option<u64>,
+    /// Entries added to or looked up in the log of subtransactions.
+    pub subtransactions: Option<u64>,
+    pub wal_writes: Option<u64>,
+    pub wal_syncs: Option<u64>,
+    /// Writes of the WAL because its buffers were full.
+    pub buffers_full: Option<u64>,
+    /// `commit_delay` in µs. A session that delays its flush reports no wait.
+    pub commit_delay: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CommitSample {
+    Waits(CommitWaits),
+    Counters(CommitCounters),
+}
+
+/// The running subprocess. Dropping it ends the connection.
+pub struct CommitSampler(Option<Subprocess>);
+
+impl CommitSampler {
+    /// Starts to sample the server that runs as `server_uid` and listens on `socket`. Root connects
+    /// to PostgreSQL as that user and to InnoDB as root, for a path below /proc/PID/root inside that
+    /// root directory.
+    pub fn start(
+        protocol: ServerProtocol,
+        server_uid: u32,
+        socket: &Path,
+        seconds: f64,
+    ) -> io::Result<Self> {
+        let is_root = nix::unistd::geteuid().is_root();
+        let process = process_root_pid(socket).filter(|_| is_root);
+        let socket =
+            process.map_or_else(|| socket.to_owned(), |pid| strip_process_root(socket, pid));
+        let owner = is_root.then(|| Owner {
+            uid: server_uid,
+            process,
+            inside: process.is_some(),
+            socket: (protocol == ServerProtocol::Mysql).then(|| socket.as_path().into()),
+        });
+        let request = SamplerRequest {
+            owner,
+            server_uid,
+            protocol,
+            socket: socket.as_path().into(),
+            seconds,
+        };
+        Subprocess::spawn(Role::CommitSampler, &request).map(|child| Self(Some(child)))
+    }
+
+    /// Waits for the next sample. `None` after the last one.
+    pub fn recv(&mut self) -> Option<Result<CommitSample, HostError>> {
+        let child = self.0.as_mut()?;
+        let message: Result<Option<Result<CommitSample, HostError>>, RecvError> =
+            child.channel.recv(Some(RECV_TIMEOUT));
+        match message {
+            Ok(sample) => sample,
+            Err(error) => Some(Err(HostError::failed(error.to_string()))),
+        }
+    }
+}
+
+impl Drop for CommitSampler {
+    fn drop(&mut self) {
+        if let Some(child) = self.0.take() {
+            child.kill_idle();
+        }
+    }
+}
+
+/// Runs the subprocess: the last message is `None` or an error.
+pub fn serve(mut channel: Channel) -> io::Result<()> {
+    let request: SamplerRequest = channel.recv(None)?;
+    let end = sample(&request, &mut channel).err();
+    channel.send(&end.map(Err::<CommitSample, HostError>))
+}
+
+fn sample(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostError> {
+    let connected = match &request.owner {
+        Some(owner) => owner.drop_root()?,
+        None => None,
+    };
+    let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
+    let user = user.trim_ascii();
+    let emit = |sample| {
+        let sample = Some(Ok::<_, HostError>(sample));
+        let sent = channel.send(&sample);
+        sent.map_err(|e| HostError::failed(text::error_message(&e)))
+    };
+    let schedule = QuerySchedule::new(request.seconds);
+    let socket = PathBuf::from(request.socket.clone());
+    let server = Some(request.server_uid);
+    let end = match (request.protocol, connected) {
+        (ServerProtocol::Postgres, _) => {
+            let user = String::from_utf8_lossy(user).into_owned();
+            let mut client = postgres::SamplerClient::new(user, schedule, emit);
+            connect_and_run(&socket, &mut client, server)
+        }
+        (ServerProtocol::Mysql, Some(stream)) => {
+            let queries = mysql::SamplerQueries::new(schedule, emit);
+            run_protocol(stream, &mut MysqlClient::new(b"root", queries), server)
+        }
+        (ServerProtocol::Mysql, None) => {
+            let queries = mysql::SamplerQueries::new(schedule, emit);
+            connect_and_run(&socket, &mut MysqlClient::new(user, queries), server)
+        }
+    };
+    end.map(drop)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SamplerQuery {
+    Waits,
+    Counters,
+}
+
+/// The order of the queries: the first and the last one read the counters.
+struct QuerySchedule {
+    begun: Instant,
+    seconds: f64,
+    /// The query whose result is expected.
+    current: Option<SamplerQuery>,
+    waits_since_counters: u32,
+}
+
+impl QuerySchedule {
+    fn new(seconds: f64) -> Self {
+        Self {
+            begun: Instant::now(),
+            seconds,
+            current: None,
+            waits_since_counters: 0,
+        }
+    }
+
+    /// Returns the next query; `None` when the time is over.
+    fn advance(&mut self) -> Option<SamplerQuery> {
+        let is_over = self.begun.elapsed().as_secs_f64() >= self.seconds;
+        let next = match self.current {
+            None => SamplerQuery::Counters,
+            Some(SamplerQuery::Counters) if is_over => return None,
+            Some(SamplerQuery::Waits)
+                if is_over || self.waits_since_counters >= WAITS_PER_COUNTERS =>
+            {
+                SamplerQuery::Counters
+            }
+            Some(_) => SamplerQuery::Waits,
+        };
+        self.waits_since_counters = match next {
+            SamplerQuery::Waits => self.waits_since_counters + 1,
+            SamplerQuery::Counters => 0,
+        };
+        self.current = Some(next);
+        self.current
+    }
+
+    /// Limit on the conversation: the usual deadline counts from the last query on.
+    fn deadline(&self) -> Duration {
+        Duration::try_from_secs_f64(self.seconds).unwrap_or_default() + DEADLINE
+    }
+}
+
+const OUT_OF_CONNECTIONS: &str = "the server is out of connections, so walwise gave its own back";
+
+/// Sums the squared differences between neighbouring numbers.
+fn squared_differences(numbers: &[u64]) -> u64 {
+    let pairs = numbers.iter().zip(numbers.iter().skip(1));
+    pairs
+        .map(|(a, b)| a.abs_diff(*b).saturating_pow(2))
+        .fold(0, u64::saturating_add)
+}
+
+fn malformed() -> HostError {
+    HostError::failed("the server's answer is malformed")
+}

@@ -1,0 +1,341 @@
+//! The conversation with PostgreSQL 10 and later.
+
+use std::time::Duration;
+
+use super::{
+    CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
+    SamplerQuery, malformed, squared_differences,
+};
+use crate::host::HostError;
+use crate::host::live::postgres::{
+    encode_message, error_message, parse_major, parse_row, split_message, startup_packet,
+};
+use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
+
+/// The first release whose wait events tell a session that flushes from one that waits for another
+/// session's flush.
+const OLDEST_MAJOR: u64 = 10;
+
+pub struct SamplerClient<F> {
+    user: String,
+    schedule: QuerySchedule,
+    received: Vec<u8>,
+    authenticated: bool,
+    major: u64,
+    emit: F,
+}
+
+impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
+    pub fn new(user: String, schedule: QuerySchedule, emit: F) -> Self {
+        Self {
+            user,
+            schedule,
+            received: Vec::new(),
+            authenticated: false,
+            major: 0,
+            emit,
+        }
+    }
+
+    fn next_query(&mut self) -> ProtocolAction {
+        let query = match self.schedule.advance() {
+            Some(SamplerQuery::Waits) => waits_query(),
+            Some(SamplerQuery::Counters) => counters_query(self.major),
+            None => {
+                return ProtocolAction::Done {
+                    answer: Vec::new(),
+                    farewell: encode_message(b'X', b""),
+                };
+            }
+        };
+        ProtocolAction::Send(encode_message(b'Q', query.as_bytes()))
+    }
+
+    fn parse_sample(&self, row: &[&[u8]]) -> Result<CommitSample, HostError> {
+        let number =
+            |at: usize| -> Option<u64> { std::str::from_utf8(row.get(at)?).ok()?.parse().ok() };
+        match self.schedule.current {
+            Some(SamplerQuery::Waits) => {
+                if row.get(8) == Some(&b"f".as_slice()) {
+                    let says = "the role that connects lacks pg_read_all_stats";
+                    return Err(HostError::denied(says));
+                }
+                if row.get(9) == Some(&b"t".as_slice()) {
+                    let says = "a standby commits nothing: measure its primary";
+                    return Err(HostError::failed(says));
+                }
+                if row.get(10) == Some(&b"f".as_slice()) {
+                    return Err(HostError::failed(OUT_OF_CONNECTIONS));
+                }
+                let all = || {
+                    Some(CommitWaits {
+                        time_us: number(0)?,
+                        next_xid: number(1)?,
+                        samples: number(2)?,
+                        turn: number(3)?,
+                        flush: number(4)?,
+                        standby: number(5)?,
+                        squared_differences: squared_differences(&parse_list(row.get(11)?)?),
+                        background: number(6)?,
+                        prepared: number(7)?,
+                    })
+                };
+                all().map(CommitSample::Waits).ok_or_else(malformed)
+            }
+            Some(SamplerQuery::Counters) => {
+                let time_us = number(0).ok_or_else(malformed)?;
+                Ok(CommitSample::Counters(CommitCounters {
+                    time_us,
+                    commits: number(1),
+                    rollbacks: number(2),
+                    subtransactions: number(3),
+                    wal_writes: number(4),
+                    wal_syncs: number(5),
+                    buffers_full: number(6),
+                    commit_delay: number(7),
+                }))
+            }
+            None => Err(malformed()),
+        }
+    }
+}
+
+impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for SamplerClient<F> {
+    fn first_message(&self) -> Vec<u8> {
+        startup_packet(&self.user)
+    }
+
+    fn recv_buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.received
+    }
+
+    fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError> {
+        split_message(bytes)
+    }
+
+    fn deadline(&self) -> Duration {
+        self.schedule.deadline()
+    }
+
+    fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
+        match kind {
+            b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
+                Some(0) => self.authenticated = true,
+                Some(_) => {
+                    return Err(HostError::denied(
+                        "the server requires a password or another credential",
+                    ));
+                }
+                None => return Err(malformed()),
+            },
+            b'S' => self.major = parse_major(body).unwrap_or(self.major),
+            b'E' => return Err(HostError::denied(error_message(body))),
+            b'D' => {
+                let sample = self.parse_sample(&parse_row(body).ok_or_else(malformed)?)?;
+                (self.emit)(sample)?;
+            }
+            b'Z' if !self.authenticated => return Err(malformed()),
+            b'Z' if self.major < OLDEST_MAJOR => {
+                return Err(HostError::failed(format!(
+                    "PostgreSQL before {OLDEST_MAJOR} does not report what a commit waits for"
+                )));
+            }
+            b'Z' => return Ok(self.next_query()),
+            _ => {}
+        }
+        Ok(ProtocolAction::Recv)
+    }
+}
+
+fn parse_list(list: &[u8]) -> Option<Vec<u64>> {
+    let list = std::str::from_utf8(list).ok()?;
+    list.split(' ').map(|number| number.parse().ok()).collect()
+}
+
+/// Builds the query for [`CommitWaits`]. The pauses between samples are random, so that no periodic
+/// work of the server is always seen in the same state. `pg_stat_get_activity` depends on the pause and
+/// the number, so that it is called after each pause and no result is reused (Memoize); clearing
+/// the snapshot adds new sessions.
+///
+/// PostgreSQL 17 renamed the events to `WalWrite` and `WalSync`; before 13, the lock is
+/// `WALWriteLock` (PostgreSQL manual, *wait events*).
+fn waits_query() -> String {
+    format!(
+        "SELECT trunc(extract(epoch FROM statement_timestamp()) * 1000000)::bigint::text, \
+         txid_snapshot_xmax(txid_current_snapshot())::text, count(*)::text, \
+         sum(turn)::text, sum(flush)::text, sum(standby)::text, sum(background)::text, \
+         (SELECT count(*)::text FROM pg_catalog.pg_prepared_xacts), \
+         pg_has_role('pg_read_all_stats', 'USAGE')::text::char(1), pg_is_in_recovery()::text::char(1), \
+         (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int \
+          - coalesce(current_setting('reserved_connections', true)::int, 0) > (SELECT count(*) \
+          FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
+          AND pid <> pg_backend_pid()))::text::char(1), \
+         string_agg((turn + flush + standby)::text, ' ' ORDER BY number) \
+         FROM generate_series(1, {SAMPLES}) AS number, \
+         LATERAL (SELECT pg_sleep(0.015 + random() * 0.02 + 0 * number)::text AS pause, \
+           pg_stat_clear_snapshot()::text AS cleared OFFSET 0) AS paused, \
+         LATERAL (SELECT \
+           count(*) FILTER (WHERE is_session AND type = 'LWLock' AND event IN ('walwrite', 'walwritelock')) AS turn, \
+           count(*) FILTER (WHERE is_session AND type = 'IO' AND event IN ('walsync', 'walwrite')) AS flush, \
+           count(*) FILTER (WHERE is_session AND event = 'syncrep') AS standby, \
+           count(*) FILTER (WHERE NOT is_session AND type = 'IO' AND event IN ('walsync', 'walwrite')) AS background \
+           FROM (SELECT backend_type = 'client backend' AS is_session, wait_event_type AS type, \
+                 lower(wait_event) AS event \
+                 FROM pg_stat_get_activity(CASE WHEN pause || cleared || number IS NULL THEN 0 END)) AS process) AS waits\0"
+    )
+}
+
+/// Builds the query for [`CommitCounters`].
+fn counters_query(major: u64) -> String {
+    let (writes, syncs) = match major {
+        18.. => (
+            "(SELECT sum(writes) FROM pg_catalog.pg_stat_io WHERE object = 'wal')",
+            "(SELECT sum(fsyncs) FROM pg_catalog.pg_stat_io WHERE object = 'wal')",
+        ),
+        14.. => (
+            "(SELECT wal_write FROM pg_catalog.pg_stat_wal)",
+            "(SELECT wal_sync FROM pg_catalog.pg_stat_wal)",
+        ),
+        _ => ("NULL", "NULL"),
+    };
+    let full = match major {
+        14.. => "(SELECT wal_buffers_full FROM pg_catalog.pg_stat_wal)",
+        _ => "NULL",
+    };
+    let subtransactions = match major {
+        13.. => {
+            "(SELECT sum(blks_hit) FROM pg_catalog.pg_stat_slru \
+             WHERE lower(name) IN ('subtrans', 'subtransaction'))"
+        }
+        _ => "NULL",
+    };
+    format!(
+        "SELECT trunc(extract(epoch FROM statement_timestamp()) * 1000000)::bigint::text, \
+         sum(xact_commit)::text, sum(xact_rollback)::text, {subtransactions}::text, {writes}::text, \
+         {syncs}::text, {full}::text, current_setting('commit_delay') FROM pg_catalog.pg_stat_database\0"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::live::postgres::tests::{data_row, ready_messages};
+
+    fn run(
+        seconds: f64,
+        messages: &[Vec<u8>],
+    ) -> (Vec<CommitSample>, Result<Vec<ProtocolAction>, HostError>) {
+        let mut samples = Vec::new();
+        let schedule = QuerySchedule::new(seconds);
+        let mut client = SamplerClient::new("postgres".to_owned(), schedule, |sample| {
+            samples.push(sample);
+            Ok(())
+        });
+        let steps = messages
+            .iter()
+            .map(|bytes| client.handle_bytes(bytes))
+            .collect();
+        (samples, steps)
+    }
+
+    fn waits_row(rights: &str, standby: &str, free: &str) -> Vec<u8> {
+        let numbers = ["1795700000000000", "700", "20", "3", "2", "1", "0", "0"];
+        let fields: Vec<Option<&str>> = numbers
+            .iter()
+            .chain([&rights, &standby, &free, &"0 2 1"])
+            .copied()
+            .map(Some)
+            .collect();
+        [data_row(&fields), encode_message(b'Z', b"I")].concat()
+    }
+
+    fn counters_row() -> Vec<u8> {
+        let fields = ["1795700000000000", "90", "1", "0", "80", "70"].map(Some);
+        [
+            data_row(&[&fields[..], &[None]].concat()),
+            encode_message(b'Z', b"I"),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn counters_are_read_first_and_last_and_waits_between() {
+        let (samples, steps) = run(0.0, &[ready_messages(), counters_row()]);
+        let counters = CommitCounters {
+            time_us: 1_795_700_000_000_000,
+            commits: Some(90),
+            rollbacks: Some(1),
+            subtransactions: Some(0),
+            wal_writes: Some(80),
+            wal_syncs: Some(70),
+            buffers_full: None,
+            commit_delay: None,
+        };
+        assert_eq!(samples, [CommitSample::Counters(counters)]);
+        assert!(matches!(
+            steps.unwrap().last(),
+            Some(ProtocolAction::Done { .. })
+        ));
+        let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 10);
+        let all = [ready_messages(), counters_row()]
+            .into_iter()
+            .chain(rows)
+            .collect::<Vec<_>>();
+        let (samples, steps) = run(60.0, &all);
+        assert_eq!(samples.len(), 11);
+        let query = |text: &str| ProtocolAction::Send(encode_message(b'Q', text.as_bytes()));
+        let steps = steps.unwrap();
+        let is_counters = |step: &ProtocolAction| *step == query(&counters_query(16));
+        let found: Vec<usize> = (0..steps.len())
+            .filter(|at| is_counters(&steps[*at]))
+            .collect();
+        assert_eq!(found, [0, 10], "one in ten");
+    }
+
+    #[test]
+    fn the_sampler_leaves_where_it_sees_nothing_or_takes_the_last_connection() {
+        for (row, part) in [
+            (waits_row("f", "f", "t"), "pg_read_all_stats"),
+            (waits_row("t", "t", "t"), "standby"),
+            (waits_row("t", "f", "f"), "out of connections"),
+        ] {
+            let (samples, steps) = run(60.0, &[ready_messages(), counters_row(), row]);
+            assert!(
+                steps.unwrap_err().detail.contains(part) && samples.len() == 1,
+                "{part}"
+            );
+        }
+        let old = [
+            encode_message(b'R', &[0; 4]),
+            encode_message(b'S', b"server_version\x009.6.24\0"),
+            encode_message(b'Z', b"I"),
+        ]
+        .concat();
+        assert!(run(1.0, &[old]).1.unwrap_err().detail.contains("before 10"));
+        let full = encode_message(b'E', b"SFATAL\0Msorry, too many clients already\0\0");
+        assert!(
+            run(1.0, &[full])
+                .1
+                .unwrap_err()
+                .detail
+                .contains("too many clients")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_servers_never_fail(pieces in prop::collection::vec(
+            prop_oneof![
+                any::<Vec<u8>>(),
+                Just(ready_messages()),
+                (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| encode_message(k, &b)),
+            ], 0..6)
+        ) {
+            if let Err(error) = run(60.0, &pieces).1 {
+                prop_assert!(!error.detail.chars().any(crate::text::is_display_unsafe));
+            }
+        }
+    }
+}

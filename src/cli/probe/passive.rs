@@ -1,0 +1,64 @@
+//! `walwise probe DIR --passive`.
+
+use std::path::Path;
+
+use super::super::args::{PlainFormat, Probe};
+use super::super::out::{self, ExitResult, print};
+use super::super::signals::SignalListener;
+use super::super::{CliError, host};
+use crate::cli::args::HostArgs;
+use crate::probes::passive::{PassivePlan, observe_commits};
+use crate::report::json;
+use crate::rules::RuleSet;
+use crate::session;
+
+const DEFAULT_SECONDS: f64 = 30.0;
+
+/// Exit code if the disks' counters contradict the server.
+const CONTRADICTION_EXIT_CODE: u8 = 3;
+
+pub(super) fn run(args: &Probe, directory: &Path) -> ExitResult {
+    let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
+    let (facts, _) = session.conclusions();
+    let usage = |why: String| CliError::Usage(why);
+    let target = session::measurable_targets(&facts).into_iter().next();
+    let target = target.ok_or_else(|| {
+        usage(format!(
+            "{} is not an existing directory",
+            directory.display()
+        ))
+    })?;
+    let seconds = args.seconds.unwrap_or(DEFAULT_SECONDS);
+    let plan = PassivePlan::from_facts(&target, &facts, seconds)
+        .map_err(|refusal| usage(refusal.to_string()))?;
+    let listener = SignalListener::start()?;
+    let show = out::stderr_is_terminal();
+    out::print_notice(&format!(
+        "the measurement samples the server's sessions for {seconds:.0} s over one connection and writes nothing"
+    ));
+    let found = observe_commits(&plan, &listener.cancel_handle(), |passed| {
+        if show {
+            out::print_progress(&format!("{passed:.0} of {seconds:.0} s"));
+        }
+    });
+    if show {
+        out::print_progress("");
+    }
+    let signal = listener.stop();
+    let found = found.map_err(anyhow::Error::new)?;
+    let code = match args.format {
+        PlainFormat::Json => print(&json::to_pretty_json(&found))?,
+        PlainFormat::Text => print(&(found.lines().join("\n") + "\n"))?,
+    };
+    if let Some(number) = signal {
+        return Err(CliError::Signal(
+            number,
+            Some("nothing was written".to_owned()),
+        ));
+    }
+    Ok(if found.contradiction.is_some() {
+        CONTRADICTION_EXIT_CODE
+    } else {
+        code
+    })
+}

@@ -1,0 +1,301 @@
+//! `walwise probe --passive` at real servers under load. A delay planted in the server's flushes
+//! decides what a commit waits, so that the figures hold on a busy machine as well.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::support::loops::mount_ext4;
+use super::support::mariadb::Mariadb;
+use super::support::postgres::Cluster;
+use super::support::running::{Running, wait_for};
+use super::support::{run, stderr, stdout, walwise};
+use crate::support::deadline::CommandInTime as _;
+
+const DELAY_MS: f64 = 20.0;
+
+/// Delays the flushes of a running server, of its threads and of the processes it starts.
+fn delay_flushes(pid: &str, trace: &Path) -> Running {
+    let delay = format!("inject=fdatasync,fsync:delay_exit={}", DELAY_MS * 1e3);
+    let mut command = Command::new("strace");
+    command.args([
+        "-f",
+        "-qq",
+        "-e",
+        "signal=none",
+        "-e",
+        "trace=fdatasync,fsync",
+        "-e",
+    ]);
+    let running = Running::start(command.arg(delay).arg("-o").arg(trace).args(["-p", pid]));
+    let status = format!("/proc/{pid}/status");
+    wait_for("strace attaches", || {
+        std::fs::read_to_string(&status)
+            .is_ok_and(|text| !text.lines().any(|line| line == "TracerPid:\t0"))
+    });
+    running
+}
+
+fn observe(directory: &Path, seconds: &str) -> Value {
+    let output = walwise()
+        .arg("probe")
+        .arg(directory)
+        .args(["--passive", "--format", "json", "--seconds", seconds])
+        .output_in_time();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e} {}{}", stdout(&output), stderr(&output)))
+}
+
+fn latency_ms(found: &Value) -> f64 {
+    found["commit_us"]["value"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{found}"))
+        / 1e3
+}
+
+fn postmaster_pid(cluster: &Cluster) -> String {
+    let file = std::fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
+    file.lines().next().unwrap().to_owned()
+}
+
+/// pgbench with one update a transaction, or nine reads for each.
+fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> Running {
+    let own = cluster.own_directory();
+    let write = own.join("write.sql");
+    let read = own.join("read.sql");
+    let update = "BEGIN;\nINSERT INTO load VALUES (1);\nCOMMIT;\n";
+    std::fs::write(&write, update).unwrap();
+    std::fs::write(&read, "SELECT count(*) FROM pg_class;\n").unwrap();
+    let mut command = cluster.server_command("pgbench");
+    command.args(["-n", "-r", "-h", &cluster.path(""), "-p", "5499"]);
+    command.args([
+        "-c",
+        &clients.to_string(),
+        "-j",
+        "2",
+        "-T",
+        &seconds.to_string(),
+    ]);
+    command.arg("-f").arg(format!("{}@1", write.display()));
+    if reads {
+        command.arg("-f").arg(format!("{}@9", read.display()));
+    }
+    Running::start(command.arg("postgres"))
+}
+
+/// The mean latency of COMMIT that pgbench reports, in ms.
+fn commit_ms(output: &str) -> f64 {
+    let line = output.lines().find(|line| line.ends_with("COMMIT;"));
+    let word = line.and_then(|line| line.split_whitespace().next());
+    word.and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| panic!("{output}"))
+}
+
+#[test]
+#[ignore = "needs root: loop devices and PostgreSQL 15"]
+fn the_wait_of_a_commit_agrees_with_pgbench() {
+    let mounted = mount_ext4(&[], "");
+    let cluster = Cluster::new_below(&mounted.point, &mounted.point);
+    cluster.append_to_file("postgresql.conf", "fsync = on\n");
+    cluster.start();
+    cluster.sql("CREATE TABLE load (v int)");
+    let _delays = delay_flushes(&postmaster_pid(&cluster), &mounted.point.join("trace"));
+    for (clients, reads) in [(1, false), (8, false), (2, true), (8, true)] {
+        let bench = start_pgbench(&cluster, clients, reads, 9);
+        wait_for("the load begins", || {
+            cluster.sql("SELECT count(*) > 0 FROM load") == "t"
+        });
+        // The estimate is fixed before the truth is read.
+        let estimate = latency_ms(&observe(&cluster.data, "6"));
+        let truth = commit_ms(&stdout(&bench.wait_for_output()));
+        let error = estimate / truth - 1.0;
+        assert!(
+            (-0.3..0.3).contains(&error),
+            "{clients} clients, reads: {reads}: {estimate:.1} ms, pgbench {truth:.1} ms"
+        );
+        cluster.sql("TRUNCATE load");
+    }
+}
+
+/// `check` shows the mean flush that the server itself has measured.
+#[test]
+#[ignore = "needs root: PostgreSQL 15"]
+fn a_check_shows_the_latency_in_production() {
+    let cluster = Cluster::new();
+    cluster.append_to_file("postgresql.conf", "fsync = on\ntrack_wal_io_timing = on\n");
+    cluster.start();
+    cluster.sql("CREATE TABLE load (v int)");
+    let check = || {
+        let mut command = walwise();
+        command
+            .arg("check")
+            .arg(&cluster.data)
+            .args(["--no-probe", "--format", "text"]);
+        stdout(&command.output_in_time())
+    };
+    assert!(!check().contains("in production"), "too few flushes");
+    let script = cluster.own_directory().join("load.sql");
+    std::fs::write(&script, "INSERT INTO load VALUES (1);\n").unwrap();
+    let mut command = cluster.server_command("pgbench");
+    command.args([
+        "-n",
+        "-h",
+        &cluster.path(""),
+        "-p",
+        "5499",
+        "-t",
+        "400",
+        "-f",
+    ]);
+    assert!(
+        command
+            .arg(&script)
+            .arg("postgres")
+            .status_in_time()
+            .success()
+    );
+    wait_for("the server reports its counters", || {
+        check().contains("in production")
+    });
+    assert!(check().contains("a flush (mean)"));
+}
+
+/// Sessions that take transaction ids without a commit each, or that do not wait.
+#[test]
+#[ignore = "needs root: PostgreSQL 15"]
+fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
+    let cluster = Cluster::new();
+    cluster.append_to_file("postgresql.conf", "fsync = on\n");
+    cluster.start();
+    cluster.sql("CREATE TABLE load (v int); CREATE ROLE app LOGIN");
+    let script = cluster.own_directory().join("load.sql");
+    let reason = |script_text: &str| -> Value {
+        std::fs::write(&script, script_text).unwrap();
+        let mut command = cluster.server_command("pgbench");
+        command.args([
+            "-n",
+            "-h",
+            &cluster.path(""),
+            "-p",
+            "5499",
+            "-c",
+            "2",
+            "-T",
+            "10",
+            "-f",
+        ]);
+        let bench = Running::start(command.arg(&script).arg("postgres"));
+        wait_for("the load begins", || {
+            cluster
+                .sql("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'pgbench'")
+                == "t"
+        });
+        let found = observe(&cluster.data, "5");
+        drop(bench);
+        assert_eq!(found["commit_us"], Value::Null, "{found}");
+        found["limits"][0]["reason"].clone()
+    };
+    let reads = "SELECT count(*) FROM pg_class;\nSELECT 1;\nSELECT 2;\nSELECT 3;\nSELECT 4;\n";
+    let insert = "INSERT INTO load VALUES (1);\n";
+    assert_eq!(
+        reason(&format!(
+            "{reads}BEGIN;\nSAVEPOINT a;\n{insert}SAVEPOINT b;\n{insert}COMMIT;\n"
+        )),
+        "commit-count"
+    );
+    assert_eq!(
+        reason(&format!("{reads}BEGIN;\n{insert}ROLLBACK;\n{insert}")),
+        "commit-count"
+    );
+    assert_eq!(reason("SELECT 1;\n"), "no-commits");
+    cluster.sql("ALTER ROLE app SET synchronous_commit = off");
+    assert_eq!(reason(insert), "asynchronous");
+    cluster.sql("ALTER ROLE app RESET synchronous_commit");
+    cluster.sql("ALTER SYSTEM SET commit_delay = 100");
+    cluster.sql("SELECT pg_reload_conf()");
+    assert_eq!(reason(insert), "commit-delay");
+}
+
+/// The sampler takes no connection that an application needs, and says why it left.
+#[test]
+#[ignore = "needs root: PostgreSQL 15"]
+fn the_sampler_leaves_a_server_without_connections() {
+    let cluster = Cluster::new();
+    cluster.append_to_file(
+        "postgresql.conf",
+        "max_connections = 6\nsuperuser_reserved_connections = 3\n",
+    );
+    cluster.start();
+    let mut command = cluster.server_command("pgbench");
+    let script = cluster.own_directory().join("idle.sql");
+    std::fs::write(&script, "SELECT pg_sleep(60);\n").unwrap();
+    command.args([
+        "-n",
+        "-h",
+        &cluster.path(""),
+        "-p",
+        "5499",
+        "-c",
+        "3",
+        "-T",
+        "60",
+        "-f",
+    ]);
+    let _held = Running::start(command.arg(&script).arg("postgres"));
+    wait_for("the connections are taken", || {
+        cluster.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'")
+            == "3"
+    });
+    let output = walwise()
+        .arg("probe")
+        .arg(&cluster.data)
+        .args(["--passive", "--seconds", "5"])
+        .output_in_time();
+    assert!(!output.status.success() && stderr(&output).contains("out of connections"));
+}
+
+#[test]
+#[ignore = "needs root: loop devices and MariaDB 10.11"]
+fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
+    let mounted = mount_ext4(&[], "");
+    run("chmod", &["755", mounted.point.to_str().unwrap()]);
+    let mut server = Mariadb::new_below(&mounted.point, "");
+    server.start();
+    server
+        .sql("CREATE DATABASE b; CREATE TABLE b.t (v INT) ENGINE=InnoDB")
+        .unwrap();
+    let pid = server.server_pid().to_string();
+    let _delays = delay_flushes(&pid, &mounted.point.join("trace"));
+    let mut command = Command::new("mariadb-slap");
+    command
+        .arg(format!(
+            "--defaults-file={}/my.cnf",
+            server.own_directory().display()
+        ))
+        .args([
+            "-uroot",
+            "--password=",
+            "--concurrency=4",
+            "--create-schema=b",
+        ])
+        .args([
+            "--query=INSERT INTO t VALUES (1)",
+            "--number-of-queries=1600",
+            "--no-drop",
+        ]);
+    let begun = std::time::Instant::now();
+    let load = Running::start(&mut command);
+    wait_for("the load begins", || {
+        server.sql("SELECT COUNT(*) > 20 FROM b.t").as_deref() == Some("1")
+    });
+    let estimate = latency_ms(&observe(&server.data, "5"));
+    let output = load.wait_for_output();
+    let truth = begun.elapsed().as_secs_f64() * 1e3 * 4.0 / 1600.0;
+    let error = estimate / truth - 1.0;
+    assert!(
+        (-0.3..0.3).contains(&error),
+        "{estimate:.1} ms, clients {truth:.1} ms: {}",
+        stderr(&output)
+    );
+}
