@@ -550,8 +550,8 @@ impl TestOperator {
             Self::HasAny(words) => has(words),
             Self::HasOption(option) => has_option(option),
             Self::LacksOption(option) => !has_option(option),
-            Self::AtLeast(least) => at_least(value, least),
-            Self::Below(least) => !at_least(value, least),
+            Self::AtLeast(least) => is_at_least(value, least),
+            Self::Below(least) => !is_at_least(value, least),
             Self::FixedIn(lines) => match value {
                 Value::Version(version) => version.has_fix(lines),
                 _ => Ternary::Unknown,
@@ -583,7 +583,7 @@ fn equal_values(a: &Value, b: &Value) -> Ternary {
     }
 }
 
-fn at_least(value: &Value, least: &Value) -> Ternary {
+fn is_at_least(value: &Value, least: &Value) -> Ternary {
     match (value, least) {
         (Value::Version(value), Value::Version(least)) => value.at_least(least),
         _ => compare_numbers(value, least).map_or(Ternary::Unknown, |order| order.is_ge().into()),

@@ -157,7 +157,7 @@ fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
             }
             [b"errors:", rest @ ..] => {
                 in_tree = false;
-                out.extend([b"errors: ", damage_word(rest), b"\n"].concat());
+                out.extend([b"errors: ", damage_state(rest), b"\n"].concat());
             }
             [] => {}
             _ => in_tree = false,
@@ -179,7 +179,7 @@ fn is_error_count(word: &[u8]) -> bool {
 
 /// Reduces the sentence about damaged data to one word (`print_error_log` and `print_status_config`
 /// in cmd/zpool of OpenZFS).
-fn damage_word(words: &[&[u8]]) -> &'static [u8] {
+fn damage_state(words: &[&[u8]]) -> &'static [u8] {
     match words {
         [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
         [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
@@ -422,7 +422,7 @@ mod last_values_tests {
 
     use super::*;
 
-    fn kept_rows(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, HostError> {
+    fn last_directives(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, HostError> {
         let settings = (1..)
             .zip(keys)
             .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
@@ -438,7 +438,7 @@ mod last_values_tests {
     fn an_include_parts_what_stands_before_from_what_follows() {
         let row = |line, key: &str, times| (line, key.to_owned(), times);
         assert_eq!(
-            kept_rows(&["a", "b", "a", "include", "a", "a"]).unwrap(),
+            last_directives(&["a", "b", "a", "include", "a", "a"]).unwrap(),
             [
                 row(2, "b", 1),
                 row(3, "a", 2),
@@ -451,10 +451,10 @@ mod last_values_tests {
     #[test]
     fn a_bomb_is_small_or_refused() {
         assert_eq!(
-            kept_rows(&vec!["fsync"; 100_000]).unwrap(),
+            last_directives(&vec!["fsync"; 100_000]).unwrap(),
             [(100_000, "fsync".to_owned(), 100_000)]
         );
-        assert!(kept_rows(&vec!["include"; 100_000]).is_err());
+        assert!(last_directives(&vec!["include"; 100_000]).is_err());
     }
 
     proptest! {

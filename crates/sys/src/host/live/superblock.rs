@@ -52,7 +52,7 @@ mod xfs {
     //! its own; `ftype` exists in both.
 
     use super::crc32c;
-    use super::{SuperblockError, bit_names, bytes_at};
+    use super::{SuperblockError, bit_names, read_bytes};
 
     const MAGIC: &[u8] = b"XFSB";
 
@@ -115,13 +115,13 @@ mod xfs {
             return Err(SuperblockError::WrongFormat);
         }
         let short = |at| {
-            bytes_at(block, at)
+            read_bytes(block, at)
                 .map(u16::from_be_bytes)
                 .map(u32::from)
                 .ok_or(SuperblockError::WrongFormat)
         };
         let number = |at| {
-            bytes_at(block, at)
+            read_bytes(block, at)
                 .map(u32::from_be_bytes)
                 .ok_or(SuperblockError::WrongFormat)
         };
@@ -139,7 +139,7 @@ mod xfs {
             else {
                 return Err(SuperblockError::WrongFormat);
             };
-            let said = bytes_at(sector, CHECKSUM).map(u32::from_le_bytes);
+            let said = read_bytes(sector, CHECKSUM).map(u32::from_le_bytes);
             if said != Some(crc32c::checksum([before, &[0; 4], behind])) {
                 return Err(SuperblockError::Checksum);
             }
@@ -276,14 +276,14 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
                 || read_cached(&device),
                 |block| {
                     parse_features_and_cluster(block)
-                        .map(|(words, size)| (words, size, uuid_at(block, UUID)))
+                        .map(|(words, size)| (words, size, read_uuid(block, UUID)))
                 },
             )?
         }
         SuperblockKind::Xfs => {
             let device = open_block_device(path, OFlag::O_DIRECT)?;
             let parse = |block: &[u8]| {
-                xfs::features(block).map(|words| (words, None, uuid_at(block, xfs::UUID)))
+                xfs::features(block).map(|words| (words, None, read_uuid(block, xfs::UUID)))
             };
             read_with_retry(|| read_direct(&device), parse)?
         }
@@ -411,11 +411,11 @@ const READ_ONLY: &[(u32, &str)] = &[
 /// is `None` without bigalloc, or if the first cluster does not begin at offset 0
 /// (`s_log_cluster_size` and `s_first_data_block`).
 fn parse_features_and_cluster(block: &[u8]) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
-    if block.len() < SIZE || bytes_at(block, 0x38) != Some(EXT_MAGIC) {
+    if block.len() < SIZE || read_bytes(block, 0x38) != Some(EXT_MAGIC) {
         return Err(SuperblockError::WrongFormat);
     }
     let number = |at| {
-        bytes_at(block, at)
+        read_bytes(block, at)
             .map(u32::from_le_bytes)
             .ok_or(SuperblockError::WrongFormat)
     };
@@ -451,12 +451,12 @@ impl SuperblockError {
     }
 }
 
-fn bytes_at<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+fn read_bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
     block.get(at..)?.first_chunk().copied()
 }
 
-fn uuid_at(block: &[u8], at: usize) -> Option<String> {
-    let digits = format!("{:032x}", u128::from_be_bytes(bytes_at(block, at)?));
+fn read_uuid(block: &[u8], at: usize) -> Option<String> {
+    let digits = format!("{:032x}", u128::from_be_bytes(read_bytes(block, at)?));
     let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
     Some(
         ranges
