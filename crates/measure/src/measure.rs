@@ -33,7 +33,8 @@ use crate::facts::catalog::probe::ProbeOutcome;
 
 pub use by_commit_size::commit_size_lines;
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
-pub use commit_wait::{CommitSamples, CommitSettings, CommitWait, DiskFlushes, LogFlush};
+pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogFlush};
+pub use commit_wait::{CommitWait, DiskFlushes};
 pub use facts::{WalFlushMethod, insert_probe_facts};
 pub use import::{ImportedRun, import, imported_run_lines as imported_table};
 pub use latency_shift::{Shift, ShiftDirection, shift_between};

@@ -324,7 +324,7 @@ impl CommitWait {
             None => "disk's flush     cannot tell: the disks count no flushes".to_owned(),
         });
         lines.push(
-            "not shown by these counts: percentiles, queues at the disk, commits that a session made asynchronous"
+            "not included: the round trip to the client, percentiles, queues at the disk, commits that a session makes asynchronous"
                 .to_owned(),
         );
         lines

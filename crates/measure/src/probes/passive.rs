@@ -17,12 +17,11 @@ use crate::text::decode_display_safe;
 /// A server to observe, and what its facts say about its commits.
 #[derive(Clone, Debug)]
 pub struct PassivePlan {
-    pub directory: String,
-    pub data_directory: PathBuf,
-    pub protocol: ServerProtocol,
-    pub socket: PathBuf,
-    pub seconds: f64,
-    pub settings: CommitSettings,
+    directory: String,
+    protocol: ServerProtocol,
+    socket: PathBuf,
+    seconds: f64,
+    settings: CommitSettings,
 }
 
 /// Reason why a server cannot be observed, as a sentence.
@@ -45,24 +44,24 @@ impl PassivePlan {
             return refuse("no database server uses this directory; name a data directory");
         };
         let path = |text: String| path_from_bytes(decode_display_safe(&text));
-        let (protocol, socket, data) = match kind {
+        let (protocol, socket) = match kind {
             ServerKind::Postgres => {
                 let directory = facts.value(&cluster, &postgres::SOCKET_DIRECTORY);
                 let port = facts.value(&cluster, &postgres::PORT);
                 let socket = directory
                     .zip(port)
                     .map(|(directory, port)| path(directory).join(format!(".s.PGSQL.{port}")));
-                (ServerProtocol::Postgres, socket, &postgres::DATA)
+                (ServerProtocol::Postgres, socket)
             }
             ServerKind::Mariadb => {
                 let socket = facts.value(&cluster, &mysql::SOCKET).map(path);
-                (ServerProtocol::Mysql, socket, &mysql::DATA)
+                (ServerProtocol::Mysql, socket)
             }
             ServerKind::Mysql => {
                 return refuse("--passive supports PostgreSQL and MariaDB, not MySQL");
             }
         };
-        let Some((socket, data)) = socket.zip(facts.value(&cluster, data)) else {
+        let Some(socket) = socket else {
             return refuse(
                 "no running server answered; run walwise as root or as the server's user",
             );
@@ -72,7 +71,6 @@ impl PassivePlan {
         }
         Ok(Self {
             directory: target.name().to_owned(),
-            data_directory: path(data),
             protocol,
             socket,
             seconds,
@@ -184,9 +182,10 @@ pub fn observe_commits(
     mut progress: impl FnMut(f64),
 ) -> Result<CommitWait, PassiveError> {
     let failed = |why: String| PassiveError(format!("{}: {why}", plan.directory));
-    let owner = LiveHost::new().stat(&plan.data_directory);
+    let directory = path_from_bytes(decode_display_safe(&plan.directory));
+    let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
-    let uid = uid.ok_or_else(|| failed("the owner of the data directory is unknown".to_owned()))?;
+    let uid = uid.ok_or_else(|| failed("the owner of the directory is unknown".to_owned()))?;
     let disks = DiskCounterReader::new(&plan.settings.disks);
     let before = disks.read();
     let mut connection = CommitSampler::start(plan.protocol, uid, &plan.socket, plan.seconds)
