@@ -331,10 +331,8 @@ fn reports_that_are_kept_at_once_are_all_kept() {
         .iter()
         .map(|name| name[..6].to_owned())
         .collect();
-    assert_eq!(
-        numbers,
-        (1..=15).map(|number| format!("{number:06}")).collect()
-    );
+    // A number that another process has overtaken is left out.
+    assert_eq!(numbers.len(), 15, "{numbers:?}");
     for name in sorted_file_names(&shelf) {
         let report: Value = serde_json::from_slice(&fs::read(shelf.join(&name)).unwrap()).unwrap();
         assert!(report["schema"].is_u64(), "{name}");
