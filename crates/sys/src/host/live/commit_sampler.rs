@@ -196,6 +196,9 @@ struct QuerySchedule {
     /// The query whose result is expected.
     current: Option<SamplerQuery>,
     waits_since_counters: u32,
+    queries: u32,
+    /// Whether the current query has given its sample.
+    is_answered: bool,
 }
 
 impl QuerySchedule {
@@ -205,12 +208,21 @@ impl QuerySchedule {
             seconds,
             current: None,
             waits_since_counters: 0,
+            queries: 0,
+            is_answered: false,
         }
     }
 
-    /// Returns the next query; `None` when the time is over.
+    /// Returns the next query; `None` when the time is over, or if the server answers so fast that
+    /// it cannot have paused.
     fn advance(&mut self) -> Option<SamplerQuery> {
-        let is_over = self.begun.elapsed().as_secs_f64() >= self.seconds;
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        let is_over = elapsed >= self.seconds;
+        if f64::from(self.queries) > FIRST_QUERIES + MAX_QUERIES_PER_SECOND * elapsed {
+            return None;
+        }
+        self.queries += 1;
+        self.is_answered = false;
         let next = match self.current {
             None => SamplerQuery::Counters,
             Some(SamplerQuery::Counters) if is_over => return None,
@@ -229,20 +241,45 @@ impl QuerySchedule {
         self.current
     }
 
+    /// Marks the current query as answered. A second sample of one query is an error.
+    fn record_answer(&mut self) -> Result<(), HostError> {
+        if std::mem::replace(&mut self.is_answered, true) {
+            return Err(malformed());
+        }
+        Ok(())
+    }
+
     /// Limit on the conversation: the usual deadline counts from the last query on.
     fn deadline(&self) -> Duration {
         Duration::try_from_secs_f64(self.seconds).unwrap_or_default() + DEADLINE
     }
 }
 
+/// Queries that may follow each other at once when the conversation begins.
+const FIRST_QUERIES: f64 = 20.0;
+
+const MAX_QUERIES_PER_SECOND: f64 = 3.0;
+
 const OUT_OF_CONNECTIONS: &str = "the server is out of connections, so walwise gave its own back";
 
 /// Sums the squared differences between neighbouring numbers.
-fn squared_differences(numbers: &[u64]) -> u64 {
+fn squared_differences(numbers: &[u32]) -> u64 {
     let pairs = numbers.iter().zip(numbers.iter().skip(1));
     pairs
-        .map(|(a, b)| a.abs_diff(*b).saturating_pow(2))
+        .map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2))
         .fold(0, u64::saturating_add)
+}
+
+/// Rejects counts that no server has, because their sums must not overflow.
+fn check_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
+    let counts = [waits.turn, waits.flush, waits.standby, waits.background];
+    let is_possible = waits.samples <= u64::from(SAMPLES)
+        && counts.into_iter().all(|count| u32::try_from(count).is_ok());
+    if is_possible {
+        Ok(waits)
+    } else {
+        Err(malformed())
+    }
 }
 
 fn malformed() -> HostError {

@@ -26,7 +26,7 @@ pub struct SamplerQueries<F> {
     /// Prepared transactions since the server's start, at the first query.
     prepared_before: Option<u64>,
     /// Sessions that waited in each sample of the query.
-    waiting: Vec<u64>,
+    waiting: Vec<u32>,
     emit: F,
 }
 
@@ -69,7 +69,11 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
                 return Err(HostError::failed(OUT_OF_CONNECTIONS));
             }
             b"ids" => self.waits.next_xid = required()? / IDS_PER_TRANSACTION,
-            b"waiting" => self.waiting.push(required()?),
+            b"waiting" if self.waiting.len() < SAMPLES as usize => {
+                let count = u32::try_from(required()?).map_err(|_| malformed())?;
+                self.waiting.push(count);
+            }
+            b"waiting" => return Err(malformed()),
             b"COM_XA_PREPARE" => {
                 let all = required()?;
                 let before = *self.prepared_before.get_or_insert(all);
@@ -84,7 +88,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
                         let waiting = std::mem::take(&mut self.waiting);
                         CommitSample::Waits(CommitWaits {
                             samples: waiting.len() as u64,
-                            flush: waiting.iter().sum(),
+                            flush: waiting.iter().copied().map(u64::from).sum(),
                             squared_differences: squared_differences(&waiting),
                             ..self.waits.clone()
                         })
@@ -92,6 +96,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
                     Some(SamplerQuery::Counters) => CommitSample::Counters(self.counters.clone()),
                     None => return Err(malformed()),
                 };
+                self.schedule.record_answer()?;
                 return (self.emit)(sample);
             }
             _ => {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, malformed, squared_differences,
+    SamplerQuery, check_counts, malformed, squared_differences,
 };
 use crate::host::HostError;
 use crate::host::live::postgres::{
@@ -80,7 +80,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         prepared: number(7)?,
                     })
                 };
-                all().map(CommitSample::Waits).ok_or_else(malformed)
+                let waits = check_counts(all().ok_or_else(malformed)?)?;
+                Ok(CommitSample::Waits(waits))
             }
             Some(SamplerQuery::Counters) => {
                 let time_us = number(0).ok_or_else(malformed)?;
@@ -132,6 +133,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
             b'E' => return Err(HostError::denied(error_message(body))),
             b'D' => {
                 let sample = self.parse_sample(&parse_row(body).ok_or_else(malformed)?)?;
+                self.schedule.record_answer()?;
                 (self.emit)(sample)?;
             }
             b'Z' if !self.authenticated => return Err(malformed()),
@@ -147,7 +149,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
     }
 }
 
-fn parse_list(list: &[u8]) -> Option<Vec<u64>> {
+fn parse_list(list: &[u8]) -> Option<Vec<u32>> {
     let list = std::str::from_utf8(list).ok()?;
     list.split(' ').map(|number| number.parse().ok()).collect()
 }
@@ -322,6 +324,21 @@ mod tests {
                 .detail
                 .contains("too many clients")
         );
+    }
+
+    /// A server that answers at once, or twice, cannot fill memory.
+    #[test]
+    fn a_server_that_does_not_pause_or_answers_twice_ends_the_conversation() {
+        let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 1_000);
+        let all: Vec<Vec<u8>> = [ready_messages(), counters_row()]
+            .into_iter()
+            .chain(rows)
+            .collect();
+        let (samples, _) = run(60.0, &all);
+        assert!(samples.len() < 40, "{}", samples.len());
+        let row = counters_row();
+        let twice = [ready_messages(), [row.clone(), row].concat()];
+        assert_eq!(run(60.0, &twice).0.len(), 1);
     }
 
     proptest! {
