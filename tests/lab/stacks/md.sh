@@ -82,7 +82,7 @@ ext4 /dev/md0
 #= standing("durable")
 #= leaves == ["sda", "sdb"]
 #= cache("sda"; "volatile; flushes passed on")
-#= cache("sdb"; "no volatile cache; flushes dropped")
+#= cache("sdb"; "no volatile cache")
 
 ### md-raid1-resync
 # RAID1 while its second leg is still being written for the first time.
