@@ -138,7 +138,7 @@ const PAGE_MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
 
 pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
     for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
-        word.copy_from_slice(&page_word(place, run, number).to_le_bytes());
+        word.copy_from_slice(&nth_word(place, run, number).to_le_bytes());
     }
 }
 
@@ -154,13 +154,13 @@ pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
     let number = word(16)?;
     let whole = (0..)
         .zip(page.chunks_exact(8))
-        .all(|(place, word)| word == page_word(place, run, number).to_le_bytes());
+        .all(|(place, word)| word == nth_word(place, run, number).to_le_bytes());
     (page.len() == PAGE_BYTES && whole).then_some(number)
 }
 
 /// Returns the 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words
 /// are noise, made by the finaliser of SplitMix64.
-fn page_word(place: u64, run: u64, number: u64) -> u64 {
+fn nth_word(place: u64, run: u64, number: u64) -> u64 {
     match place {
         0 => PAGE_MAGIC,
         1 => run,

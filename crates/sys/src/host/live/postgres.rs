@@ -297,15 +297,10 @@ impl ProtocolClient for PostgresClient {
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
         let garbled = || HostError::failed("the server's answer is malformed");
         match kind {
-            b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
-                Some(0) => self.authenticated = true,
-                Some(_) => {
-                    return Err(HostError::denied(
-                        "the server requires a password or another credential",
-                    ));
-                }
-                None => return Err(garbled()),
-            },
+            b'R' => {
+                check_authentication(body)?;
+                self.authenticated = true;
+            }
             b'S' => self.major = parse_major(body).unwrap_or(self.major),
             b'E' => match self.stage {
                 QueryStage::Overrides => self.overrides_refused = true,
@@ -411,6 +406,17 @@ pub(super) fn split_message(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostE
         None => Err(HostError::failed(
             "no PostgreSQL server answers on this socket",
         )),
+    }
+}
+
+/// Checks the server's answer to the startup packet: an error unless it demands no credential.
+pub(super) fn check_authentication(body: &[u8]) -> Result<(), HostError> {
+    match body.first_chunk().copied().map(u32::from_be_bytes) {
+        Some(0) => Ok(()),
+        Some(_) => Err(HostError::denied(
+            "the server requires a password or another credential",
+        )),
+        None => Err(HostError::failed("the server's answer is malformed")),
     }
 }
 

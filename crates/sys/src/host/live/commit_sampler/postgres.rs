@@ -8,7 +8,8 @@ use super::{
 };
 use crate::host::HostError;
 use crate::host::live::postgres::{
-    encode_message, error_message, parse_major, parse_row, split_message, startup_packet,
+    check_authentication, encode_message, error_message, parse_major, parse_row, split_message,
+    startup_packet,
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
@@ -120,15 +121,10 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError> {
         match kind {
-            b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
-                Some(0) => self.authenticated = true,
-                Some(_) => {
-                    return Err(HostError::denied(
-                        "the server requires a password or another credential",
-                    ));
-                }
-                None => return Err(malformed()),
-            },
+            b'R' => {
+                check_authentication(body)?;
+                self.authenticated = true;
+            }
             b'S' => self.major = parse_major(body).unwrap_or(self.major),
             b'E' => return Err(HostError::denied(error_message(body))),
             b'D' => {
