@@ -61,6 +61,15 @@ fn postmaster_pid(cluster: &Cluster) -> String {
     file.lines().next().unwrap().to_owned()
 }
 
+/// pgbench at the cluster's socket, with further options.
+fn pgbench(cluster: &Cluster, options: &[&str]) -> Command {
+    let mut command = cluster.server_command("pgbench");
+    command
+        .args(["-n", "-h", &cluster.path(""), "-p", "5499"])
+        .args(options);
+    command
+}
+
 /// pgbench with one update a transaction, or nine reads for each.
 fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> Running {
     let own = cluster.own_directory();
@@ -69,16 +78,8 @@ fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> 
     let update = "BEGIN;\nINSERT INTO load VALUES (1);\nCOMMIT;\n";
     std::fs::write(&write, update).unwrap();
     std::fs::write(&read, "SELECT count(*) FROM pg_class;\n").unwrap();
-    let mut command = cluster.server_command("pgbench");
-    command.args(["-n", "-r", "-h", &cluster.path(""), "-p", "5499"]);
-    command.args([
-        "-c",
-        &clients.to_string(),
-        "-j",
-        "2",
-        "-T",
-        &seconds.to_string(),
-    ]);
+    let (clients, seconds) = (clients.to_string(), seconds.to_string());
+    let mut command = pgbench(cluster, &["-r", "-c", &clients, "-j", "2", "-T", &seconds]);
     command.arg("-f").arg(format!("{}@1", write.display()));
     if reads {
         command.arg("-f").arg(format!("{}@9", read.display()));
@@ -139,17 +140,7 @@ fn a_check_shows_the_latency_in_production() {
     assert!(!check().contains("in production"), "too few flushes");
     let script = cluster.own_directory().join("load.sql");
     std::fs::write(&script, "INSERT INTO load VALUES (1);\n").unwrap();
-    let mut command = cluster.server_command("pgbench");
-    command.args([
-        "-n",
-        "-h",
-        &cluster.path(""),
-        "-p",
-        "5499",
-        "-t",
-        "400",
-        "-f",
-    ]);
+    let mut command = pgbench(&cluster, &["-t", "400", "-f"]);
     assert!(
         command
             .arg(&script)
@@ -174,19 +165,7 @@ fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
     let script = cluster.own_directory().join("load.sql");
     let reason = |script_text: &str| -> Value {
         std::fs::write(&script, script_text).unwrap();
-        let mut command = cluster.server_command("pgbench");
-        command.args([
-            "-n",
-            "-h",
-            &cluster.path(""),
-            "-p",
-            "5499",
-            "-c",
-            "2",
-            "-T",
-            "10",
-            "-f",
-        ]);
+        let mut command = pgbench(&cluster, &["-c", "2", "-T", "10", "-f"]);
         let bench = Running::start(command.arg(&script).arg("postgres"));
         wait_for("the load begins", || {
             cluster
@@ -229,21 +208,9 @@ fn the_sampler_leaves_a_server_without_connections() {
         "max_connections = 6\nsuperuser_reserved_connections = 3\n",
     );
     cluster.start();
-    let mut command = cluster.server_command("pgbench");
+    let mut command = pgbench(&cluster, &["-c", "3", "-T", "60", "-f"]);
     let script = cluster.own_directory().join("idle.sql");
     std::fs::write(&script, "SELECT pg_sleep(60);\n").unwrap();
-    command.args([
-        "-n",
-        "-h",
-        &cluster.path(""),
-        "-p",
-        "5499",
-        "-c",
-        "3",
-        "-T",
-        "60",
-        "-f",
-    ]);
     let _held = Running::start(command.arg(&script).arg("postgres"));
     wait_for("the connections are taken", || {
         cluster.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'")
