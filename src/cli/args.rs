@@ -330,8 +330,8 @@ pub struct Probe {
     /// Run the tests of pg_test_fsync, and print the results in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
-    /// Measure what commits of a running PostgreSQL or MariaDB wait for, without writing; default 30
-    /// seconds.
+    /// Measure what commits of a running PostgreSQL 14+ or MariaDB 10.6+ wait for, without writing;
+    /// default 30 seconds.
     #[arg(long, requires = "directory", conflicts_with_all = [
         "import", "workload", "profile", "require", "pg_test_fsync", "scratch", "force", "nice", "samples"
     ])]

@@ -189,6 +189,8 @@ fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
         reason(&format!("{reads}BEGIN;\n{insert}ROLLBACK;\n{insert}")),
         "commit-count"
     );
+    let reset = "SELECT pg_stat_reset_shared('wal');\n";
+    assert_eq!(reason(&format!("{insert}{reset}")), "commit-count");
     assert_eq!(reason("SELECT 1;\n"), "no-commits");
     cluster.sql("ALTER ROLE app SET synchronous_commit = off");
     assert_eq!(reason(insert), "asynchronous");

@@ -199,8 +199,9 @@ impl CommitWait {
             return None;
         }
         let totals = Totals::from_waits(&samples.waits);
+        let growth = CommitCounters::growth(&samples.counters);
         let ids = last.next_xid.saturating_sub(first.next_xid);
-        let (commits, cause) = commit_count(ids, samples);
+        let (commits, cause) = commit_count(ids, &samples.waits, growth.as_ref());
         let mean = commits.value.max(f64::MIN_POSITIVE);
         let commit_us = totals.wait_interval(commits);
         let mut limits = Vec::new();
@@ -211,16 +212,14 @@ impl CommitWait {
             let because = because.clone();
             limits.push(WaitLimit::Asynchronous { because });
         }
-        let delay = samples
-            .counters
-            .iter()
-            .filter_map(|all| all.commit_delay)
-            .max();
+        let delay = samples.counters.iter().map(|all| all.commit_delay).max();
         if let Some(micros) = delay.filter(|micros| *micros > 0) {
             limits.push(WaitLimit::CommitDelay { micros });
         }
-        let full = delta(&samples.counters, |all| all.buffers_full).unwrap_or(0);
-        if full as f64 > BUFFERS_FULL_SHARE * commits.low.max(1.0) {
+        if let Some(growth) = &growth
+            && growth.buffers_full as f64 > BUFFERS_FULL_SHARE * commits.low.max(1.0)
+        {
+            let full = growth.buffers_full;
             let per_second = full as f64 / seconds;
             limits.push(WaitLimit::BulkWrites { per_second });
         }
@@ -254,7 +253,9 @@ impl CommitWait {
                 flush_us: totals.flush_us / mean,
                 standby_us: totals.standby_us / mean,
             }),
-            server_flushes: server_flushes(samples, settings, &totals),
+            server_flushes: growth
+                .as_ref()
+                .and_then(|growth| server_flushes(growth, settings, &totals, seconds)),
             disk_flushes: samples
                 .disk_flushes
                 .filter(|flushes| flushes.count > 0)
@@ -263,7 +264,9 @@ impl CommitWait {
                     mean_us: flushes.millis as f64 * 1e3 / flushes.count as f64,
                 }),
             limits,
-            contradiction: contradiction(samples, settings, ids),
+            contradiction: growth
+                .as_ref()
+                .and_then(|growth| contradiction(growth, samples.disk_flushes?, settings, ids)),
         })
     }
 
@@ -394,20 +397,26 @@ fn micros_between(from: u64, to: u64) -> f64 {
     to.saturating_sub(from) as f64
 }
 
-/// The growth of a counter from the first to the last reading.
-fn delta(counters: &[CommitCounters], of: impl Fn(&CommitCounters) -> Option<u64>) -> Option<u64> {
-    of(counters.last()?)?.checked_sub(of(counters.first()?)?)
-}
-
 /// Bounds of the number of durable commits among the transaction ids taken, and what makes them
 /// differ.
-fn commit_count(ids: u64, samples: &CommitSamples) -> (Estimate, Option<&'static str>) {
+fn commit_count(
+    ids: u64,
+    waits: &[CommitWaits],
+    growth: Option<&CommitCounters>,
+) -> (Estimate, Option<&'static str>) {
     let ids = ids as f64;
-    let grown = |of: fn(&CommitCounters) -> Option<u64>| delta(&samples.counters, of);
-    let subtransactions = grown(|all| all.subtransactions).unwrap_or(0) as f64;
-    let rollbacks = grown(|all| all.rollbacks).unwrap_or(0) as f64;
+    let Some(growth) = growth else {
+        let any = Estimate {
+            value: ids,
+            low: 0.0,
+            high: ids,
+        };
+        return (any, Some("statistics that were reset"));
+    };
+    let subtransactions = growth.subtransactions as f64;
+    let rollbacks = growth.rollbacks as f64;
     // A prepared transaction waits twice: when it is prepared and when it commits.
-    let prepared = samples.waits.iter().any(|waits| waits.prepared > 0);
+    let prepared = waits.iter().any(|waits| waits.prepared > 0);
     let (cause, low, high) = if prepared {
         (
             Some("prepared transactions"),
@@ -427,7 +436,9 @@ fn commit_count(ids: u64, samples: &CommitSamples) -> (Estimate, Option<&'static
     };
     // No more commits than the server counts, which includes those that wrote nothing. Sessions
     // report their counts up to a second late.
-    let counted = grown(|all| all.commits).map_or(f64::INFINITY, |count| 1.1 * count as f64);
+    let counted = growth
+        .commits
+        .map_or(f64::INFINITY, |count| 1.1 * count as f64);
     let high = high.min(counted.max(low)).max(0.0);
     let low = low.clamp(0.0, high);
     let value = if cause.is_some() {
@@ -451,42 +462,42 @@ fn with_uncovered_share(waits: Estimate) -> Estimate {
 
 /// The server's flushes: all processes that flush, divided by the flushes per second.
 fn server_flushes(
-    samples: &CommitSamples,
+    growth: &CommitCounters,
     settings: &CommitSettings,
     totals: &Totals,
+    seconds_of_waits: f64,
 ) -> Option<FlushRate> {
-    let (first, last) = (samples.counters.first()?, samples.counters.last()?);
-    let seconds = micros_between(first.time_us, last.time_us) / 1e6;
     if !settings.separates_turn {
         return None;
     }
     let count = match settings.log_flush? {
-        LogFlush::Open => delta(&samples.counters, |all| all.wal_writes),
-        LogFlush::Call => delta(&samples.counters, |all| all.wal_syncs),
-    }?;
-    let period_us = micros_between(
-        samples.waits.first()?.time_us,
-        samples.waits.last()?.time_us,
-    );
-    let busy = totals.flush_us + totals.background_us;
-    (count >= FLUSHES_THAT_COUNT && seconds > 0.0 && period_us > 0.0).then(|| {
+        LogFlush::Open => growth.wal_writes?,
+        LogFlush::Call => growth.wal_syncs,
+    };
+    let seconds = growth.time_us as f64 / 1e6;
+    let busy_us = totals.flush_us + totals.background_us;
+    (count >= FLUSHES_THAT_COUNT && seconds > 0.0).then(|| {
         let per_second = count as f64 / seconds;
         FlushRate {
             per_second,
-            mean_us: busy / period_us / per_second * 1e6,
+            mean_us: busy_us / seconds_of_waits / per_second,
         }
     })
 }
 
 /// Acknowledged flushes of which none reached a disk that must have seen each of them.
-fn contradiction(samples: &CommitSamples, settings: &CommitSettings, ids: u64) -> Option<String> {
+fn contradiction(
+    growth: &CommitCounters,
+    disk_flushes: DiskFlushes,
+    settings: &CommitSettings,
+    ids: u64,
+) -> Option<String> {
     let flushes = match settings.log_flush? {
-        LogFlush::Call => delta(&samples.counters, |all| all.wal_syncs)?,
+        LogFlush::Call => growth.wal_syncs,
         LogFlush::Open => return None,
     };
-    let arrived = samples.disk_flushes?.count;
     let must = settings.flushes_must_arrive && ids > 0 && flushes >= FLUSHES_THAT_COUNT;
-    (must && arrived == 0).then(|| {
+    (must && disk_flushes.count == 0).then(|| {
         format!(
             "the server acknowledged {flushes} flushes of its log, but none reached {}",
             settings.disks.join(", ")
@@ -569,13 +580,11 @@ mod tests {
         samples.waits.remove(0);
         let counters = |time_us, commits| CommitCounters {
             time_us,
+            reset_age_s: time_us / 1_000_000,
             commits: Some(commits),
-            rollbacks: Some(0),
-            subtransactions: Some(0),
             wal_writes: Some(commits),
-            wal_syncs: Some(commits),
-            buffers_full: Some(0),
-            commit_delay: Some(0),
+            wal_syncs: commits,
+            ..CommitCounters::default()
         };
         samples.counters = vec![counters(0, 0), counters(load.seconds * 1_000_000, commits)];
         (samples, (waited * STEP_US) as f64 / commits.max(1) as f64)
@@ -675,18 +684,18 @@ mod tests {
             |found: &CommitWait| matches!(found.limits[..], [WaitLimit::CommitCount { .. }]);
         let subtransactions = grown(|all, ids| {
             all.commits = Some(10 * ids);
-            all.subtransactions = Some(ids / 2);
+            all.subtransactions = ids / 2;
         });
         assert!(count(&subtransactions) && subtransactions.commit_us.is_none());
         assert!(count(&grown(|all, ids| {
             all.commits = Some(10 * ids);
-            all.rollbacks = Some(ids);
+            all.rollbacks = ids;
         })));
         assert!(grown(reads).limits.is_empty());
         // Without reads the server's own count of commits decides.
         let exact = grown(|all, ids| {
             all.commits = Some(ids / 4);
-            all.subtransactions = Some(ids - ids / 4);
+            all.subtransactions = ids - ids / 4;
         });
         assert!(
             exact.limits.is_empty() && exact.commit_us.is_some(),
@@ -697,7 +706,7 @@ mod tests {
             samples.waits[3].prepared = 1;
             samples.counters[1].commits = Some(2 * ids);
         })));
-        let bulk = grown(|all, ids| all.buffers_full = Some(ids / 2));
+        let bulk = grown(|all, ids| all.buffers_full = ids / 2);
         assert!(matches!(bulk.limits[..], [WaitLimit::BulkWrites { .. }]));
         let asynchronous =
             with(&|_, settings| settings.asynchronous = Some("it is off".to_owned()));
@@ -714,12 +723,42 @@ mod tests {
         assert!(idle.limits.contains(&WaitLimit::NoCommits) && idle.commit_us.is_none());
     }
 
+    /// A reset hides growth, and a lost reading of the counters has none.
+    #[test]
+    fn unknown_growth_gives_no_latency() {
+        let (base, _) = busy_samples();
+        let middle = |age: u64| {
+            let mut samples = base.clone();
+            let reset = CommitCounters {
+                time_us: 15_000_000,
+                reset_age_s: age,
+                ..base.counters[0].clone()
+            };
+            samples.counters.insert(1, reset);
+            result(&samples, &settings())
+        };
+        assert!(middle(15).commit_us.is_some());
+        let mut only_one = base.clone();
+        only_one.counters.truncate(1);
+        let mut back = base.clone();
+        back.counters[0].rollbacks = 1;
+        for found in [
+            middle(2),
+            result(&only_one, &settings()),
+            result(&back, &settings()),
+        ] {
+            assert!(matches!(found.limits[..], [WaitLimit::CommitCount { .. }]));
+            assert!(found.commit_us.is_none() && found.server_flushes.is_none());
+            assert!(found.contradiction.is_none() && found.parts.is_none());
+        }
+    }
+
     #[test]
     fn writes_are_the_flushes_of_open_methods() {
         let (mut samples, _) = busy_samples();
         let by_flush = result(&samples, &settings()).server_flushes;
         for counters in &mut samples.counters {
-            counters.wal_syncs = Some(0);
+            counters.wal_syncs = 0;
         }
         assert_eq!(result(&samples, &settings()).server_flushes, None);
         let open = CommitSettings {

@@ -174,8 +174,8 @@ fn asynchronous_redo_reason(cluster: &Subject, facts: &FactSet) -> Option<String
 }
 
 /// Observes the server until its time is over, or the samples contradict each other, or `cancel` is
-/// used. `progress` gets the seconds since the start. An error of the server ends the observation;
-/// the samples before it are lost only if there are too few.
+/// used. `progress` gets the seconds since the start. The result covers the time until the last
+/// reading of the counters; an error of the server ends the observation.
 pub fn observe_commits(
     plan: &PassivePlan,
     cancel: &CancelHandle,
@@ -207,7 +207,11 @@ pub fn observe_commits(
                 continue;
             }
             Ok(CommitSample::Counters(counters)) => samples.counters.push(counters),
-            Err(found) => error = Some(found),
+            // The counters do not cover the waits since they were read.
+            Err(found) => {
+                error = Some(found);
+                break;
+            }
         }
         samples.disk_flushes = before
             .zip(disks.read())
@@ -216,7 +220,7 @@ pub fn observe_commits(
         let is_contradictory = result
             .as_ref()
             .is_some_and(|found| found.contradiction.is_some());
-        if is_contradictory || error.is_some() {
+        if is_contradictory {
             break;
         }
     }

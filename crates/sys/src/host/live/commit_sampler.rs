@@ -65,23 +65,27 @@ pub struct CommitWaits {
     pub prepared: u64,
 }
 
-/// The server's counters at one time. `None` if this release does not count the thing.
+/// The server's counters at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitCounters {
     /// The server's clock, in microseconds since 1970.
     pub time_us: u64,
-    /// Committed transactions, including those that wrote nothing.
+    /// Seconds since the statistics were last reset.
+    pub reset_age_s: u64,
+    /// Committed transactions, including those that wrote nothing. `None` for InnoDB.
     pub commits: Option<u64>,
     /// Rolled back transactions, including those that wrote nothing.
-    pub rollbacks: Option<u64>,
-    /// Entries added to or looked up in the log of subtransactions.
-    pub subtransactions: Option<u64>,
+    pub rollbacks: u64,
+    /// Entries added to or looked up in the log of subtransactions; 0 for InnoDB, whose savepoints
+    /// take no transaction id.
+    pub subtransactions: u64,
+    /// `None` for InnoDB.
     pub wal_writes: Option<u64>,
-    pub wal_syncs: Option<u64>,
+    pub wal_syncs: u64,
     /// Writes of the WAL because its buffers were full.
-    pub buffers_full: Option<u64>,
-    /// `commit_delay` in µs. A session that delays its flush reports no wait.
-    pub commit_delay: Option<u64>,
+    pub buffers_full: u64,
+    /// `commit_delay` in µs; 0 for InnoDB. A session that delays its flush reports no wait.
+    pub commit_delay: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,6 +136,37 @@ impl CommitSampler {
             Ok(sample) => sample,
             Err(error) => Some(Err(HostError::failed(error.to_string()))),
         }
+    }
+}
+
+impl CommitCounters {
+    /// The growth from the first to the last of the readings. `None` with fewer than two readings,
+    /// or if the statistics were reset between two of them.
+    pub fn growth(readings: &[Self]) -> Option<Self> {
+        let (first, last) = (readings.first()?, readings.last()?);
+        let is_reset = |pair: &[Self]| {
+            let [before, after] = pair else { return true };
+            let seconds = after.time_us.saturating_sub(before.time_us) / 1_000_000;
+            after.reset_age_s + RESET_AGE_ERROR_S < before.reset_age_s.saturating_add(seconds)
+        };
+        if readings.len() < 2 || readings.windows(2).any(is_reset) {
+            return None;
+        }
+        let optional = |after: Option<u64>, before: Option<u64>| match after.zip(before) {
+            Some((after, before)) => after.checked_sub(before).map(Some),
+            None => Some(None),
+        };
+        Some(Self {
+            time_us: last.time_us.checked_sub(first.time_us)?,
+            reset_age_s: 0,
+            commits: optional(last.commits, first.commits)?,
+            rollbacks: last.rollbacks.checked_sub(first.rollbacks)?,
+            subtransactions: last.subtransactions.checked_sub(first.subtransactions)?,
+            wal_writes: optional(last.wal_writes, first.wal_writes)?,
+            wal_syncs: last.wal_syncs.checked_sub(first.wal_syncs)?,
+            buffers_full: last.buffers_full.checked_sub(first.buffers_full)?,
+            commit_delay: 0,
+        })
     }
 }
 
@@ -259,6 +294,9 @@ impl QuerySchedule {
 const FIRST_QUERIES: f64 = 20.0;
 
 const MAX_QUERIES_PER_SECOND: f64 = 3.0;
+
+/// Both times of a reading are whole seconds.
+const RESET_AGE_ERROR_S: u64 = 2;
 
 const OUT_OF_CONNECTIONS: &str = "the server is out of connections, so walwise gave its own back";
 

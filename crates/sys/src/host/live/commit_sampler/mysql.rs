@@ -19,10 +19,23 @@ const COMMIT_STATES: &str =
 
 const IDS_PER_TRANSACTION: u64 = 2;
 
+/// Rows of one query that are read by name.
+const NUMBERS: [&[u8]; 9] = [
+    b"time",
+    b"is_privileged",
+    b"free_connections",
+    b"ids",
+    b"COM_XA_PREPARE",
+    b"UPTIME_SINCE_FLUSH_STATUS",
+    b"HANDLER_ROLLBACK",
+    b"INNODB_LOG_WRITES",
+    b"INNODB_LOG_WAITS",
+];
+
 pub struct SamplerQueries<F> {
     schedule: QuerySchedule,
-    waits: CommitWaits,
-    counters: CommitCounters,
+    /// Values of [`NUMBERS`] in the current query.
+    numbers: [Option<u64>; NUMBERS.len()],
     /// Prepared transactions since the server's start, at the first query.
     prepared_before: Option<u64>,
     /// Sessions that waited in each sample of the query.
@@ -34,11 +47,62 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
     pub fn new(schedule: QuerySchedule, emit: F) -> Self {
         Self {
             schedule,
-            waits: CommitWaits::default(),
-            counters: CommitCounters::default(),
+            numbers: Default::default(),
             prepared_before: None,
             waiting: Vec::new(),
             emit,
+        }
+    }
+
+    fn sample(&mut self) -> Result<CommitSample, HostError> {
+        let [
+            time_us,
+            is_privileged,
+            free_connections,
+            ids,
+            prepared,
+            reset_age_s,
+            rollbacks,
+            wal_syncs,
+            buffers_full,
+        ] = std::mem::take(&mut self.numbers).map(|number| number.ok_or_else(malformed));
+        let time_us = time_us?;
+        match self.schedule.current {
+            Some(SamplerQuery::Waits) => {
+                if is_privileged? == 0 {
+                    let says = "the user that connects lacks the privilege PROCESS";
+                    return Err(HostError::denied(says));
+                }
+                if free_connections? == 0 {
+                    return Err(HostError::failed(OUT_OF_CONNECTIONS));
+                }
+                let waiting = std::mem::take(&mut self.waiting);
+                let prepared = prepared?;
+                let before = *self.prepared_before.get_or_insert(prepared);
+                Ok(CommitSample::Waits(CommitWaits {
+                    time_us,
+                    next_xid: ids? / IDS_PER_TRANSACTION,
+                    samples: waiting.len() as u64,
+                    turn: 0,
+                    flush: waiting.iter().copied().map(u64::from).sum(),
+                    standby: 0,
+                    squared_differences: squared_differences(&waiting),
+                    background: 0,
+                    prepared: prepared.saturating_sub(before),
+                }))
+            }
+            Some(SamplerQuery::Counters) => Ok(CommitSample::Counters(CommitCounters {
+                time_us,
+                reset_age_s: reset_age_s?,
+                commits: None,
+                rollbacks: rollbacks?,
+                subtransactions: 0,
+                wal_writes: None,
+                wal_syncs: wal_syncs?,
+                buffers_full: buffers_full?,
+                commit_delay: 0,
+            })),
+            None => Err(malformed()),
         }
     }
 }
@@ -55,51 +119,23 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
         let number = std::str::from_utf8(value)
             .ok()
             .and_then(|text| text.parse::<u64>().ok());
-        let required = || number.ok_or_else(malformed);
         match name {
-            b"time" => {
-                self.waits.time_us = required()?;
-                self.counters.time_us = required()?;
-            }
-            b"is_privileged" if number == Some(0) => {
-                let says = "the user that connects lacks the privilege PROCESS";
-                return Err(HostError::denied(says));
-            }
-            b"free_connections" if number.is_none_or(|free| free == 0) => {
-                return Err(HostError::failed(OUT_OF_CONNECTIONS));
-            }
-            b"ids" => self.waits.next_xid = required()? / IDS_PER_TRANSACTION,
             b"waiting" if self.waiting.len() < SAMPLES as usize => {
-                let count = u32::try_from(required()?).map_err(|_| malformed())?;
-                self.waiting.push(count);
+                let count = number.and_then(|count| u32::try_from(count).ok());
+                self.waiting.push(count.ok_or_else(malformed)?);
             }
             b"waiting" => return Err(malformed()),
-            b"COM_XA_PREPARE" => {
-                let all = required()?;
-                let before = *self.prepared_before.get_or_insert(all);
-                self.waits.prepared = all.saturating_sub(before);
-            }
-            b"HANDLER_ROLLBACK" => self.counters.rollbacks = number,
-            b"INNODB_LOG_WRITES" => self.counters.wal_syncs = number,
-            b"INNODB_LOG_WAITS" => self.counters.buffers_full = number,
             b"end" => {
-                let sample = match self.schedule.current {
-                    Some(SamplerQuery::Waits) => {
-                        let waiting = std::mem::take(&mut self.waiting);
-                        CommitSample::Waits(CommitWaits {
-                            samples: waiting.len() as u64,
-                            flush: waiting.iter().copied().map(u64::from).sum(),
-                            squared_differences: squared_differences(&waiting),
-                            ..self.waits.clone()
-                        })
-                    }
-                    Some(SamplerQuery::Counters) => CommitSample::Counters(self.counters.clone()),
-                    None => return Err(malformed()),
-                };
+                let sample = self.sample()?;
                 self.schedule.record_answer()?;
                 return (self.emit)(sample);
             }
-            _ => {}
+            _ => {
+                let named = NUMBERS.iter().zip(&mut self.numbers);
+                for (_, slot) in named.filter(|(known, _)| **known == name) {
+                    *slot = number;
+                }
+            }
         }
         Ok(())
     }
@@ -115,13 +151,6 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
     fn deadline(&self) -> Duration {
         self.schedule.deadline()
     }
-}
-
-fn status_query(names: &str) -> String {
-    format!(
-        "SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
-         WHERE VARIABLE_NAME IN ({names})"
-    )
 }
 
 const TIME_QUERY: &str =
@@ -149,8 +178,11 @@ fn waits_query() -> String {
 
 /// Builds the query for [`CommitCounters`].
 fn counters_query() -> String {
-    let status = status_query("'HANDLER_ROLLBACK', 'INNODB_LOG_WRITES', 'INNODB_LOG_WAITS'");
-    format!("{TIME_QUERY}{status} UNION ALL SELECT 'end', 1")
+    format!(
+        "{TIME_QUERY}SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
+         WHERE VARIABLE_NAME IN ('HANDLER_ROLLBACK', 'INNODB_LOG_WRITES', 'INNODB_LOG_WAITS', \
+         'UPTIME_SINCE_FLUSH_STATUS') UNION ALL SELECT 'end', 1"
+    )
 }
 
 #[cfg(test)]
@@ -179,28 +211,32 @@ mod tests {
         ("time", "5"),
         ("HANDLER_ROLLBACK", "2"),
         ("INNODB_LOG_WRITES", "9"),
+        ("INNODB_LOG_WAITS", "0"),
+        ("UPTIME_SINCE_FLUSH_STATUS", "60"),
+        ("end", "1"),
+    ];
+
+    const WAITS: &[Row<'_>] = &[
+        ("time", "7"),
+        ("ids", "41"),
+        ("free_connections", "1"),
+        ("COM_XA_PREPARE", "6"),
+        ("is_privileged", "1"),
+        ("pause", "0"),
+        ("waiting", "3"),
+        ("pause", "0"),
+        ("waiting", "1"),
         ("end", "1"),
     ];
 
     #[test]
     fn rows_become_samples() {
-        let waits: &[Row<'_>] = &[
-            ("time", "7"),
-            ("ids", "41"),
-            ("free_connections", "1"),
-            ("COM_XA_PREPARE", "6"),
-            ("is_privileged", "1"),
-            ("pause", "0"),
-            ("waiting", "3"),
-            ("pause", "0"),
-            ("waiting", "1"),
-            ("end", "1"),
-        ];
-        let (samples, end) = run(&[COUNTERS, waits]);
+        let (samples, end) = run(&[COUNTERS, WAITS]);
         let counters = CommitCounters {
             time_us: 5,
-            rollbacks: Some(2),
-            wal_syncs: Some(9),
+            reset_age_s: 60,
+            rollbacks: 2,
+            wal_syncs: 9,
             ..CommitCounters::default()
         };
         let waits = CommitWaits {
@@ -225,11 +261,33 @@ mod tests {
             (("free_connections", "0"), "out of connections"),
             (("ids", "many"), "malformed"),
         ] {
-            let (samples, end) = run(&[COUNTERS, &[row, ("end", "1")]]);
+            let mut waits = WAITS.to_vec();
+            waits.retain(|(name, _)| *name != row.0);
+            waits.insert(0, row);
+            let (samples, end) = run(&[COUNTERS, &waits]);
             assert!(
                 end.unwrap_err().detail.contains(part) && samples.len() == 1,
                 "{part}"
             );
+        }
+    }
+
+    /// A count that the server does not report is not zero, nor that of the query before.
+    #[test]
+    fn a_missing_row_gives_no_sample() {
+        for query in [COUNTERS, WAITS] {
+            for at in 0..query.len() - 1 {
+                let (name, _) = query[at];
+                if matches!(name, "pause" | "waiting") {
+                    continue;
+                }
+                let mut rows = query.to_vec();
+                rows.remove(at);
+                let first = if query == COUNTERS { &rows } else { COUNTERS };
+                let (samples, end) = run(&[first, &rows]);
+                let expected = usize::from(query == WAITS);
+                assert!(end.is_err() && samples.len() == expected, "{name}");
+            }
         }
     }
 }

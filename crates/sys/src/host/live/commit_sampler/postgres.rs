@@ -1,4 +1,4 @@
-//! The conversation with PostgreSQL 10 and later.
+//! The conversation with PostgreSQL 14 and later.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use crate::host::live::postgres::{
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
-/// The first release whose wait events tell a session that flushes from one that waits for another
-/// session's flush.
-const OLDEST_MAJOR: u64 = 10;
+/// The first release that counts its flushes of the WAL, and its writes because of full buffers
+/// (`pg_stat_wal`). 13 is the first one that counts subtransactions.
+const OLDEST_MAJOR: u64 = 14;
 
 pub struct SamplerClient<F> {
     user: String,
@@ -85,17 +85,20 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                 Ok(CommitSample::Waits(waits))
             }
             Some(SamplerQuery::Counters) => {
-                let time_us = number(0).ok_or_else(malformed)?;
-                Ok(CommitSample::Counters(CommitCounters {
-                    time_us,
-                    commits: number(1),
-                    rollbacks: number(2),
-                    subtransactions: number(3),
-                    wal_writes: number(4),
-                    wal_syncs: number(5),
-                    buffers_full: number(6),
-                    commit_delay: number(7),
-                }))
+                let all = || {
+                    Some(CommitCounters {
+                        time_us: number(0)?,
+                        reset_age_s: number(1)?,
+                        commits: Some(number(2)?),
+                        rollbacks: number(3)?,
+                        subtransactions: number(4)?,
+                        wal_writes: Some(number(5)?),
+                        wal_syncs: number(6)?,
+                        buffers_full: number(7)?,
+                        commit_delay: number(8)?,
+                    })
+                };
+                all().map(CommitSample::Counters).ok_or_else(malformed)
             }
             None => Err(malformed()),
         }
@@ -135,7 +138,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
             b'Z' if !self.authenticated => return Err(malformed()),
             b'Z' if self.major < OLDEST_MAJOR => {
                 return Err(HostError::failed(format!(
-                    "PostgreSQL before {OLDEST_MAJOR} does not report what a commit waits for"
+                    "PostgreSQL before {OLDEST_MAJOR} does not count the flushes of its WAL"
                 )));
             }
             b'Z' => return Ok(self.next_query()),
@@ -155,8 +158,7 @@ fn parse_list(list: &[u8]) -> Option<Vec<u32>> {
 /// the number, so that it is called after each pause and no result is reused (Memoize); clearing
 /// the snapshot adds new sessions.
 ///
-/// PostgreSQL 17 renamed the events to `WalWrite` and `WalSync`; before 13, the lock is
-/// `WALWriteLock` (PostgreSQL manual, *wait events*).
+/// PostgreSQL 17 renamed the events to `WalWrite` and `WalSync` (PostgreSQL manual, *wait events*).
 fn waits_query() -> String {
     format!(
         "SELECT trunc(extract(epoch FROM statement_timestamp()) * 1000000)::bigint::text, \
@@ -173,7 +175,7 @@ fn waits_query() -> String {
          LATERAL (SELECT pg_sleep(0.015 + random() * 0.02 + 0 * number)::text AS pause, \
            pg_stat_clear_snapshot()::text AS cleared OFFSET 0) AS paused, \
          LATERAL (SELECT \
-           count(*) FILTER (WHERE is_session AND type = 'LWLock' AND event IN ('walwrite', 'walwritelock')) AS turn, \
+           count(*) FILTER (WHERE is_session AND type = 'LWLock' AND event = 'walwrite') AS turn, \
            count(*) FILTER (WHERE is_session AND type = 'IO' AND event IN ('walsync', 'walwrite')) AS flush, \
            count(*) FILTER (WHERE is_session AND event = 'syncrep') AS standby, \
            count(*) FILTER (WHERE NOT is_session AND type = 'IO' AND event IN ('walsync', 'walwrite')) AS background \
@@ -185,32 +187,28 @@ fn waits_query() -> String {
 
 /// Builds the query for [`CommitCounters`].
 fn counters_query(major: u64) -> String {
-    let (writes, syncs) = match major {
+    // PostgreSQL 18 moved the counts of writes and flushes.
+    let (writes, syncs, table) = match major {
         18.. => (
-            "(SELECT sum(writes) FROM pg_catalog.pg_stat_io WHERE object = 'wal')",
-            "(SELECT sum(fsyncs) FROM pg_catalog.pg_stat_io WHERE object = 'wal')",
+            "sum(writes)",
+            "sum(fsyncs)",
+            "pg_stat_io WHERE object = 'wal'",
         ),
-        14.. => (
-            "(SELECT wal_write FROM pg_catalog.pg_stat_wal)",
-            "(SELECT wal_sync FROM pg_catalog.pg_stat_wal)",
-        ),
-        _ => ("NULL", "NULL"),
+        _ => ("wal_write", "wal_sync", "pg_stat_wal"),
     };
-    let full = match major {
-        14.. => "(SELECT wal_buffers_full FROM pg_catalog.pg_stat_wal)",
-        _ => "NULL",
-    };
-    let subtransactions = match major {
-        13.. => {
-            "(SELECT sum(blks_hit) FROM pg_catalog.pg_stat_slru \
-             WHERE lower(name) IN ('subtrans', 'subtransaction'))"
-        }
-        _ => "NULL",
-    };
+    let resets = ["pg_stat_database", "pg_stat_slru", "pg_stat_wal", table]
+        .map(|table| format!("(SELECT max(stats_reset) FROM pg_catalog.{table})"))
+        .join(", ");
     format!(
         "SELECT trunc(extract(epoch FROM statement_timestamp()) * 1000000)::bigint::text, \
-         sum(xact_commit)::text, sum(xact_rollback)::text, {subtransactions}::text, {writes}::text, \
-         {syncs}::text, {full}::text, current_setting('commit_delay') FROM pg_catalog.pg_stat_database\0"
+         greatest(0, trunc(extract(epoch FROM statement_timestamp() \
+         - coalesce(greatest({resets}), pg_postmaster_start_time()))))::bigint::text, \
+         sum(xact_commit)::text, sum(xact_rollback)::text, \
+         (SELECT sum(blks_hit)::text FROM pg_catalog.pg_stat_slru \
+         WHERE lower(name) IN ('subtrans', 'subtransaction')), \
+         (SELECT {writes}::text FROM pg_catalog.{table}), (SELECT {syncs}::text FROM pg_catalog.{table}), \
+         (SELECT wal_buffers_full::text FROM pg_catalog.pg_stat_wal), \
+         current_setting('commit_delay') FROM pg_catalog.pg_stat_database\0"
     )
 }
 
@@ -250,12 +248,19 @@ mod tests {
     }
 
     fn counters_row() -> Vec<u8> {
-        let fields = ["1795700000000000", "90", "1", "0", "80", "70"].map(Some);
-        [
-            data_row(&[&fields[..], &[None]].concat()),
-            encode_message(b'Z', b"I"),
+        let fields = [
+            "1795700000000000",
+            "9",
+            "90",
+            "1",
+            "0",
+            "80",
+            "70",
+            "3",
+            "0",
         ]
-        .concat()
+        .map(Some);
+        [data_row(&fields), encode_message(b'Z', b"I")].concat()
     }
 
     #[test]
@@ -263,23 +268,25 @@ mod tests {
         let (samples, steps) = run(0.0, &[ready_messages(), counters_row()]);
         let counters = CommitCounters {
             time_us: 1_795_700_000_000_000,
+            reset_age_s: 9,
             commits: Some(90),
-            rollbacks: Some(1),
-            subtransactions: Some(0),
+            rollbacks: 1,
+            subtransactions: 0,
             wal_writes: Some(80),
-            wal_syncs: Some(70),
-            buffers_full: None,
-            commit_delay: None,
+            wal_syncs: 70,
+            buffers_full: 3,
+            commit_delay: 0,
         };
         assert_eq!(samples, [CommitSample::Counters(counters)]);
         assert!(matches!(
             steps.unwrap().last(),
             Some(ProtocolAction::Done { .. })
         ));
-        let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 10);
+        let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 9);
         let all = [ready_messages(), counters_row()]
             .into_iter()
             .chain(rows)
+            .chain([counters_row()])
             .collect::<Vec<_>>();
         let (samples, steps) = run(60.0, &all);
         assert_eq!(samples.len(), 11);
@@ -307,11 +314,14 @@ mod tests {
         }
         let old = [
             encode_message(b'R', &[0; 4]),
-            encode_message(b'S', b"server_version\x009.6.24\0"),
+            encode_message(b'S', b"server_version\x0013.22\0"),
             encode_message(b'Z', b"I"),
         ]
         .concat();
-        assert!(run(1.0, &[old]).1.unwrap_err().detail.contains("before 10"));
+        assert!(run(1.0, &[old]).1.unwrap_err().detail.contains("before 14"));
+        let null = [data_row(&[Some("1"); 4]), encode_message(b'Z', b"I")].concat();
+        let (samples, steps) = run(60.0, &[ready_messages(), null]);
+        assert!(samples.is_empty() && steps.unwrap_err().detail.contains("malformed"));
         let full = encode_message(b'E', b"SFATAL\0Msorry, too many clients already\0\0");
         assert!(
             run(1.0, &[full])
