@@ -63,6 +63,8 @@ pub struct CommitWaits {
     pub background: u64,
     /// Prepared transactions at the start; with InnoDB, those since the first sample.
     pub prepared: u64,
+    /// Sessions of clients at the start.
+    pub sessions: u64,
 }
 
 /// The server's counters at one time.
@@ -79,9 +81,9 @@ pub struct CommitCounters {
     /// Entries added to or looked up in the log of subtransactions; 0 for InnoDB, whose savepoints
     /// take no transaction id.
     pub subtransactions: u64,
+    pub wal_writes: u64,
     /// `None` for InnoDB.
-    pub wal_writes: Option<u64>,
-    pub wal_syncs: u64,
+    pub wal_syncs: Option<u64>,
     /// Writes of the WAL because its buffers were full.
     pub buffers_full: u64,
     /// `commit_delay` in µs; 0 for InnoDB. A session that delays its flush reports no wait.
@@ -162,8 +164,8 @@ impl CommitCounters {
             commits: optional(last.commits, first.commits)?,
             rollbacks: last.rollbacks.checked_sub(first.rollbacks)?,
             subtransactions: last.subtransactions.checked_sub(first.subtransactions)?,
-            wal_writes: optional(last.wal_writes, first.wal_writes)?,
-            wal_syncs: last.wal_syncs.checked_sub(first.wal_syncs)?,
+            wal_writes: last.wal_writes.checked_sub(first.wal_writes)?,
+            wal_syncs: optional(last.wal_syncs, first.wal_syncs)?,
             buffers_full: last.buffers_full.checked_sub(first.buffers_full)?,
             commit_delay: 0,
         })

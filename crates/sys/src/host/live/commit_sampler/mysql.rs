@@ -20,16 +20,17 @@ const COMMIT_STATES: &str =
 const IDS_PER_TRANSACTION: u64 = 2;
 
 /// Rows of one query that are read by name.
-const NUMBERS: [&[u8]; 9] = [
+const NUMBERS: [&[u8]; 10] = [
     b"time",
     b"is_privileged",
-    b"free_connections",
-    b"ids",
+    b"max_connections",
+    b"INNODB_MAX_TRX_ID",
     b"COM_XA_PREPARE",
     b"UPTIME_SINCE_FLUSH_STATUS",
     b"HANDLER_ROLLBACK",
     b"INNODB_LOG_WRITES",
     b"INNODB_LOG_WAITS",
+    b"THREADS_CONNECTED",
 ];
 
 pub struct SamplerQueries<F> {
@@ -58,13 +59,14 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
         let [
             time_us,
             is_privileged,
-            free_connections,
+            max_connections,
             ids,
             prepared,
             reset_age_s,
             rollbacks,
-            wal_syncs,
+            wal_writes,
             buffers_full,
+            sessions,
         ] = std::mem::take(&mut self.numbers).map(|number| number.ok_or_else(malformed));
         let time_us = time_us?;
         match self.schedule.current {
@@ -73,7 +75,9 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     let says = "the user that connects lacks the privilege PROCESS";
                     return Err(HostError::denied(says));
                 }
-                if free_connections? == 0 {
+                let sessions = sessions?;
+                // One more connection is kept for administrators.
+                if sessions > max_connections? {
                     return Err(HostError::failed(OUT_OF_CONNECTIONS));
                 }
                 let waiting = std::mem::take(&mut self.waiting);
@@ -89,6 +93,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     squared_differences: squared_differences(&waiting),
                     background: 0,
                     prepared: prepared.saturating_sub(before),
+                    sessions,
                 }))
             }
             Some(SamplerQuery::Counters) => Ok(CommitSample::Counters(CommitCounters {
@@ -97,8 +102,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                 commits: None,
                 rollbacks: rollbacks?,
                 subtransactions: 0,
-                wal_writes: None,
-                wal_syncs: wal_syncs?,
+                wal_writes: wal_writes?,
+                wal_syncs: None,
                 buffers_full: buffers_full?,
                 commit_delay: 0,
             })),
@@ -164,11 +169,9 @@ fn waits_query() -> String {
          FROM information_schema.PROCESSLIST WHERE COMMAND = 'Query' AND STATE IN ({COMMIT_STATES})"
     );
     format!(
-        "{TIME_QUERY}SELECT IF(VARIABLE_NAME = 'INNODB_MAX_TRX_ID', 'ids', \
-         IF(VARIABLE_NAME = 'THREADS_CONNECTED', 'free_connections', VARIABLE_NAME)), \
-         IF(VARIABLE_NAME = 'THREADS_CONNECTED', @@max_connections + 1 > VARIABLE_VALUE, VARIABLE_VALUE) \
-         FROM information_schema.GLOBAL_STATUS \
+        "{TIME_QUERY}SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
          WHERE VARIABLE_NAME IN ('INNODB_MAX_TRX_ID', 'THREADS_CONNECTED', 'COM_XA_PREPARE') \
+         UNION ALL SELECT 'max_connections', @@max_connections \
          UNION ALL SELECT 'is_privileged', COUNT(*) FROM information_schema.USER_PRIVILEGES \
          WHERE PRIVILEGE_TYPE = 'PROCESS' AND REPLACE(GRANTEE, '\\'', '') = CURRENT_USER(){} \
          UNION ALL SELECT 'end', 1",
@@ -218,8 +221,9 @@ mod tests {
 
     const WAITS: &[Row<'_>] = &[
         ("time", "7"),
-        ("ids", "41"),
-        ("free_connections", "1"),
+        ("INNODB_MAX_TRX_ID", "41"),
+        ("max_connections", "5"),
+        ("THREADS_CONNECTED", "5"),
         ("COM_XA_PREPARE", "6"),
         ("is_privileged", "1"),
         ("pause", "0"),
@@ -236,13 +240,14 @@ mod tests {
             time_us: 5,
             reset_age_s: 60,
             rollbacks: 2,
-            wal_syncs: 9,
+            wal_writes: 9,
             ..CommitCounters::default()
         };
         let waits = CommitWaits {
             time_us: 7,
             next_xid: 20,
             samples: 2,
+            sessions: 5,
             flush: 4,
             squared_differences: 4,
             ..CommitWaits::default()
@@ -258,8 +263,8 @@ mod tests {
     fn the_sampler_leaves_where_it_sees_nothing_or_takes_the_last_connection() {
         for (row, part) in [
             (("is_privileged", "0"), "PROCESS"),
-            (("free_connections", "0"), "out of connections"),
-            (("ids", "many"), "malformed"),
+            (("max_connections", "4"), "out of connections"),
+            (("INNODB_MAX_TRX_ID", "many"), "malformed"),
         ] {
             let mut waits = WAITS.to_vec();
             waits.retain(|(name, _)| *name != row.0);

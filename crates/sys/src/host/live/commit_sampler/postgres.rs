@@ -79,6 +79,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         squared_differences: squared_differences(&parse_list(row.get(11)?)?),
                         background: number(6)?,
                         prepared: number(7)?,
+                        sessions: number(12)?,
                     })
                 };
                 let waits = check_counts(all().ok_or_else(malformed)?)?;
@@ -92,8 +93,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         commits: Some(number(2)?),
                         rollbacks: number(3)?,
                         subtransactions: number(4)?,
-                        wal_writes: Some(number(5)?),
-                        wal_syncs: number(6)?,
+                        wal_writes: number(5)?,
+                        wal_syncs: Some(number(6)?),
                         buffers_full: number(7)?,
                         commit_delay: number(8)?,
                     })
@@ -170,7 +171,8 @@ fn waits_query() -> String {
           - coalesce(current_setting('reserved_connections', true)::int, 0) > (SELECT count(*) \
           FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
           AND pid <> pg_backend_pid()))::text::char(1), \
-         string_agg((turn + flush + standby)::text, ' ' ORDER BY number) \
+         string_agg((turn + flush + standby)::text, ' ' ORDER BY number), \
+         (SELECT sum(numbackends)::text FROM pg_catalog.pg_stat_database) \
          FROM generate_series(1, {SAMPLES}) AS number, \
          LATERAL (SELECT pg_sleep(0.015 + random() * 0.02 + 0 * number)::text AS pause, \
            pg_stat_clear_snapshot()::text AS cleared OFFSET 0) AS paused, \
@@ -240,7 +242,7 @@ mod tests {
         let numbers = ["1795700000000000", "700", "20", "3", "2", "1", "0", "0"];
         let fields: Vec<Option<&str>> = numbers
             .iter()
-            .chain([&rights, &standby, &free, &"0 2 1"])
+            .chain([&rights, &standby, &free, &"0 2 1", &"4"])
             .copied()
             .map(Some)
             .collect();
@@ -272,8 +274,8 @@ mod tests {
             commits: Some(90),
             rollbacks: 1,
             subtransactions: 0,
-            wal_writes: Some(80),
-            wal_syncs: 70,
+            wal_writes: 80,
+            wal_syncs: Some(70),
             buffers_full: 3,
             commit_delay: 0,
         };
