@@ -439,6 +439,14 @@ impl DiskCounterReader {
         }
     }
 
+    /// A reader for each disk.
+    pub fn each(names: &[String]) -> Vec<Self> {
+        names
+            .iter()
+            .map(|name| Self::new(std::slice::from_ref(name)))
+            .collect()
+    }
+
     /// Sums the counters of all disks; `None` without disks, or if a `stat` file cannot be read.
     pub fn read(&self) -> Option<DiskCounters> {
         let all = self

@@ -12,6 +12,8 @@ CLIENTS="1 2 3"
 prepare() { mkdir $MAIN; }
 arrange() { :; }
 settings() { :; }
+# What the server runs under.
+tracer=
 
 # wal_apart OPTIONS: data on one disk's ext4, the WAL on that of another, which is mounted with these options.
 wal_apart() {
@@ -55,7 +57,7 @@ programs() {
 }
 
 start() {
-    $become $BIN/postgres -D $MAIN >/tmp/server 2>&1 &
+    $become $tracer $BIN/postgres -D $MAIN >/tmp/server 2>&1 &
     server=$!
     until_true "the server starts or ends" ready
     grep -q "ready to accept connections" /tmp/server
@@ -79,12 +81,13 @@ drill_database() {
     modprobe virtio_blk
     mkdir -p /drill
     programs
-    . "/postgres/$(word database).sh"
+    case $(word step) in observe) . "/passive/$(word database).sh" ;; *) . "/postgres/$(word database).sh" ;; esac
     until_true "the disk is there" test -b /dev/vda
     "step_$(word step)"
 }
 
-step_write() {
+# Makes the configuration and starts the server on it.
+serve() {
     make >/tmp/log 2>&1 && open >>/tmp/log 2>&1 && prepare >>/tmp/log 2>&1 || return 1
     cp -a /pg/data/. $MAIN/ && arrange && settings >>$MAIN/postgresql.conf || return 1
     sync
@@ -97,6 +100,10 @@ step_write() {
         return 1
     }
     stamped "server runs"
+}
+
+step_write() {
+    serve || return 1
     walwise check -v $MAIN --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
     jq -r '.verdicts[] | "verdict \(.standing) \(.sentence)"' /tmp/report >/dev/ttyS0
     jq -r '.facts[] | select((.fact | startswith("pg.")) and .reading.state != "known") | "unknown \(.fact): \(.reading)"' /tmp/report >/dev/ttyS0
@@ -106,6 +113,41 @@ step_write() {
     wait $!
     cat /tmp/server >>/tmp/log
     return 1
+}
+
+# Asks walwise what a commit costs while clients write; then again with a server whose flushes are answered and not made.
+step_observe() {
+    serve || return 1
+    observe honest 1
+    kill -INT $server
+    wait $server
+    tracer="strace --seccomp-bpf -f -qq -e signal=none -e trace=fdatasync,fsync -e inject=fdatasync,fsync:retval=0 -o /dev/null"
+    start || return 1
+    observe swallowed 1000000
+    said "step ended"
+}
+
+writing() { [ "$(sql -c "SELECT count(*) > 20 FROM entries WHERE n >= $first" 2>>/tmp/log)" = t ]; }
+
+# observe FLUSHES FIRST: the exit code and the figures of each round; clients write rows from the number FIRST on.
+observe() {
+    first=$2
+    for number in $CLIENTS; do
+        awk -v client="$number" -v first="$first" 'BEGIN { for (n = first; ; n++) printf "SELECT put(%d, %d);\n", client, n }' | sql >/dev/null 2>>/tmp/log &
+    done
+    until_true "clients write" writing
+    round=0
+    while [ $round -lt "$(word rounds)" ]; do
+        round=$((round + 1)) tries=0
+        # On a slow machine the server's answer may come too late.
+        while [ $((tries += 1)) -le 5 ]; do
+            code=0
+            walwise probe $MAIN --passive --seconds 8 --format json >/tmp/passive 2>>/tmp/log || code=$?
+            [ ! -s /tmp/passive ] || break
+        done
+        said "$1 $code $(jq -c '{seconds, commits: .commits_per_second.value, us: .commit_us.value, server: .server_flushes.per_second,
+            disk: .disk_flushes.per_second, contradiction}' /tmp/passive) $(tail -n 1 /tmp/log)"
+    done
 }
 
 step_read() {

@@ -186,8 +186,9 @@ pub fn observe_commits(
     let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
     let uid = uid.ok_or_else(|| failed("the owner of the directory is unknown".to_owned()))?;
-    let disks = DiskCounterReader::new(&plan.settings.disks);
-    let before = disks.read();
+    let disks = DiskCounterReader::each(&plan.settings.disks);
+    let read = || -> Vec<_> { disks.iter().map(|disk| disk.read()?.flushes).collect() };
+    let before = read();
     let mut connection = CommitSampler::start(plan.protocol, uid, &plan.socket, plan.seconds)
         .map_err(|error| failed(crate::text::error_message(&error)))?;
     let mut samples = CommitSamples::default();
@@ -214,8 +215,10 @@ pub fn observe_commits(
             }
         }
         samples.disk_flushes = before
-            .zip(disks.read())
-            .and_then(|(before, after)| DiskFlushes::between(before.flushes?, after.flushes?));
+            .iter()
+            .zip(read())
+            .map(|(before, after)| DiskFlushes::between((*before)?, after?))
+            .collect();
         result = CommitWait::from_samples(&plan.directory, &samples, &plan.settings);
         let is_contradictory = result
             .as_ref()

@@ -63,8 +63,10 @@ pub struct CommitWaits {
     pub background: u64,
     /// Prepared transactions at the start; with InnoDB, those since the first sample.
     pub prepared: u64,
-    /// Sessions of clients at the start.
+    /// Sessions at the start.
     pub sessions: u64,
+    /// Flushes that the samples prove: the flushed position of the WAL advanced. 0 for InnoDB.
+    pub flushes: u64,
 }
 
 /// The server's counters at one time.

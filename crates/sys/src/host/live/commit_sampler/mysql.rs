@@ -94,6 +94,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     background: 0,
                     prepared: prepared.saturating_sub(before),
                     sessions,
+                    flushes: 0,
                 }))
             }
             Some(SamplerQuery::Counters) => Ok(CommitSample::Counters(CommitCounters {

@@ -80,6 +80,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         background: number(6)?,
                         prepared: number(7)?,
                         sessions: number(12)?,
+                        flushes: number(13)?.saturating_sub(1),
                     })
                 };
                 let waits = check_counts(all().ok_or_else(malformed)?)?;
@@ -172,10 +173,12 @@ fn waits_query() -> String {
           FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend' \
           AND pid <> pg_backend_pid()))::text::char(1), \
          string_agg((turn + flush + standby)::text, ' ' ORDER BY number), \
-         (SELECT sum(numbackends)::text FROM pg_catalog.pg_stat_database) \
+         (SELECT sum(numbackends)::text FROM pg_catalog.pg_stat_database), count(DISTINCT position)::text \
          FROM generate_series(1, {SAMPLES}) AS number, \
          LATERAL (SELECT pg_sleep(0.015 + random() * 0.02 + 0 * number)::text AS pause, \
            pg_stat_clear_snapshot()::text AS cleared OFFSET 0) AS paused, \
+         LATERAL (SELECT CASE WHEN pause || cleared || number IS NOT NULL AND NOT pg_is_in_recovery() \
+           THEN pg_current_wal_flush_lsn() END AS position OFFSET 0) AS wal, \
          LATERAL (SELECT \
            count(*) FILTER (WHERE is_session AND type = 'LWLock' AND event = 'walwrite') AS turn, \
            count(*) FILTER (WHERE is_session AND type = 'IO' AND event IN ('walsync', 'walwrite')) AS flush, \
@@ -242,7 +245,7 @@ mod tests {
         let numbers = ["1795700000000000", "700", "20", "3", "2", "1", "0", "0"];
         let fields: Vec<Option<&str>> = numbers
             .iter()
-            .chain([&rights, &standby, &free, &"0 2 1", &"4"])
+            .chain([&rights, &standby, &free, &"0 2 1", &"4", &"9"])
             .copied()
             .map(Some)
             .collect();
