@@ -1,0 +1,161 @@
+"""The commands of tests/crash-states/run, in a mount namespace of its own."""
+import argparse, concurrent.futures, json, os, platform, random, signal, subprocess, sys, tempfile, time
+
+import explore, liars, record, write_log
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RECORDINGS = os.path.join(HERE, "recordings")
+# Two processors; a third would only wait.
+PARALLEL = 2
+SHORT_STATES = 500
+SEED = 50
+# States until a liar must be caught.
+SOON, LATE = 50, 5000
+# In the name of a recording that has more than a thousand flushes.
+LONG = "-1200"
+
+
+def scratch():
+    """A directory in the memory that `run` mounted, which vanishes with the mount namespace."""
+    return tempfile.mkdtemp(dir="/dev/shm")
+
+
+def one_log(args):
+    """Explores one log and prints what came of it as JSON."""
+    description, entries = write_log.loaded(args.log)
+    explorer = explore.Explorer(scratch(), description, entries, args.results)
+    found, failures = explorer.explore(args.states, args.seed, args.stop)
+    found.update(log=os.path.basename(args.log), fs=description["fs"], recorded=description["kernel"], kernel=platform.release(),
+                 losses=len(failures))
+    if failures:
+        example = explorer.counter_example(failures[0])
+        found.update(writes=len(example["missing"]), text=explore.described(example, entries))
+        if args.save:
+            with open(args.save, "w") as file:
+                json.dump(example, file)
+    print(json.dumps(found))
+    return 1 if failures else 0
+
+
+def apart(arguments):
+    """The same command in a process of its own, which ends with this one."""
+    done = subprocess.run(["setpriv", "--pdeathsig", "KILL", sys.executable, os.path.join(HERE, "crash_states.py"), *arguments],
+                          stdout=subprocess.PIPE, text=True)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def kept(kind):
+    return sorted(os.path.join(RECORDINGS, name) for name in os.listdir(RECORDINGS) if name.startswith(kind))
+
+
+def lies(home):
+    """Logs that lie, and after how many states each must be caught. Their names are numbers: the engine learns nothing from them."""
+    made = [(os.path.basename(path), write_log.loaded(path)[1], SOON) for path in kept("liar-")]
+    for path in kept("honest-"):
+        _, entries = write_log.loaded(path)
+        for name, lie in liars.ALL.items():
+            # One flush in a thousand is for the long recording.
+            if (lie is liars.one_in_thousand) == (LONG in path):
+                made.append((f"{name} {os.path.basename(path)}", lie(entries, SEED), LATE if LONG in path else SOON))
+    random.Random(SEED).shuffle(made)
+    for nth, (name, entries, within) in enumerate(made):
+        path = os.path.join(home, str(nth))
+        with open(path, "wb") as file:
+            file.write(write_log.formatted(entries))
+        yield name, path, within
+
+
+def short(args):
+    """Every liar, then an equal share of the states from each honest recording that is kept here."""
+    home, wrong, begun = scratch(), [], time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(PARALLEL) as workers:
+        asked = []
+        for name, path, within in lies(home):
+            example = os.path.join(args.examples or home, name.replace(" ", "-") + ".json")
+            asked.append((name, within, workers.submit(apart, ["explore", path, "--states", str(within), "--stop", "--save", example])))
+        honest = [path for path in kept("honest-") if LONG not in path]
+        share = -(-SHORT_STATES // len(honest))
+        for path in honest:
+            asked.append((os.path.basename(path), 0, workers.submit(apart, ["explore", path, "--states", str(share)])))
+        for name, within, work in asked:
+            found = work.result()
+            wrong += [f"{name}: {why}" for why in complaints(found, within)]
+            print(row(name, found), flush=True)
+    print(f"crash states: {time.monotonic() - begun:.0f} s, seed {SEED}, kernel {platform.release()}")
+    for why in wrong:
+        print("wrong:", why)
+    return 1 if wrong else 0
+
+
+def complaints(found, within):
+    """What is wrong with the outcome: a liar that was not caught, or a loss that should not be."""
+    if within and not found["losses"]:
+        yield f"not caught in {found['states']} states"
+    if within and found.get("writes", 0) > 5:
+        yield f"the counter-example has {found['writes']} writes"
+    if not within and found["losses"]:
+        yield f"{found['losses']} of {found['states']} states fail:\n{found['text']}"
+
+
+def row(name, found):
+    caught = f"caught in state {found['states']}, {found['writes']} writes missing" if found["losses"] else "no loss"
+    return f"{name}: {found['states']} states, {found['distinct']} distinct, {found['gaps']} gaps, {found['seconds']} s: {caught}"
+
+
+def replay(args):
+    with open(args.example) as file:
+        example = json.load(file)
+    fails, text = explore.replayed(scratch(), example)
+    print(text)
+    print("it fails" if fails else "it does not fail")
+    return 0 if fails else 1
+
+
+def new_recording(args):
+    home = tempfile.mkdtemp(dir=scratch())
+    options = {key: getattr(args, key) for key in ("segments", "method", "options", "cache")}
+    record.record(home, args.fs, os.path.abspath(args.out), args.walwise, args.commits, **options)
+    return 0
+
+
+def main():
+    # The kernel ends the children and takes everything down: nothing waits for work that nobody wants any more.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    parser = argparse.ArgumentParser(prog="tests/crash-states/run")
+    commands = parser.add_subparsers(required=True)
+
+    command = commands.add_parser("short")
+    command.add_argument("--examples", help="a directory for the counter-examples")
+    command.set_defaults(run=short)
+
+    command = commands.add_parser("explore")
+    command.add_argument("log")
+    command.add_argument("--states", type=int, default=10000)
+    command.add_argument("--seed", type=int, default=SEED)
+    command.add_argument("--stop", action="store_true", help="at the first failure")
+    command.add_argument("--results", help="a file of outcomes, from which an interrupted run goes on")
+    command.add_argument("--save", help="a file for the counter-example")
+    command.set_defaults(run=one_log)
+
+    command = commands.add_parser("replay")
+    command.add_argument("example")
+    command.set_defaults(run=replay)
+
+    command = commands.add_parser("record")
+    command.add_argument("fs", choices=record.SIZES)
+    command.add_argument("out")
+    command.add_argument("--walwise", required=True)
+    command.add_argument("--commits", type=int, default=40)
+    command.add_argument("--segments", default="recycled")
+    command.add_argument("--method", default="fdatasync")
+    command.add_argument("--options", default="defaults", help="mount options")
+    command.add_argument("--cache", help="what is written to queue/write_cache")
+    command.set_defaults(run=new_recording)
+    args = parser.parse_args(["short" if word == "--short" else word for word in sys.argv[1:]])
+    return args.run(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

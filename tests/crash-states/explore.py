@@ -1,0 +1,143 @@
+"""Recovers the states of a log one after another and compares each with what was acknowledged."""
+import base64, json, os, time
+from collections import Counter
+
+import states, write_log
+from recovery import Outcome, recover
+
+
+class Explorer:
+    """`home` is a directory in memory. Results are kept by the digest of the content, so that no content is recovered twice."""
+
+    def __init__(self, home, description, entries, results=None):
+        self.kind, self.size, self.physical = (description[key] for key in ("fs", "size", "physical"))
+        self.home, self.entries, self.outcomes = home, entries, {}
+        self.directory = os.path.join(home, "at")
+        os.makedirs(self.directory, exist_ok=True)
+        self.results = open(results, "a+") if results else None
+        self.base = None
+        self.first = 0
+        if self.results:
+            self.resume()
+
+    def resume(self):
+        """Takes over the outcomes of an earlier run; a line that its end cut off is left out."""
+        self.results.seek(0)
+        for line in self.results:
+            if line.endswith("\n"):
+                state = json.loads(line)
+                self.outcomes[state.pop("digest")] = Outcome(**state)
+        self.results.write("\n" if self.outcomes and not line.endswith("\n") else "")
+
+    def durable(self, first):
+        """The content at the boundary before that entry."""
+        if self.base is None or first < self.first:
+            if self.base:
+                self.base.close()
+            self.base, self.first = states.Image.zeros(self.home, self.size), 0
+        self.base.apply(self.entries, self.first, first)
+        self.first = first
+        return self.base
+
+    def outcome(self, first, cut, missing):
+        """The outcome of a power cut before the entry `cut`; nothing before `first` is missing."""
+        base = self.durable(first)
+        preview = base.preview()
+        preview.apply(self.entries, first, cut, missing)
+        digest = f"{preview.digest:032x}"
+        if digest not in self.outcomes:
+            image = base.copied(self.home)
+            try:
+                image.apply(self.entries, first, cut, missing)
+                self.outcomes[digest] = recover(image.file, self.kind, self.directory)
+            finally:
+                image.close()
+            if self.results:
+                print(json.dumps({"digest": digest, **self.outcomes[digest]._asdict()}), file=self.results, flush=True)
+        return self.outcomes[digest]
+
+    def of(self, state):
+        return self.outcome(state.gap.first, state.gap.cut, state.missing)
+
+    def explore(self, limit, seed, stop=False):
+        """Up to `limit` states: how many of each kind, and those that fail."""
+        begun, counts, failures = time.monotonic(), Counter(), []
+        drawn = (state for found in states.rounds(self.entries, seed, self.physical) for state in found)
+        for state in drawn:
+            if sum(counts.values()) == limit or (stop and failures):
+                break
+            counts[state.kind] += 1
+            if self.of(state).fails(state.gap.acknowledged):
+                failures.append(state)
+        return {"states": sum(counts.values()), "distinct": len(self.outcomes), "gaps": len(states.gaps(self.entries)),
+                "kinds": dict(counts), "seconds": round(time.monotonic() - begun, 1), "seed": seed}, failures
+
+    def fails(self, first, cut, missing):
+        acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
+        return self.outcome(first, cut, missing).fails(acknowledged)
+
+    def minimal(self, state):
+        """The earliest cut and the fewest missing writes that still fail."""
+        first, cut, missing = state.gap.first, state.gap.cut, list(state.missing)
+        for earlier in (at + 1 for at in range(first, cut) if self.entries[at].acknowledged() is not None):
+            left = [item for item in missing if item[0] < earlier]
+            if self.fails(first, earlier, left):
+                cut, missing = earlier, left
+                break
+        return first, cut, fewest(missing, lambda left: self.fails(first, cut, left))
+
+    def counter_example(self, state):
+        """The smallest failure that begins with this state, as what `saved` writes."""
+        first, cut, missing = self.minimal(state)
+        outcome = self.outcome(first, cut, missing)
+        acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
+        return {"cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged),
+                "mounted": outcome.mounted, "sound": outcome.sound, "error": outcome.error,
+                "log": base64.b64encode(write_log.compressed(self.entries[:cut])).decode()}
+
+
+def fewest(items, fails):
+    """Delta debugging (Zeller's ddmin): a list of which no part can be left out."""
+    parts = 2
+    while len(items) > 1:
+        size = -(-len(items) // parts)
+        chunks = [items[at:at + size] for at in range(0, len(items), size)]
+        rests = [[item for item in items if item not in chunk] for chunk in chunks]
+        found = next((chunk for chunk in chunks if fails(chunk)), None) or next((rest for rest in rests if rest and fails(rest)), None)
+        if found and len(found) < len(items):
+            parts, items = 2 if len(found) == size else max(parts - 1, 2), found
+        elif parts >= len(items):
+            break
+        else:
+            parts = min(len(items), 2 * parts)
+    return items
+
+
+def described(example, entries):
+    """The counter-example as text."""
+    lines = []
+    for at, sectors in example["missing"]:
+        entry = entries[at]
+        part = "" if sectors is None else f", of it the sectors {', '.join(map(str, sectors))}"
+        lines.append(f"missing: entry {at}, {len(entry.data)} bytes at {entry.offset}{part}")
+    oldest = min((at for at, _ in example["missing"]), default=example["cut"])
+    flushes = sum(entry.flags & write_log.FLUSH for entry in entries[oldest:example["cut"]])
+    lines.append(f"acknowledged: commit {example['acknowledged']}, before the cut at entry {example['cut']}")
+    lines.append(f"missing flush: {flushes} flushes between entry {oldest} and the cut")
+    if not example["mounted"]:
+        lines.append(f"outcome: cannot be mounted: {example['error']}")
+    if example["mounted"] and not example["sound"]:
+        lines.append(f"outcome: damaged: {example['error']}")
+    if example["lost"]:
+        lines.append("outcome: lost: " + ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in example["lost"]))
+    return "\n".join(lines)
+
+
+def replayed(home, example):
+    """Whether a saved counter-example still fails, and its text."""
+    entries = write_log.decompressed(base64.b64decode(example["log"]))
+    explorer = Explorer(home, json.loads(entries[0].data), entries)
+    missing = [(at, sectors) for at, sectors in example["missing"]]
+    outcome = explorer.outcome(0, example["cut"], missing)
+    now = {**example, "mounted": outcome.mounted, "sound": outcome.sound, "error": outcome.error, "lost": outcome.lost(example["acknowledged"])}
+    return outcome.fails(example["acknowledged"]), described(now, entries)
