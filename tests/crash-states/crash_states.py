@@ -1,7 +1,7 @@
 """The commands of tests/crash-states/run, in a mount namespace of its own."""
 import argparse, concurrent.futures, json, os, platform, random, signal, subprocess, sys, tempfile, time
 
-import explore, liars, record, write_log
+import explore, liars, record, record_guest, workloads, write_log
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDINGS = os.path.join(HERE, "recordings")
@@ -17,7 +17,10 @@ LONG = "-1200"
 
 def scratch():
     """A directory in the memory that `run` mounted, which vanishes with the mount namespace."""
-    return tempfile.mkdtemp(dir="/dev/shm")
+    directory = tempfile.mkdtemp(dir="/dev/shm")
+    # A server's user passes through.
+    os.chmod(directory, 0o711)
+    return directory
 
 
 def one_log(args):
@@ -114,9 +117,15 @@ def replay(args):
 
 
 def new_recording(args):
-    home = tempfile.mkdtemp(dir=scratch())
-    options = {key: getattr(args, key) for key in ("segments", "method", "options", "cache")}
-    record.record(home, args.fs, os.path.abspath(args.out), args.walwise, args.commits, **options)
+    """In a guest where a kernel is named, otherwise here."""
+    how = {key: getattr(args, key) for key in ("commits", "segments", "method")}
+    how["walwise"] = os.path.abspath(args.walwise)
+    if args.kernel:
+        record_guest.record_in_guest(args.kernel, args.stack, args.out, physical=args.physical, **how)
+    else:
+        home = os.path.join(scratch(), "record")
+        os.mkdir(home)
+        record.record(home, args.stack, args.out, args.workload, options=args.options, cache=args.cache, settings=args.setting, **how)
     return 0
 
 
@@ -144,14 +153,18 @@ def main():
     command.set_defaults(run=replay)
 
     command = commands.add_parser("record")
-    command.add_argument("fs", choices=record.SIZES)
+    command.add_argument("stack", help="a file system; in a guest a configuration of tests/lab/drills.sh")
     command.add_argument("out")
-    command.add_argument("--walwise", required=True)
+    command.add_argument("--walwise", default="walwise")
     command.add_argument("--commits", type=int, default=40)
     command.add_argument("--segments", default="recycled")
     command.add_argument("--method", default="fdatasync")
-    command.add_argument("--options", default="defaults", help="mount options")
+    command.add_argument("--workload", choices=workloads.ALL, default="drill")
+    command.add_argument("--setting", action="append", default=[], help="of the server")
+    command.add_argument("--options", default="defaults", help="of the mount")
     command.add_argument("--cache", help="what is written to queue/write_cache")
+    command.add_argument("--kernel", help="a series: in a guest")
+    command.add_argument("--physical", type=int, default=512, help="what the guest's disk reports as its physical sector")
     command.set_defaults(run=new_recording)
     args = parser.parse_args(["short" if word == "--short" else word for word in sys.argv[1:]])
     return args.run(args)

@@ -2,7 +2,7 @@
 import base64, json, os, time
 from collections import Counter
 
-import states, write_log
+import states, workloads, write_log
 from recovery import Outcome, recover
 
 
@@ -11,6 +11,8 @@ class Explorer:
 
     def __init__(self, home, description, entries, results=None):
         self.kind, self.size, self.physical = (description[key] for key in ("fs", "size", "physical"))
+        # Recordings of guests are of the drill.
+        self.workload = workloads.ALL[description.get("workload", "drill")]
         self.home, self.entries, self.outcomes = home, entries, {}
         self.directory = os.path.join(home, "at")
         os.makedirs(self.directory, exist_ok=True)
@@ -49,7 +51,7 @@ class Explorer:
             image = base.copied(self.home)
             try:
                 image.apply(self.entries, first, cut, missing)
-                self.outcomes[digest] = recover(image.file, self.kind, self.directory)
+                self.outcomes[digest] = recover(image.file, self.kind, self.directory, self.workload.surviving)
             finally:
                 image.close()
             if self.results:
@@ -60,17 +62,18 @@ class Explorer:
         return self.outcome(state.gap.first, state.gap.cut, state.missing)
 
     def explore(self, limit, seed, stop=False):
-        """Up to `limit` states: how many of each kind, and those that fail."""
-        begun, counts, failures = time.monotonic(), Counter(), []
+        """Up to `limit` states: how many of each kind, and those that fail. What no disk promises is counted apart."""
+        begun, counts, failures, below = time.monotonic(), Counter(), [], []
         drawn = (state for found in states.rounds(self.entries, seed, self.physical) for state in found)
         for state in drawn:
             if sum(counts.values()) == limit or (stop and failures):
                 break
             counts[state.kind] += 1
             if self.of(state).fails(state.gap.acknowledged):
-                failures.append(state)
+                (below if state.kind == states.BELOW else failures).append(state)
         return {"states": sum(counts.values()), "distinct": len(self.outcomes), "gaps": len(states.gaps(self.entries)),
-                "kinds": dict(counts), "seconds": round(time.monotonic() - begun, 1), "seed": seed}, failures
+                "kinds": dict(counts), "fail below the physical sector": len(below),
+                "seconds": round(time.monotonic() - begun, 1), "seed": seed}, failures
 
     def fails(self, first, cut, missing):
         acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
@@ -91,14 +94,15 @@ class Explorer:
         first, cut, missing = self.minimal(state)
         outcome = self.outcome(first, cut, missing)
         acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
-        return {"cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged),
-                "mounted": outcome.mounted, "sound": outcome.sound, "error": outcome.error,
+        return {"cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged), **outcome._asdict(),
                 "log": base64.b64encode(write_log.compressed(self.entries[:cut])).decode()}
 
 
 def fewest(items, fails):
     """Delta debugging (Zeller's ddmin): a list of which no part can be left out."""
     parts = 2
+    if fails([]):
+        return []
     while len(items) > 1:
         size = -(-len(items) // parts)
         chunks = [items[at:at + size] for at in range(0, len(items), size)]
@@ -120,6 +124,8 @@ def described(example, entries):
         entry = entries[at]
         part = "" if sectors is None else f", of it the sectors {', '.join(map(str, sectors))}"
         lines.append(f"missing: entry {at}, {len(entry.data)} bytes at {entry.offset}{part}")
+    if not lines:
+        lines.append("missing: no write; the commit was acknowledged before it was written")
     oldest = min((at for at, _ in example["missing"]), default=example["cut"])
     flushes = sum(entry.flags & write_log.FLUSH for entry in entries[oldest:example["cut"]])
     lines.append(f"acknowledged: commit {example['acknowledged']}, before the cut at entry {example['cut']}")
@@ -139,5 +145,5 @@ def replayed(home, example):
     explorer = Explorer(home, json.loads(entries[0].data), entries)
     missing = [(at, sectors) for at, sectors in example["missing"]]
     outcome = explorer.outcome(0, example["cut"], missing)
-    now = {**example, "mounted": outcome.mounted, "sound": outcome.sound, "error": outcome.error, "lost": outcome.lost(example["acknowledged"])}
+    now = {**example, **outcome._asdict(), "lost": outcome.lost(example["acknowledged"])}
     return outcome.fails(example["acknowledged"]), described(now, entries)

@@ -1,25 +1,24 @@
-"""Records what a file system writes under `walwise drill write`, without a guest.
+"""Records what a file system writes under a workload, without a guest.
 
 QEMU's storage daemon exports a disk of zeros over FUSE beneath its blklogwrites driver; a loop device lies above. The
 daemon serves one request at a time, so the order in the log is the order on the disk. A request that is in flight while a
 flush starts is logged on one side of it: the states in which a disk would have chosen the other side are not tried.
 Acknowledged numbers are written to the last block of the disk, beyond the file system, and become marks.
 """
-import json, os, platform, subprocess, time
+import json, os, platform, re, subprocess, time
 
-import loops, write_log
+import loops, workloads, write_log
 from recovery import ran
 
 RESERVED = 64 << 10
 SIZES = {"ext4": 64 << 20, "xfs": 320 << 20, "btrfs": 160 << 20}
-# A drill's segment has 2,048 pages; more commits would overwrite the first ones.
-MOST_COMMITS = 2000
+SERVER_SIZES = {"ext4": 320 << 20, "xfs": 384 << 20, "btrfs": 512 << 20}
 
 
 def make(kind, device, size):
     usable = size - RESERVED
     argv = {
-        "ext4": ["mke2fs", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0", "-b", "4096", "-t", "ext4", device, f"{usable >> 10}k"],
+        "ext4": ["mke2fs", "-q", "-F", "-E", "nodiscard", "-b", "4096", "-t", "ext4", device, f"{usable >> 10}k"],
         "xfs": ["mkfs.xfs", "-q", "-f", "-K", "-d", f"size={usable}", device],
         "btrfs": ["mkfs.btrfs", "-q", "-f", "-K", "-b", str(usable), device],
     }[kind]
@@ -55,68 +54,60 @@ def acknowledge(disk, size, number):
     os.pwrite(disk, b"ack %d\n".ljust(4096, b"\0") % number, size - 4096)
 
 
-def drill(walwise, directory, segments, method, commits, seen):
-    """Runs the writer until that many commits are acknowledged."""
-    writer = subprocess.Popen([walwise, "drill", "write", directory, "--segments", segments, "--method", method], stdout=subprocess.PIPE, text=True)
-    try:
-        for line in writer.stdout:
-            if line.startswith("ack "):
-                seen(int(line.split()[1]))
-                if int(line.split()[1]) == commits:
-                    return
-        raise RuntimeError("the writer ended early")
-    finally:
-        writer.terminate()
-        writer.wait(60)
+def acknowledged(data):
+    """The newest number in a block of acknowledgements."""
+    numbers = re.findall(rb"^ack (\d+)\n", data, re.M)
+    return int(numbers[-1]) if numbers else None
 
 
-def with_marks(raw, size, description):
-    """The log with acknowledgements as marks, without other writes to the reserved area and without what mkfs zeroes again."""
-    entries, disk = [write_log.mark(json.dumps(description))], bytearray(size)
-    made = False
+def with_marks(raw, reserved, description, start=0):
+    """The log of the file system at `start`, with the acknowledgements in the reserved area as marks, and without what mkfs
+    writes for nothing."""
+    size = description["size"]
+    entries, disk, made = [write_log.mark(json.dumps(description))], bytearray(size), False
     for entry in write_log.parsed(raw):
-        if entry.is_write and entry.offset >= size - RESERVED:
-            if entry.data.startswith(b"ack "):
-                entries.append(write_log.mark(entry.data.split(b"\n")[0].decode()))
+        if entry.is_write and entry.offset >= reserved:
+            if (number := acknowledged(entry.data)) is not None:
+                entries.append(write_log.mark(f"ack {number}"))
                 made = True
             continue
+        if entry.is_write:
+            entry = entry._replace(offset=entry.offset - start)
+            if not 0 <= entry.offset <= size - len(entry.data):
+                continue
         area = slice(entry.offset, entry.offset + len(entry.data))
         if made or not entry.is_write or disk[area] != entry.data:
             entries.append(entry)
         if not made and entry.is_write:
             disk[area] = entry.data
-    return entries
+    # What comes after the last acknowledgement was not waited for by anybody.
+    return entries[:1 + max(at for at, entry in enumerate(entries) if entry.acknowledged() is not None)]
 
 
-def record(home, kind, out, walwise, commits, segments="recycled", method="fdatasync", options="defaults", cache=None):
-    size = SIZES[kind]
-    directory = os.path.join(home, "at")
+def record(home, kind, out, workload, commits, options="defaults", cache=None, **how):
+    """Records a workload until that many commits are acknowledged. `cache` is what an administrator makes the kernel believe."""
+    writer = workloads.ALL[workload]
+    size, directory = (SIZES if workload == "drill" else SERVER_SIZES)[kind], os.path.join(home, "at")
     os.makedirs(directory)
     export = Export(home, size)
     try:
-        with open(export.path, "r+b", buffering=0) as disk:
-            with loops.Loop(disk.fileno()) as device:
-                make(kind, device, size)
-                if cache:
-                    with open(f"/sys/block/{os.path.basename(device)}/queue/write_cache", "w") as file:
-                        file.write(cache)
-                with open(f"/sys/block/{os.path.basename(device)}/queue/physical_block_size") as file:
-                    physical = int(file.read())
-                ran(["mount", "-t", kind, "-o", options, device, directory])
-                try:
-                    ran(["sync", "-f", directory])
-                    acknowledge(disk.fileno(), size, 0)
-                    drill(walwise, directory, segments, method, min(commits, MOST_COMMITS), lambda number: acknowledge(disk.fileno(), size, number))
-                    length = os.path.getsize(export.log)
-                finally:
-                    ran(["umount", directory])
+        with open(export.path, "r+b", buffering=0) as disk, loops.Loop(disk.fileno()) as device:
+            make(kind, device, size)
+            queue = f"/sys/block/{os.path.basename(device)}/queue"
+            if cache:
+                with open(f"{queue}/write_cache", "w") as file:
+                    file.write(cache)
+            with open(f"{queue}/physical_block_size") as file:
+                physical = int(file.read())
+            ran(["mount", "-t", kind, "-o", options, device, directory])
+            try:
+                ran(["sync", "-f", directory])
+                writer.write(directory, min(commits, writer.most), lambda number: acknowledge(disk.fileno(), size, number), **how)
+            finally:
+                ran(["umount", directory], attempts=50)
     finally:
         export.close()
     with open(export.log, "rb") as file:
         raw = file.read()
-    description = {"fs": kind, "size": size, "physical": physical, "kernel": platform.release()}
-    entries = with_marks(raw, size, description)
-    # What unmounting wrote comes after the last acknowledgement; the recording ends there.
-    last = max(at for at, entry in enumerate(entries) if entry.acknowledged() is not None)
-    write_log.saved(out, entries[:last + 1])
-    return length
+    description = {"fs": kind, "size": size, "physical": physical, "kernel": platform.release(), "workload": workload}
+    write_log.saved(out, with_marks(raw, size - RESERVED, description))

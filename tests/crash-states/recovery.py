@@ -1,8 +1,8 @@
 """What a disk holds after a power cut: mounted with recovery, read, unmounted and checked."""
-import os, subprocess
+import subprocess, time
 from typing import NamedTuple
 
-import loops, write_log
+import loops
 
 # For programs that hang, not for days that are slow.
 DEADLINE = 120
@@ -37,10 +37,15 @@ class Outcome(NamedTuple):
         return not self.mounted or not self.sound or bool(self.lost(acknowledged))
 
 
-def ran(argv):
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=DEADLINE)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(argv)}: {done.stdout[-2000:]}")
+def ran(argv, attempts=1):
+    """Runs a program that has to succeed, at the latest in the last attempt."""
+    for left in reversed(range(attempts)):
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=DEADLINE)
+        if not done.returncode:
+            return
+        if left:
+            time.sleep(0.1)
+    raise RuntimeError(f"{' '.join(argv)}: {done.stdout[-2000:]}")
 
 
 def ranges(numbers):
@@ -53,37 +58,8 @@ def ranges(numbers):
     return result
 
 
-def surviving(directory):
-    """Numbers of the intact pages of a drill."""
-    own, numbers = os.path.join(directory, "walwise-drill"), set()
-    try:
-        with open(os.path.join(own, "run")) as file:
-            head = file.read()
-        run = int(head.split(" run=")[1].split()[0], 16)
-        names = [name for name in os.listdir(own) if name.startswith("segment-")]
-    except (OSError, IndexError, ValueError):
-        return numbers
-    for name in names:
-        numbers |= intact(os.path.join(own, name), run)
-    return numbers
-
-
-def intact(path, run):
-    """Numbers of the intact pages of a segment; a read error ends it."""
-    numbers = set()
-    try:
-        with open(path, "rb") as file:
-            while len(data := file.read(write_log.PAGE)) == write_log.PAGE:
-                magic, of_run, number = write_log.PAGE_HEAD.unpack_from(data)
-                if magic == write_log.PAGE_MAGIC and of_run == run and data == write_log.page(run, number):
-                    numbers.add(number)
-    except OSError:
-        pass
-    return numbers
-
-
-def recover(file, kind, directory):
-    """The outcome of a power cut that left this content."""
+def recover(file, kind, directory, surviving):
+    """The outcome of a power cut that left this content; `surviving` reads the numbers of commits in a directory."""
     with loops.Loop(file) as device:
         try:
             ran(["mount", "-i", "-t", kind, "-o", OPTIONS[kind], device, directory])

@@ -11,6 +11,8 @@ from write_log import FLUSH, FUA, SECTOR
 # Random subsets, and random subsets with torn writes, of each gap.
 SUBSETS = 1000
 ZEROS = bytes(SECTOR)
+# Tears that a disk with larger physical sectors excludes.
+BELOW = "torn below the physical sector"
 
 
 class Gap(NamedTuple):
@@ -75,7 +77,7 @@ def of_gap(entries, nth, gap, seed, physical):
         yield State(gap, "torn", torn(entries, gap, dice, physical))
         yield State(gap, "subset", tuple((at, None) for at in gap.writes if dice.random() < 0.5))
         if physical > SECTOR:
-            yield State(gap, "torn below the physical sector", torn(entries, gap, dice, SECTOR))
+            yield State(gap, BELOW, torn(entries, gap, dice, SECTOR))
     yield from drawn()
     for at in dice.sample(gap.writes, len(gap.writes)):
         yield State(gap, "one missing", ((at, None),))

@@ -47,6 +47,21 @@ write() {
     said "step failed: the writer of place $nth ended: $(cat /tmp/log)"
 }
 
+# For tests/crash-states, which records the requests of the disk: the file system is in a first partition, and what is
+# acknowledged is written to a second one, a block each, so that the order of both is recorded.
+record() {
+    printf 'label: dos\nsize=380M\nsize=+\n' | sfdisk -q "$disk" >/tmp/log 2>&1 || return 1
+    entire=$disk disk=${disk}1
+    until_true "$disk is there" test -b "$disk"
+    make >/tmp/log 2>&1 && open >>/tmp/log 2>&1 || return 1
+    sync -f "$at"
+    said "physical $(cat "/sys/block/${entire##*/}/queue/physical_block_size") of $(uname -r)"
+    echo "ack 0" | dd of="${entire}2" bs=4096 conv=sync,notrunc oflag=direct 2>/dev/null
+    walwise drill write "$at" --method "${way%:*}" --segments "${way#*:}" 2>/tmp/log | tee "$(port "log$nth")" |
+        dd of="${entire}2" bs=4096 seek=1 conv=sync,notrunc oflag=direct 2>/dev/null
+    return 1
+}
+
 rest() {
     # A file system that cannot be mounted has lost everything.
     open >/tmp/log 2>&1 || {
@@ -72,6 +87,7 @@ drill() {
         case $(word step) in
         write) begin || return 1 ;;
         read) rest ;;
+        record) record || return 1 ;;
         esac
     done
     [ "$(word step)" = write ] || {

@@ -1,0 +1,108 @@
+"""Writers of commits, and readers of what is left of them: walwise's drill and a PostgreSQL server. A writer acknowledges 0 when
+all that commits need is durable."""
+import os, re, subprocess
+from contextlib import contextmanager
+
+import write_log
+from recovery import DEADLINE, ran
+
+PGBIN = "/usr/lib/postgresql/15/bin"
+# Some commits between two checkpoints, so that pages are written in place as well.
+CHECKPOINT = 40
+
+
+@contextmanager
+def process(argv, **options):
+    """A child that is killed at the end, as the power ends a writer."""
+    child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *argv], text=True, **options)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait(DEADLINE)
+
+
+class Drill:
+    """`walwise drill write`; its pages are read here as `drill read` reads them."""
+    # A drill's segment has 2,048 pages; more commits would overwrite the first ones.
+    most = 2000
+
+    def write(self, directory, commits, acknowledge, walwise, segments, method, settings):
+        acknowledge(0)
+        argv = [walwise, "drill", "write", directory, "--segments", segments, "--method", method]
+        with process(argv, stdout=subprocess.PIPE) as writer:
+            for line in writer.stdout:
+                if line.startswith("ack "):
+                    acknowledge(int(line.split()[1]))
+                    if int(line.split()[1]) == commits:
+                        return
+        raise RuntimeError("the writer ended early")
+
+    def surviving(self, directory):
+        own, numbers = os.path.join(directory, "walwise-drill"), set()
+        try:
+            with open(os.path.join(own, "run")) as file:
+                head = file.read()
+            run = int(head.split(" run=")[1].split()[0], 16)
+            names = [name for name in os.listdir(own) if name.startswith("segment-")]
+        except (OSError, IndexError, ValueError):
+            return numbers
+        for name in names:
+            numbers |= intact(os.path.join(own, name), run)
+        return numbers
+
+
+def intact(path, run):
+    """Numbers of the intact pages of a segment; a read error ends it."""
+    numbers = set()
+    try:
+        with open(path, "rb") as file:
+            while len(data := file.read(write_log.PAGE)) == write_log.PAGE:
+                magic, of_run, number = write_log.PAGE_HEAD.unpack_from(data)
+                if magic == write_log.PAGE_MAGIC and of_run == run and data == write_log.page(run, number):
+                    numbers.add(number)
+    except OSError:
+        pass
+    return numbers
+
+
+class Postgres:
+    """A client that inserts a row a commit, and a checkpoint now and then."""
+    most = 100000
+    user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--init-groups"]
+
+    def write(self, directory, commits, acknowledge, walwise, segments, method, settings):
+        main, sockets = os.path.join(directory, "main"), os.path.dirname(directory)
+        for path in (directory, sockets):
+            os.chmod(path, 0o777)
+        ran([*self.user, f"{PGBIN}/initdb", "-D", main, "-A", "trust", "-E", "UTF8", "--no-sync"])
+        options = ["listen_addresses=", "wal_sync_method=" + method, "max_wal_size=48MB", "shared_buffers=16MB", *settings]
+        server = [*self.user, f"{PGBIN}/postgres", "-D", main, "-k", sockets, *(word for option in options for word in ("-c", option))]
+        with process(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+            ran([*self.user, f"{PGBIN}/pg_isready", "-q", "-h", sockets, "-t", "60"], attempts=100)
+            client = [f"{PGBIN}/psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", sockets, "-U", "postgres", "postgres"]
+            with process(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as psql:
+                def ask(statement):
+                    print(statement, file=psql.stdin, flush=True)
+                    return psql.stdout.readline().strip()
+                ask("CREATE TABLE commits (n int PRIMARY KEY, pad text) WITH (fillfactor = 50); CHECKPOINT; SELECT 1;")
+                ran(["sync", "-f", directory])
+                acknowledge(0)
+                for number in range(1, commits + 1):
+                    if number % CHECKPOINT == 0:
+                        ask("CHECKPOINT; SELECT 1;")
+                    if ask(f"INSERT INTO commits VALUES ({number}, repeat(md5('{number}'), 8)) RETURNING n;") != str(number):
+                        raise RuntimeError("the server ended early")
+                    acknowledge(number)
+
+    def surviving(self, directory):
+        """The rows after recovery; none when the server does not start."""
+        query = "SELECT string_agg(n::text, ',') AS rows FROM commits WHERE pad = repeat(md5(n::text), 8);\n"
+        # A single-user server recovers as the postmaster does, and without the fsyncs that nothing reads here.
+        argv = [*self.user, f"{PGBIN}/postgres", "--single", "-F", "-D", os.path.join(directory, "main"), "postgres"]
+        done = subprocess.run(argv, input=query, capture_output=True, text=True, timeout=DEADLINE)
+        rows = re.search(r'rows = "([\d,]*)"', done.stdout)
+        return {int(row) for row in rows[1].split(",")} if rows and rows[1] else set()
+
+
+ALL = {"drill": Drill(), "postgres": Postgres()}
