@@ -17,7 +17,7 @@ LONG = "-1200"
 
 def scratch():
     """A directory in the memory that `run` mounted, which vanishes with the mount namespace."""
-    directory = tempfile.mkdtemp(dir="/dev/shm")
+    directory = tempfile.mkdtemp(dir="/mnt")
     # A server's user passes through.
     os.chmod(directory, 0o711)
     return directory
@@ -27,7 +27,10 @@ def one_log(args):
     """Explores one log and prints what came of it as JSON."""
     description, entries = write_log.loaded(args.log)
     explorer = explore.Explorer(scratch(), description, entries, args.results)
+    workloads.Drill.program = args.walwise
     found, failures = explorer.explore(args.states, args.seed, args.stop)
+    if args.walwise:
+        found["compared"] = explorer.workload.compared
     found.update(log=os.path.basename(args.log), fs=description["fs"], recorded=description["kernel"], kernel=platform.release(),
                  losses=len(failures))
     if failures:
@@ -145,6 +148,7 @@ def main():
     command.add_argument("--seed", type=int, default=SEED)
     command.add_argument("--stop", action="store_true", help="at the first failure")
     command.add_argument("--results", help="a file of outcomes, from which an interrupted run goes on")
+    command.add_argument("--walwise", help="a program whose `drill read` has to agree in every state")
     command.add_argument("--save", help="a file for the counter-example")
     command.set_defaults(run=one_log)
 

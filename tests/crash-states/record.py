@@ -11,8 +11,19 @@ import loops, workloads, write_log
 from recovery import ran
 
 RESERVED = 64 << 10
+HONEST = "write back"
 SIZES = {"ext4": 64 << 20, "xfs": 320 << 20, "btrfs": 160 << 20}
 SERVER_SIZES = {"ext4": 320 << 20, "xfs": 384 << 20, "btrfs": 512 << 20}
+
+
+def believe(device, cache):
+    """Makes the kernel believe in a cache. A loop device keeps that when it gets another file."""
+    path = f"/sys/block/{os.path.basename(device)}/queue/write_cache"
+    with open(path, "w") as file:
+        file.write(cache)
+    with open(path) as file:
+        if file.read().strip() != cache:
+            raise RuntimeError(f"{device} does not take {cache}")
 
 
 def make(kind, device, size):
@@ -93,11 +104,8 @@ def record(home, kind, out, workload, commits, options="defaults", cache=None, *
     try:
         with open(export.path, "r+b", buffering=0) as disk, loops.Loop(disk.fileno()) as device:
             make(kind, device, size)
-            queue = f"/sys/block/{os.path.basename(device)}/queue"
-            if cache:
-                with open(f"{queue}/write_cache", "w") as file:
-                    file.write(cache)
-            with open(f"{queue}/physical_block_size") as file:
+            believe(device, cache or HONEST)
+            with open(f"/sys/block/{os.path.basename(device)}/queue/physical_block_size") as file:
                 physical = int(file.read())
             ran(["mount", "-t", kind, "-o", options, device, directory])
             try:
@@ -105,6 +113,7 @@ def record(home, kind, out, workload, commits, options="defaults", cache=None, *
                 writer.write(directory, min(commits, writer.most), lambda number: acknowledge(disk.fileno(), size, number), **how)
             finally:
                 ran(["umount", directory], attempts=50)
+                believe(device, HONEST)
     finally:
         export.close()
     with open(export.log, "rb") as file:

@@ -1,5 +1,5 @@
-"""Writers of commits, and readers of what is left of them: walwise's drill and a PostgreSQL server. A writer acknowledges 0 when
-all that commits need is durable."""
+"""Writers of commits, and readers of what is left of them: walwise's drill, PostgreSQL and MariaDB. A writer acknowledges 0
+when all that commits need is durable."""
 import os, re, subprocess
 from contextlib import contextmanager
 
@@ -26,6 +26,8 @@ class Drill:
     """`walwise drill write`; its pages are read here as `drill read` reads them."""
     # A drill's segment has 2,048 pages; more commits would overwrite the first ones.
     most = 2000
+    # A walwise that has to read the same in each state, and how many it has read.
+    program, compared = None, 0
 
     def write(self, directory, commits, acknowledge, walwise, segments, method, settings):
         acknowledge(0)
@@ -49,7 +51,16 @@ class Drill:
             return numbers
         for name in names:
             numbers |= intact(os.path.join(own, name), run)
+        if self.program:
+            self.compare(directory, numbers)
         return numbers
+
+    def compare(self, directory, numbers):
+        done = subprocess.run([self.program, "drill", "read", directory], capture_output=True, text=True, timeout=DEADLINE)
+        found = {number for first, last in re.findall(r"^survived (\d+)-(\d+)$", done.stdout, re.M) for number in range(int(first), int(last) + 1)}
+        self.compared += 1
+        if done.returncode or found != numbers:
+            raise AssertionError(f"walwise reads {sorted(found)}, not {sorted(numbers)}: {done.stderr}")
 
 
 def intact(path, run):
@@ -105,4 +116,47 @@ class Postgres:
         return {int(row) for row in rows[1].split(",")} if rows and rows[1] else set()
 
 
-ALL = {"drill": Drill(), "postgres": Postgres()}
+class Mariadb:
+    """A client that inserts a row a commit into InnoDB."""
+    most = 100000
+    server = ["mariadbd", "--no-defaults", "--user=mysql", "--skip-networking", "--innodb-log-file-size=8M", "--innodb-buffer-pool-size=16M"]
+
+    def write(self, directory, commits, acknowledge, walwise, segments, method, settings):
+        main, home = os.path.join(directory, "main"), os.path.dirname(directory)
+        for path in (directory, home):
+            os.chmod(path, 0o777)
+        ran(["mariadb-install-db", "--no-defaults", "--user=mysql", f"--datadir={main}", "--skip-test-db", "--innodb-log-file-size=8M",
+             "--auth-root-authentication-method=normal"])
+        argv = [*self.server, f"--datadir={main}", f"--socket={home}/socket", *(f"--{setting}" for setting in settings)]
+        with process(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+            ran(["mariadb-admin", "--no-defaults", f"--socket={home}/socket", "ping"], attempts=300)
+            client = ["mariadb", "--no-defaults", "-N", "-B", "--unbuffered", f"--socket={home}/socket"]
+            with process(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sql:
+                def ask(statement):
+                    print(statement, file=sql.stdin, flush=True)
+                    return sql.stdout.readline().strip()
+                ask("CREATE DATABASE crash; CREATE TABLE crash.commits (n INT PRIMARY KEY, pad TEXT) ENGINE=InnoDB; SELECT 1;")
+                ran(["sync", "-f", directory])
+                acknowledge(0)
+                for number in range(1, commits + 1):
+                    if ask(f"INSERT INTO crash.commits VALUES ({number}, REPEAT(MD5({number}), 8)); SELECT {number};") != str(number):
+                        raise RuntimeError("the server ended early")
+                    acknowledge(number)
+
+    def surviving(self, directory):
+        """The rows after recovery; none when the server does not start."""
+        out = os.path.join(os.path.dirname(directory), "rows")
+        os.chmod(os.path.dirname(directory), 0o777)
+        if os.path.exists(out):
+            os.unlink(out)
+        query = f"SELECT n FROM crash.commits WHERE pad = REPEAT(MD5(n), 8) INTO OUTFILE '{out}';\n"
+        # Nothing reads what the recovery itself flushes, or what a clean end would write.
+        argv = [*self.server, f"--datadir={directory}/main", "--bootstrap", "--innodb-fast-shutdown=2", "--innodb-flush-method=nosync"]
+        subprocess.run(argv, input=query, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, timeout=DEADLINE)
+        if not os.path.exists(out):
+            return set()
+        with open(out) as file:
+            return {int(line) for line in file}
+
+
+ALL = {"drill": Drill(), "postgres": Postgres(), "mariadb": Mariadb()}
