@@ -8,6 +8,8 @@ RECORDINGS = os.path.join(HERE, "recordings")
 # Two processors; a third would only wait.
 PARALLEL = 2
 SHORT_STATES = 500
+# States of a gap in the short form: one of each kind, as far as a gap has them.
+KINDS = 5
 SEED = 50
 # States until a liar must be caught.
 SOON, LATE = 50, 5000
@@ -23,19 +25,19 @@ def scratch():
     return directory
 
 
-def one_log(args):
+def explore_log(args):
     """Explores one log and prints what came of it as JSON."""
     description, entries = write_log.loaded(args.log)
     explorer = explore.Explorer(scratch(), description, entries, args.results)
     workloads.Drill.program = args.walwise
-    found, failures = explorer.explore(args.states, args.seed, args.stop)
+    found, failures = explorer.explore(args.states, args.seed, args.stop, args.gaps)
     if args.walwise:
         found["compared"] = explorer.workload.compared
     found.update(log=os.path.basename(args.log), fs=description["fs"], recorded=description["kernel"], kernel=platform.release(),
                  losses=len(failures))
     if failures:
         example = explorer.counter_example(failures[0])
-        found.update(writes=len(example["missing"]), text=explore.described(example, entries))
+        found.update(writes=len(example["missing"]), text=explore.example_text(example, entries))
         if args.save:
             with open(args.save, "w") as file:
                 json.dump(example, file)
@@ -43,7 +45,7 @@ def one_log(args):
     return 1 if failures else 0
 
 
-def apart(arguments):
+def result_of_process(arguments):
     """The same command in a process of its own, which ends with this one."""
     done = subprocess.run(["setpriv", "--pdeathsig", "KILL", sys.executable, os.path.join(HERE, "crash_states.py"), *arguments],
                           stdout=subprocess.PIPE, text=True)
@@ -52,14 +54,14 @@ def apart(arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def kept(kind):
+def recordings(kind):
     return sorted(os.path.join(RECORDINGS, name) for name in os.listdir(RECORDINGS) if name.startswith(kind))
 
 
-def lies(home):
-    """Logs that lie, and after how many states each must be caught. Their names are numbers: the engine learns nothing from them."""
-    made = [(os.path.basename(path), write_log.loaded(path)[1], SOON) for path in kept("liar-")]
-    for path in kept("honest-"):
+def lying_logs(home):
+    """Logs that lie, and after how many states each must be caught. Their paths are numbers: the engine learns nothing from them."""
+    made = [(os.path.basename(path), write_log.loaded(path)[1], SOON) for path in recordings("liar-")]
+    for path in recordings("honest-"):
         _, entries = write_log.loaded(path)
         for name, lie in liars.ALL.items():
             # One flush in a thousand is for the long recording.
@@ -78,17 +80,19 @@ def short(args):
     home, wrong, begun = scratch(), [], time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(PARALLEL) as workers:
         asked = []
-        for name, path, within in lies(home):
+        for name, path, within in lying_logs(home):
             example = os.path.join(args.examples or home, name.replace(" ", "-") + ".json")
-            asked.append((name, within, workers.submit(apart, ["explore", path, "--states", str(within), "--stop", "--save", example])))
-        honest = [path for path in kept("honest-") if LONG not in path]
+            arguments = ["explore", path, "--states", str(within), "--stop", "--save", example]
+            asked.append((name, within, workers.submit(result_of_process, arguments)))
+        honest = [path for path in recordings("honest-") if LONG not in path]
         share = -(-SHORT_STATES // len(honest))
         for path in honest:
-            asked.append((os.path.basename(path), 0, workers.submit(apart, ["explore", path, "--states", str(share)])))
+            arguments = ["explore", path, "--states", str(share), "--gaps", str(share // KINDS)]
+            asked.append((os.path.basename(path), 0, workers.submit(result_of_process, arguments)))
         for name, within, work in asked:
             found = work.result()
             wrong += [f"{name}: {why}" for why in complaints(found, within)]
-            print(row(name, found), flush=True)
+            print(summary(name, found), flush=True)
     print(f"crash states: {time.monotonic() - begun:.0f} s, seed {SEED}, kernel {platform.release()}")
     for why in wrong:
         print("wrong:", why)
@@ -105,7 +109,7 @@ def complaints(found, within):
         yield f"{found['losses']} of {found['states']} states fail:\n{found['text']}"
 
 
-def row(name, found):
+def summary(name, found):
     caught = f"caught in state {found['states']}, {found['writes']} writes missing" if found["losses"] else "no loss"
     return f"{name}: {found['states']} states, {found['distinct']} distinct, {found['gaps']} gaps, {found['seconds']} s: {caught}"
 
@@ -113,7 +117,7 @@ def row(name, found):
 def replay(args):
     with open(args.example) as file:
         example = json.load(file)
-    fails, text = explore.replayed(scratch(), example)
+    fails, text = explore.replay_example(scratch(), example)
     print(text)
     print("it fails" if fails else "it does not fail")
     return 0 if fails else 1
@@ -128,7 +132,8 @@ def new_recording(args):
     else:
         home = os.path.join(scratch(), "record")
         os.mkdir(home)
-        record.record(home, args.stack, args.out, args.workload, options=args.options, cache=args.cache, settings=args.setting, **how)
+        how.update(options=args.options, cache=args.cache, settings=args.setting)
+        record.record(home, args.stack, args.out, args.workload, **how)
     return 0
 
 
@@ -145,12 +150,13 @@ def main():
     command = commands.add_parser("explore")
     command.add_argument("log")
     command.add_argument("--states", type=int, default=10000)
+    command.add_argument("--gaps", type=int, help="only as many, drawn by the seed")
     command.add_argument("--seed", type=int, default=SEED)
     command.add_argument("--stop", action="store_true", help="at the first failure")
     command.add_argument("--results", help="a file of outcomes, from which an interrupted run goes on")
     command.add_argument("--walwise", help="a program whose `drill read` has to agree in every state")
     command.add_argument("--save", help="a file for the counter-example")
-    command.set_defaults(run=one_log)
+    command.set_defaults(run=explore_log)
 
     command = commands.add_parser("replay")
     command.add_argument("example")

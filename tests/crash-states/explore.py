@@ -58,18 +58,18 @@ class Explorer:
                 print(json.dumps({"digest": digest, **self.outcomes[digest]._asdict()}), file=self.results, flush=True)
         return self.outcomes[digest]
 
-    def of(self, state):
+    def outcome_of(self, state):
         return self.outcome(state.gap.first, state.gap.cut, state.missing)
 
-    def explore(self, limit, seed, stop=False):
+    def explore(self, limit, seed, stop=False, sample=None):
         """Up to `limit` states: how many of each kind, and those that fail. What no disk promises is counted apart."""
         begun, counts, failures, below = time.monotonic(), Counter(), [], []
-        drawn = (state for found in states.rounds(self.entries, seed, self.physical) for state in found)
+        drawn = (state for found in states.rounds(self.entries, seed, self.physical, sample) for state in found)
         for state in drawn:
             if sum(counts.values()) == limit or (stop and failures):
                 break
             counts[state.kind] += 1
-            if self.of(state).fails(state.gap.acknowledged):
+            if self.outcome_of(state).fails(state.gap.acknowledged):
                 (below if state.kind == states.BELOW else failures).append(state)
         return {"states": sum(counts.values()), "distinct": len(self.outcomes), "gaps": len(states.gaps(self.entries)),
                 "kinds": dict(counts), "fail below the physical sector": len(below),
@@ -94,7 +94,7 @@ class Explorer:
         first, cut, missing = self.minimal(state)
         outcome = self.outcome(first, cut, missing)
         acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
-        return {"cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged), **outcome._asdict(),
+        return {**outcome._asdict(), "cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged),
                 "log": base64.b64encode(write_log.compressed(self.entries[:cut])).decode()}
 
 
@@ -107,7 +107,7 @@ def fewest(items, fails):
         size = -(-len(items) // parts)
         chunks = [items[at:at + size] for at in range(0, len(items), size)]
         rests = [[item for item in items if item not in chunk] for chunk in chunks]
-        found = next((chunk for chunk in chunks if fails(chunk)), None) or next((rest for rest in rests if rest and fails(rest)), None)
+        found = next((part for part in chunks + rests if part and fails(part)), None)
         if found and len(found) < len(items):
             parts, items = 2 if len(found) == size else max(parts - 1, 2), found
         elif parts >= len(items):
@@ -117,7 +117,7 @@ def fewest(items, fails):
     return items
 
 
-def described(example, entries):
+def example_text(example, entries):
     """The counter-example as text."""
     lines = []
     for at, sectors in example["missing"]:
@@ -139,11 +139,11 @@ def described(example, entries):
     return "\n".join(lines)
 
 
-def replayed(home, example):
+def replay_example(home, example):
     """Whether a saved counter-example still fails, and its text."""
     entries = write_log.decompressed(base64.b64decode(example["log"]))
     explorer = Explorer(home, json.loads(entries[0].data), entries)
     missing = [(at, sectors) for at, sectors in example["missing"]]
     outcome = explorer.outcome(0, example["cut"], missing)
     now = {**example, **outcome._asdict(), "lost": outcome.lost(example["acknowledged"])}
-    return outcome.fails(example["acknowledged"]), described(now, entries)
+    return outcome.fails(example["acknowledged"]), example_text(now, entries)

@@ -8,7 +8,7 @@ Acknowledged numbers are written to the last block of the disk, beyond the file 
 import json, os, platform, re, subprocess, time
 
 import loops, workloads, write_log
-from recovery import ran
+from recovery import run_program
 
 RESERVED = 64 << 10
 HONEST = "write back"
@@ -16,7 +16,7 @@ SIZES = {"ext4": 64 << 20, "xfs": 320 << 20, "btrfs": 160 << 20}
 SERVER_SIZES = {"ext4": 320 << 20, "xfs": 384 << 20, "btrfs": 512 << 20}
 
 
-def believe(device, cache):
+def set_write_cache(device, cache):
     """Makes the kernel believe in a cache. A loop device keeps that when it gets another file."""
     path = f"/sys/block/{os.path.basename(device)}/queue/write_cache"
     with open(path, "w") as file:
@@ -26,14 +26,14 @@ def believe(device, cache):
             raise RuntimeError(f"{device} does not take {cache}")
 
 
-def make(kind, device, size):
+def make_file_system(kind, device, size):
     usable = size - RESERVED
     argv = {
         "ext4": ["mke2fs", "-q", "-F", "-E", "nodiscard", "-b", "4096", "-t", "ext4", device, f"{usable >> 10}k"],
         "xfs": ["mkfs.xfs", "-q", "-f", "-K", "-d", f"size={usable}", device],
         "btrfs": ["mkfs.btrfs", "-q", "-f", "-K", "-b", str(usable), device],
     }[kind]
-    ran(argv)
+    run_program(argv)
 
 
 class Export:
@@ -103,17 +103,17 @@ def record(home, kind, out, workload, commits, options="defaults", cache=None, *
     export = Export(home, size)
     try:
         with open(export.path, "r+b", buffering=0) as disk, loops.Loop(disk.fileno()) as device:
-            make(kind, device, size)
-            believe(device, cache or HONEST)
+            make_file_system(kind, device, size)
+            set_write_cache(device, cache or HONEST)
             with open(f"/sys/block/{os.path.basename(device)}/queue/physical_block_size") as file:
                 physical = int(file.read())
-            ran(["mount", "-t", kind, "-o", options, device, directory])
+            run_program(["mount", "-t", kind, "-o", options, device, directory])
             try:
-                ran(["sync", "-f", directory])
+                run_program(["sync", "-f", directory])
                 writer.write(directory, min(commits, writer.most), lambda number: acknowledge(disk.fileno(), size, number), **how)
             finally:
-                ran(["umount", directory], attempts=50)
-                believe(device, HONEST)
+                run_program(["umount", directory], attempts=50)
+                set_write_cache(device, HONEST)
     finally:
         export.close()
     with open(export.log, "rb") as file:

@@ -42,8 +42,8 @@ def record_in_guest(series, configuration, out, walwise, commits, method, segmen
         guest.until(lambda _: f"ack {commits}\n" in guest.logged()[0], f"{commits} commits are acknowledged")
     finally:
         guest.cut()
-    seen, kernel = re.search(r"^physical (\d+) of (\S+)", guest.said(), re.M).groups()
+    physical_bytes, kernel = re.search(r"^physical (\d+) of (\S+)", guest.said(), re.M).groups()
     with open(disk.log, "rb") as file:
         raw = file.read()
-    description = {"fs": configuration.split("-")[0], "size": LENGTH, "physical": int(seen), "kernel": kernel}
+    description = {"fs": configuration.split("-")[0], "size": LENGTH, "physical": int(physical_bytes), "kernel": kernel}
     write_log.saved(out, record.with_marks(raw, START + LENGTH, description, START))

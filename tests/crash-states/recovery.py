@@ -37,10 +37,11 @@ class Outcome(NamedTuple):
         return not self.mounted or not self.sound or bool(self.lost(acknowledged))
 
 
-def ran(argv, attempts=1):
+def run_program(argv, attempts=1):
     """Runs a program that has to succeed, at the latest in the last attempt."""
     for left in reversed(range(attempts)):
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=DEADLINE)
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=DEADLINE)
         if not done.returncode:
             return
         if left:
@@ -62,15 +63,15 @@ def recover(file, kind, directory, surviving):
     """The outcome of a power cut that left this content; `surviving` reads the numbers of commits in a directory."""
     with loops.Loop(file) as device:
         try:
-            ran(["mount", "-i", "-t", kind, "-o", OPTIONS[kind], device, directory])
+            run_program(["mount", "-i", "-t", kind, "-o", OPTIONS[kind], device, directory])
         except RuntimeError as error:
             return Outcome(False, False, [], str(error))
         try:
             commits = ranges(surviving(directory))
         finally:
-            ran(["umount", "-i", directory])
+            run_program(["umount", "-i", directory])
         try:
-            ran([*CHECKERS[kind], device])
+            run_program([*CHECKERS[kind], device])
         except RuntimeError as error:
             return Outcome(True, False, commits, str(error))
         return Outcome(True, True, commits, "")

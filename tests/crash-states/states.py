@@ -86,9 +86,12 @@ def of_gap(entries, nth, gap, seed, physical):
         yield from drawn()
 
 
-def rounds(entries, seed, physical):
-    """All states: the first of each gap, then the second of each gap, and so on."""
-    left = [of_gap(entries, nth, gap, seed, physical) for nth, gap in enumerate(gaps(entries))]
+def rounds(entries, seed, physical, sample=None):
+    """All states: the first of each gap, then the second of each gap, and so on. With a sample only of as many gaps."""
+    numbered = list(enumerate(gaps(entries)))
+    if sample is not None and sample < len(numbered):
+        numbered = sorted(random.Random(seed).sample(numbered, sample))
+    left = [of_gap(entries, nth, gap, seed, physical) for nth, gap in numbered]
     while left:
         drawn = [(states, next(states, None)) for states in left]
         left = [states for states, state in drawn if state]

@@ -4,7 +4,7 @@ import os, re, subprocess
 from contextlib import contextmanager
 
 import write_log
-from recovery import DEADLINE, ran
+from recovery import DEADLINE, run_program
 
 PGBIN = "/usr/lib/postgresql/15/bin"
 # Some commits between two checkpoints, so that pages are written in place as well.
@@ -57,7 +57,8 @@ class Drill:
 
     def compare(self, directory, numbers):
         done = subprocess.run([self.program, "drill", "read", directory], capture_output=True, text=True, timeout=DEADLINE)
-        found = {number for first, last in re.findall(r"^survived (\d+)-(\d+)$", done.stdout, re.M) for number in range(int(first), int(last) + 1)}
+        pairs = re.findall(r"^survived (\d+)-(\d+)$", done.stdout, re.M)
+        found = {number for first, last in pairs for number in range(int(first), int(last) + 1)}
         self.compared += 1
         if done.returncode or found != numbers:
             raise AssertionError(f"walwise reads {sorted(found)}, not {sorted(numbers)}: {done.stderr}")
@@ -86,18 +87,18 @@ class Postgres:
         main, sockets = os.path.join(directory, "main"), os.path.dirname(directory)
         for path in (directory, sockets):
             os.chmod(path, 0o777)
-        ran([*self.user, f"{PGBIN}/initdb", "-D", main, "-A", "trust", "-E", "UTF8", "--no-sync"])
+        run_program([*self.user, f"{PGBIN}/initdb", "-D", main, "-A", "trust", "-E", "UTF8", "--no-sync"])
         options = ["listen_addresses=", "wal_sync_method=" + method, "max_wal_size=48MB", "shared_buffers=16MB", *settings]
-        server = [*self.user, f"{PGBIN}/postgres", "-D", main, "-k", sockets, *(word for option in options for word in ("-c", option))]
+        server = [*self.user, f"{PGBIN}/postgres", "-D", main, "-k", sockets, *(f"--{option}" for option in options)]
         with process(server, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-            ran([*self.user, f"{PGBIN}/pg_isready", "-q", "-h", sockets, "-t", "60"], attempts=100)
+            run_program([*self.user, f"{PGBIN}/pg_isready", "-q", "-h", sockets, "-t", "60"], attempts=100)
             client = [f"{PGBIN}/psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-h", sockets, "-U", "postgres", "postgres"]
             with process(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as psql:
                 def ask(statement):
                     print(statement, file=psql.stdin, flush=True)
                     return psql.stdout.readline().strip()
                 ask("CREATE TABLE commits (n int PRIMARY KEY, pad text) WITH (fillfactor = 50); CHECKPOINT; SELECT 1;")
-                ran(["sync", "-f", directory])
+                run_program(["sync", "-f", directory])
                 acknowledge(0)
                 for number in range(1, commits + 1):
                     if number % CHECKPOINT == 0:
@@ -119,27 +120,29 @@ class Postgres:
 class Mariadb:
     """A client that inserts a row a commit into InnoDB."""
     most = 100000
-    server = ["mariadbd", "--no-defaults", "--user=mysql", "--skip-networking", "--innodb-log-file-size=8M", "--innodb-buffer-pool-size=16M"]
+    server = ["mariadbd", "--no-defaults", "--user=mysql", "--skip-networking", "--innodb-log-file-size=8M",
+              "--innodb-buffer-pool-size=16M"]
 
     def write(self, directory, commits, acknowledge, walwise, segments, method, settings):
         main, home = os.path.join(directory, "main"), os.path.dirname(directory)
         for path in (directory, home):
             os.chmod(path, 0o777)
-        ran(["mariadb-install-db", "--no-defaults", "--user=mysql", f"--datadir={main}", "--skip-test-db", "--innodb-log-file-size=8M",
-             "--auth-root-authentication-method=normal"])
+        run_program(["mariadb-install-db", "--no-defaults", "--user=mysql", f"--datadir={main}", "--skip-test-db",
+                     "--innodb-log-file-size=8M", "--auth-root-authentication-method=normal"])
         argv = [*self.server, f"--datadir={main}", f"--socket={home}/socket", *(f"--{setting}" for setting in settings)]
         with process(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
-            ran(["mariadb-admin", "--no-defaults", f"--socket={home}/socket", "ping"], attempts=300)
+            run_program(["mariadb-admin", "--no-defaults", f"--socket={home}/socket", "ping"], attempts=300)
             client = ["mariadb", "--no-defaults", "-N", "-B", "--unbuffered", f"--socket={home}/socket"]
             with process(client, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sql:
                 def ask(statement):
                     print(statement, file=sql.stdin, flush=True)
                     return sql.stdout.readline().strip()
                 ask("CREATE DATABASE crash; CREATE TABLE crash.commits (n INT PRIMARY KEY, pad TEXT) ENGINE=InnoDB; SELECT 1;")
-                ran(["sync", "-f", directory])
+                run_program(["sync", "-f", directory])
                 acknowledge(0)
                 for number in range(1, commits + 1):
-                    if ask(f"INSERT INTO crash.commits VALUES ({number}, REPEAT(MD5({number}), 8)); SELECT {number};") != str(number):
+                    insert = f"INSERT INTO crash.commits VALUES ({number}, REPEAT(MD5({number}), 8)); SELECT {number};"
+                    if ask(insert) != str(number):
                         raise RuntimeError("the server ended early")
                     acknowledge(number)
 
@@ -151,7 +154,8 @@ class Mariadb:
             os.unlink(out)
         query = f"SELECT n FROM crash.commits WHERE pad = REPEAT(MD5(n), 8) INTO OUTFILE '{out}';\n"
         # Nothing reads what the recovery itself flushes, or what a clean end would write.
-        argv = [*self.server, f"--datadir={directory}/main", "--bootstrap", "--innodb-fast-shutdown=2", "--innodb-flush-method=nosync"]
+        argv = [*self.server, f"--datadir={directory}/main", "--bootstrap", "--innodb-fast-shutdown=2",
+                "--innodb-flush-method=nosync"]
         subprocess.run(argv, input=query, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True, timeout=DEADLINE)
         if not os.path.exists(out):
             return set()
