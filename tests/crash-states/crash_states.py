@@ -30,7 +30,7 @@ def explore_log(args):
     description, entries = write_log.loaded(args.log)
     explorer = explore.Explorer(scratch(), description, entries, args.results)
     workloads.Drill.program = args.walwise
-    found, failures = explorer.explore(args.states, args.seed, args.stop, args.gaps)
+    found, failures = explorer.explore(args.states, args.seed, args.stop, args.gaps, args.seconds)
     if args.walwise:
         found["compared"] = explorer.workload.compared
     found.update(log=os.path.basename(args.log), fs=description["fs"], recorded=description["kernel"], kernel=platform.release(),
@@ -150,6 +150,7 @@ def main():
     command = commands.add_parser("explore")
     command.add_argument("log")
     command.add_argument("--states", type=int, default=10000)
+    command.add_argument("--seconds", type=float, default=float("inf"), help="then it ends; with --results it can go on")
     command.add_argument("--gaps", type=int, help="only as many, drawn by the seed")
     command.add_argument("--seed", type=int, default=SEED)
     command.add_argument("--stop", action="store_true", help="at the first failure")

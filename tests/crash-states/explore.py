@@ -61,12 +61,12 @@ class Explorer:
     def outcome_of(self, state):
         return self.outcome(state.gap.first, state.gap.cut, state.missing)
 
-    def explore(self, limit, seed, stop=False, sample=None):
+    def explore(self, limit, seed, stop=False, sample=None, seconds=float("inf")):
         """Up to `limit` states: how many of each kind, and those that fail. What no disk promises is counted apart."""
         begun, counts, failures, below = time.monotonic(), Counter(), [], []
         drawn = (state for found in states.rounds(self.entries, seed, self.physical, sample) for state in found)
         for state in drawn:
-            if sum(counts.values()) == limit or (stop and failures):
+            if sum(counts.values()) == limit or (stop and failures) or time.monotonic() - begun > seconds:
                 break
             counts[state.kind] += 1
             if self.outcome_of(state).fails(state.gap.acknowledged):
