@@ -23,13 +23,15 @@ class Explorer:
             self.resume()
 
     def resume(self):
-        """Takes over the outcomes of an earlier run; a line that its end cut off is left out."""
+        """Takes over the outcomes of an earlier run, without a last line that its end cut off."""
         self.results.seek(0)
-        for line in self.results:
-            if line.endswith("\n"):
-                state = json.loads(line)
-                self.outcomes[state.pop("digest")] = Outcome(**state)
-        self.results.write("\n" if self.outcomes and not line.endswith("\n") else "")
+        text = self.results.read()
+        complete = text[:text.rfind("\n") + 1]
+        self.results.truncate(len(complete))
+        for line in complete.splitlines():
+            state = json.loads(line)
+            digest = state.pop("digest")
+            self.outcomes[digest] = Outcome(**state)
 
     def durable(self, first):
         """The content at the boundary before that entry."""
