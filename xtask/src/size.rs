@@ -4,11 +4,11 @@
 //! A token is a word or a punctuation mark. A string or character counts as one token; comments do
 //! not count.
 //!
-//! Tests are items behind `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, the crate
-//! `testkit`, and everything below a directory `tests`.
+//! Tests are items behind `#[cfg(test)]`, with the files of such modules, files named `tests.rs` or
+//! `testing.rs`, the crate `testkit`, and everything below a directory `tests`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub struct ModuleSize {
 /// Measures the sizes in a checkout by name: modules of `src`, crates, `xtask`, and the directory
 /// `tests`.
 pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>> {
-    let mut modules = BTreeMap::new();
-    add_directory_sizes(&checkout.join("src"), None, false, &mut modules)?;
+    let mut files = Vec::new();
+    add_source_files(&checkout.join("src"), None, false, &mut files)?;
     let crates = checkout.join("crates");
     // Older checkouts have no workspace.
     for entry in crates
@@ -60,27 +60,61 @@ pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>>
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        add_directory_sizes(
+        add_source_files(
             &path.join("src"),
             Some(&name),
             name == "testkit",
-            &mut modules,
+            &mut files,
         )?;
     }
     for (directory, is_test) in [("xtask", false), ("tests", true)] {
         let path = checkout.join(directory);
         if path.is_dir() {
-            add_directory_sizes(&path, Some(directory), is_test, &mut modules)?;
+            add_source_files(&path, Some(directory), is_test, &mut files)?;
         }
     }
-    Ok(modules)
+    Ok(file_sizes(&files))
 }
 
-fn add_directory_sizes(
+fn file_sizes(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
+    let test_modules: Vec<PathBuf> = files.iter().flat_map(SourceFile::test_modules).collect();
+    let mut modules: BTreeMap<String, ModuleSize> = BTreeMap::new();
+    for file in files {
+        let path = file.path.with_extension("");
+        let is_test = file.is_test || test_modules.iter().any(|module| path.starts_with(module));
+        let (product, tests) = product_and_test_size(&file.text, is_test);
+        let size = modules.entry(file.module.clone()).or_default();
+        size.product.add(product);
+        size.tests.add(tests);
+    }
+    modules
+}
+
+struct SourceFile {
+    path: PathBuf,
+    text: String,
+    /// The name under which it is counted.
+    module: String,
+    is_test: bool,
+}
+
+impl SourceFile {
+    /// Returns the paths, without extension, of the modules that this file declares only for tests.
+    fn test_modules(&self) -> Vec<PathBuf> {
+        let directory = match self.path.file_stem().and_then(|stem| stem.to_str()) {
+            Some("lib" | "main" | "mod") => self.path.with_file_name(""),
+            _ => self.path.with_extension(""),
+        };
+        let names = test_module_names(&self.text);
+        names.iter().map(|name| directory.join(name)).collect()
+    }
+}
+
+fn add_source_files(
     directory: &Path,
     module: Option<&str>,
     is_test: bool,
-    modules: &mut BTreeMap<String, ModuleSize>,
+    files: &mut Vec<SourceFile>,
 ) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -92,14 +126,14 @@ fn add_directory_sizes(
         let stem = name.strip_suffix(".rs").unwrap_or(&name);
         let module = module.unwrap_or(stem);
         if path.is_dir() && name != "target" {
-            add_directory_sizes(&path, Some(module), is_test || name == "tests", modules)?;
+            add_source_files(&path, Some(module), is_test || name == "tests", files)?;
         } else if name != stem {
-            let text = fs::read_to_string(&path)?;
-            let (product, tests) =
-                product_and_test_size(&text, is_test || matches!(stem, "tests" | "testing"));
-            let found = modules.entry(module.to_owned()).or_default();
-            found.product.add(product);
-            found.tests.add(tests);
+            files.push(SourceFile {
+                text: fs::read_to_string(&path)?,
+                module: module.to_owned(),
+                is_test: is_test || matches!(stem, "tests" | "testing"),
+                path,
+            });
         }
     }
     Ok(())
@@ -117,22 +151,39 @@ fn product_and_test_size(text: &str, is_test: bool) -> (CodeSize, CodeSize) {
     if is_test {
         return (CodeSize::default(), CodeSize::new(&tokens));
     }
-    let (mut product, mut tests) = (Vec::new(), Vec::new());
-    let mut rest = tokens.as_slice();
+    let (product, test_items) = split_test_items(&tokens);
+    (CodeSize::new(&product), CodeSize::new(&test_items.concat()))
+}
+
+/// Returns the tokens of the product, and each item that is compiled only for tests.
+fn split_test_items<'a, 't>(tokens: &'a [Token<'t>]) -> (Vec<Token<'t>>, Vec<&'a [Token<'t>]>) {
+    let (mut product, mut test_items) = (Vec::new(), Vec::new());
+    let mut rest = tokens;
     while let Some((first, after)) = rest.split_first() {
         if TEST_ONLY
             .iter()
             .any(|attribute| starts_with_tokens(rest, attribute))
         {
             let (item, after) = rest.split_at(item_token_count(rest));
-            tests.extend_from_slice(item);
+            test_items.push(item);
             rest = after;
         } else {
             product.push(*first);
             rest = after;
         }
     }
-    (CodeSize::new(&product), CodeSize::new(&tests))
+    (product, test_items)
+}
+
+/// Returns the names of the modules that have their own file and are compiled only for tests.
+fn test_module_names(text: &str) -> Vec<&str> {
+    let tokens = tokens(text);
+    let (_, test_items) = split_test_items(&tokens);
+    let names = test_items.into_iter().filter_map(|item| match item {
+        [.., keyword, name, end] if keyword.text == "mod" && end.text == ";" => Some(name.text),
+        _ => None,
+    });
+    names.collect()
 }
 
 fn starts_with_tokens(tokens: &[Token<'_>], words: &[&str]) -> bool {
@@ -346,5 +397,33 @@ mod tests {
         assert_eq!(tests.lines, 5);
         let fields = "struct A {\n#[cfg(test)]\nb: u8,\nc: u8 }";
         assert_eq!(product_and_test_size(fields, false).0.tokens, 7);
+    }
+
+    #[test]
+    fn files_of_test_modules_are_tests() {
+        let file = |path: &str, text: &str| SourceFile {
+            path: PathBuf::from(path),
+            text: text.to_owned(),
+            module: "a".to_owned(),
+            is_test: false,
+        };
+        let text = "mod b;\n#[cfg(test)]\n#[rustfmt::skip]\npub(crate) mod c;\n#[cfg(test)]\nmod d {}\n#[cfg(any(test, feature = \"testing\"))]\nmod e;\n";
+        assert_eq!(
+            file("src/a.rs", text).test_modules(),
+            [PathBuf::from("src/a/c"), PathBuf::from("src/a/e")]
+        );
+        assert_eq!(
+            file("src/lib.rs", text).test_modules(),
+            [PathBuf::from("src/c"), PathBuf::from("src/e")]
+        );
+        let files = [
+            file("src/a.rs", "#[cfg(test)]\nmod c;\n"),
+            file("src/a/b.rs", "fn b() {}\n"),
+            file("src/a/c.rs", "fn c() {}\n"),
+            file("src/a/c/d.rs", "fn d() {}\n"),
+        ];
+        let sizes = file_sizes(&files);
+        assert_eq!(sizes["a"].product.tokens, 6);
+        assert_eq!(sizes["a"].tests.tokens, 22);
     }
 }
