@@ -47,7 +47,7 @@ pub use trial::{Trial, TrialCandidate, TrialFormat};
 
 use super::detail_level::DetailLevel;
 use super::examples::examples_help;
-use crate::facts::ServerArea;
+use crate::facts::{Choice, ServerArea};
 use crate::measure::Requirement;
 use crate::output::FileAccess;
 use crate::report::Format;
@@ -508,7 +508,7 @@ impl Shell {
 }
 
 fn filesystem_parser() -> impl TypedValueParser<Value = NewFilesystem> {
-    PossibleValuesParser::new(NewFilesystem::ALL.map(NewFilesystem::as_str))
+    PossibleValuesParser::new(NewFilesystem::WORDS)
         .try_map(|word| NewFilesystem::from_word(&word).ok_or("unknown file system"))
 }
 

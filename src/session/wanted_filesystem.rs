@@ -96,7 +96,7 @@ fn rule_refusal(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> O
 mod tests {
     use super::*;
     use crate::facts::catalog::{device, host, kernel};
-    use crate::facts::{Reading, Source};
+    use crate::facts::{Choice, Reading, Source};
     use crate::report::{Format, Plan, Report, sample_reports};
     use crate::rules::RuleSet;
     use crate::settings::NewFilesystem::{Btrfs, Ext4, Xfs, Zfs};
@@ -172,7 +172,7 @@ mod tests {
             plan_for_disk(&without).requested_filesystem_sentence(),
             None
         );
-        for filesystem in NewFilesystem::ALL {
+        for &filesystem in NewFilesystem::ALL {
             session
                 .choose_filesystem(&sample_reports::free_disk_target(), Some(filesystem))
                 .unwrap();

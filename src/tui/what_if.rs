@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::data::Data;
 use super::hypothesis::AssumedFact;
 use super::widgets::text_field::{TextEdit, TextField};
-use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
+use crate::facts::{Choice, KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
 /// Facts that users assume most often, in the order of the list.
@@ -281,7 +281,7 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     for (need, _) in &data.focus.needs {
         add("needed", &need.subject, &need.fact);
     }
-    for scope in Scope::ALL {
+    for &scope in Scope::ALL {
         for subject in subjects().filter(|subject| subject.scope() == scope) {
             catalog::all_keys()
                 .filter(|key| key.scope == scope)

@@ -10,7 +10,7 @@ use walwise_judge::rules::{
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::{mount, target};
-use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value};
+use walwise_model::facts::{Choice, FactSet, Reading, Scope, Source, Subject, Value};
 use walwise_model::settings;
 use walwise_report::{Plan, Report, Step, TargetSummary};
 

@@ -26,7 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::host;
-use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason};
+use crate::facts::{FactSet, Key, Reading, Scope, Subject, UnknownReason, choice};
 use crate::settings::NewFilesystem;
 use crate::ternary::Ternary;
 use crate::version::Version;
@@ -73,27 +73,27 @@ pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/zfs.toml", zfs::TEXT),
 ];
 
-/// How a kernel, tool or server treats an option that it is given.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// Accepted and honoured.
-    Ok,
-    /// Accepted, but redundant: the default is the same.
-    #[serde(rename = "default anyway")]
-    DefaultAnyway,
-    /// Accepted and ignored.
-    #[serde(rename = "no effect")]
-    NoEffect,
-    /// Accepted, but not recommended: for example, a later release removes the option.
-    Deprecated,
-    /// The mount fails, the server does not start, or the tool stops.
-    Refused,
-    /// `rules/tables` does not decide, for example because a vendor may have backported the
-    /// option.
-    Unknown,
+choice! {
+    /// How a kernel, tool or server treats an option that it is given.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Effect {
+        /// Accepted and honoured.
+        Ok = "ok",
+        /// Accepted, but redundant: the default is the same.
+        #[serde(rename = "default anyway")]
+        DefaultAnyway = "default anyway",
+        /// Accepted and ignored.
+        #[serde(rename = "no effect")]
+        NoEffect = "no effect",
+        /// Accepted, but not recommended: for example, a later release removes the option.
+        Deprecated = "deprecated",
+        /// The mount fails, the server does not start, or the tool stops.
+        Refused = "refused",
+        /// `rules/tables` does not decide, for example because a vendor may have backported the
+        /// option.
+        Unknown = "unknown",
+    }
 }
 
 impl Effect {
@@ -115,17 +115,6 @@ impl Effect {
 
     pub fn needs_remark(self) -> bool {
         matches!(self, Self::NoEffect | Self::Deprecated | Self::Refused)
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::DefaultAnyway => "default anyway",
-            Self::NoEffect => "no effect",
-            Self::Deprecated => "deprecated",
-            Self::Refused => "refused",
-            Self::Unknown => "unknown",
-        }
     }
 }
 

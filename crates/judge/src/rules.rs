@@ -89,7 +89,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::facts::note::RulesNote;
-use crate::facts::{Reading, Value};
+use crate::facts::{Reading, Value, choice};
 use crate::ternary::Ternary;
 use crate::text::suggest;
 use crate::version::Version;
@@ -320,25 +320,17 @@ fn sha256(bytes: &[u8]) -> String {
 // The type is not [`ShellCommand`](crate::escape::ShellCommand), so that no script or export can
 // contain such a command by mistake.
 
-/// The part that a user's command plays in the advised change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Purpose {
-    /// The command makes the advised change.
-    Apply,
-    /// The command shows whether the change was made.
-    Verify,
-    /// The command reverts the change.
-    Undo,
-}
-
-impl Purpose {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Apply => "apply",
-            Self::Verify => "verify",
-            Self::Undo => "undo",
-        }
+choice! {
+    /// The part that a user's command plays in the advised change.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Purpose {
+        /// The command makes the advised change.
+        Apply = "apply",
+        /// The command shows whether the change was made.
+        Verify = "verify",
+        /// The command reverts the change.
+        Undo = "undo",
     }
 }
 

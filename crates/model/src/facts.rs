@@ -97,8 +97,8 @@ mod value_kind {
     fact_value!(Vec<String>, List, List);
 }
 mod choice {
-    //! Facts whose value is one word of a fixed list, as enums. Code matches every variant, so the
-    //! compiler reports each place that a new word affects.
+    //! Enums whose variants stand for the words of a fixed list, such as the values of a fact. Code
+    //! matches every variant, so the compiler reports each place that a new word affects.
     //!
     //! Only [`Choice::from_word`] converts text to a variant; an unlisted word becomes `None`.
     //! Collectors first translate the words of tools.

@@ -154,11 +154,12 @@ fn is_undecided_beyond_measurement(outcome: &Outcome) -> bool {
 mod tests {
     use super::*;
     use crate::sample_reports;
-    use walwise_model::facts::{MissingFact, UnknownReason};
+    use walwise_model::facts::{Choice, MissingFact, UnknownReason};
 
     #[test]
     fn the_table_holds_everywhere() {
-        let levels: Vec<Option<Level>> = Level::ALL.into_iter().map(Some).chain([None]).collect();
+        let levels: Vec<Option<Level>> =
+            Level::ALL.iter().copied().map(Some).chain([None]).collect();
         let standings = [
             None,
             Some(VerdictKind::AtRisk),
@@ -171,7 +172,7 @@ mod tests {
             for open in &levels {
                 for standing in standings {
                     let report = report_with(&empty, *found, *open, standing);
-                    for level in Level::ALL {
+                    for &level in Level::ALL {
                         for undecided in [false, true] {
                             let code = exit_code(&report, FailCondition { level, undecided });
                             let expected =
@@ -196,7 +197,7 @@ mod tests {
             Subject::boot("/other"),
             Subject::device("sdz"),
         ];
-        for level in Level::ALL {
+        for &level in Level::ALL {
             let fail_on = FailCondition {
                 level,
                 undecided: true,

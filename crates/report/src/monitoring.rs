@@ -163,7 +163,7 @@ pub mod prometheus {
             "walwise_findings",
             "Number of findings that apply, by level.",
         );
-        for level in Level::ALL {
+        for &level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
                 count_as_f64(applying_findings(report, level).len()),
@@ -173,7 +173,7 @@ pub mod prometheus {
             "walwise_undecided",
             "Number of undecided rules by level, excluding those that only need a measurement.",
         );
-        for level in Level::ALL {
+        for &level in Level::ALL {
             page.add_sample(
                 &[("level", level.as_str())],
                 count_as_f64(exit::undecided_count(report, level)),

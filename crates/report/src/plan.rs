@@ -16,7 +16,7 @@ use advice_merging::AdviceItem;
 use super::{Conflict, Plan, Step, TargetSummary};
 use crate::{DeviceContent, FilesystemChoice};
 use walwise_judge::rules::{Advice, Change, EffectScope, Finding, Level, Outcome, Risk};
-use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_model::facts::{Choice, FactSet, Scope, Subject};
 use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
 pub struct PlanBasis<'a> {
@@ -221,7 +221,7 @@ fn filesystem_choices(
             }),
         }
     };
-    NewFilesystem::ALL.into_iter().map(choice).collect()
+    NewFilesystem::ALL.iter().copied().map(choice).collect()
 }
 
 /// Returns the choice that the user requested; `None` without a request, or if it is refused.

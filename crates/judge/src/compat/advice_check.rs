@@ -5,7 +5,7 @@ use super::kernel_support::{mount_options_support, new_file_system_support, sche
 use super::server::{every_postgres_accepts, mysql_setting_support, postgres_assignment_support};
 use super::{Effect, MkfsTool, Support, feature_support_at_mkfs, mountability_of_mkfs_defaults};
 use crate::facts::catalog::{boot, cluster, kernel, mount, mysql, postgres};
-use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::facts::{Choice, FactSet, Key, Scope, Subject};
 use crate::settings::{NewFilesystem, Setting, SettingKind};
 use crate::version::Version;
 

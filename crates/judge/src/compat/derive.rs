@@ -10,7 +10,7 @@ use super::zfs::openzfs_supports_kernel;
 use super::{Effect, MkfsTool, Support};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
 use crate::facts::catalog::{boot, device, mount};
-use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject};
+use crate::facts::{Choice, FactSet, Key, Reading, Remedy, Scope, Source, Subject};
 use crate::settings::NewFilesystem;
 use crate::version::Version;
 
@@ -18,7 +18,7 @@ use crate::version::Version;
 /// of ZFS, and the effect of each boot line's options. The effect is unknown without the kernel
 /// version or the line's file system type.
 pub fn derive_compat_facts(facts: &mut FactSet) {
-    for filesystem in NewFilesystem::ALL {
+    for &filesystem in NewFilesystem::ALL {
         let Some(maker) = MkfsTool::for_filesystem(filesystem) else {
             continue;
         };

@@ -10,6 +10,7 @@ use super::support_range::may_contain_backports;
 use super::table::{OptionEntry, RemountInverse, option_key, option_table};
 use super::value_syntax::ValueError;
 use super::{Effect, Support};
+use crate::facts::choice;
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
 
@@ -157,11 +158,12 @@ pub fn is_option_listed(fs: &str, option: &str) -> bool {
         .is_some()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DiskFormat {
-    XfsV4,
-    MdLinear,
-    Md090,
+choice! {
+    pub enum DiskFormat {
+        XfsV4 = "xfs v4",
+        MdLinear = "md linear",
+        Md090 = "md 0.90",
+    }
 }
 
 impl DiskFormat {
@@ -172,44 +174,27 @@ impl DiskFormat {
             Self::Md090 => "an md array with superblock version 0.90",
         }
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::XfsV4 => "xfs v4",
-            Self::MdLinear => "md linear",
-            Self::Md090 => "md 0.90",
-        }
-    }
 }
 
 pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
     match format {
         DiskFormat::XfsV4 | DiskFormat::MdLinear => {
-            built_in_support("format", format.name(), kernel, vendor)
+            built_in_support("format", format.as_str(), kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads superblock 0.90.
-        DiskFormat::Md090 => table_support("format", format.name(), kernel, vendor),
+        DiskFormat::Md090 => table_support("format", format.as_str(), kernel, vendor),
     }
 }
 
 pub fn format_support_if_rebuilt(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
-    table_support_if_rebuilt("format", format.name(), kernel, vendor)
+    table_support_if_rebuilt("format", format.as_str(), kernel, vendor)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockDriver {
-    Md,
-    MdMetadata,
-    DeviceMapper,
-}
-
-impl BlockDriver {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Md => "md",
-            Self::MdMetadata => "md metadata",
-            Self::DeviceMapper => "device mapper",
-        }
+choice! {
+    pub enum BlockDriver {
+        Md = "md",
+        MdMetadata = "md metadata",
+        DeviceMapper = "device mapper",
     }
 }
 
@@ -218,11 +203,11 @@ impl BlockDriver {
 pub fn layer_support(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Support {
     match layer {
         BlockDriver::Md | BlockDriver::DeviceMapper => {
-            built_in_support(layer.name(), name, kernel, vendor)
+            built_in_support(layer.as_str(), name, kernel, vendor)
         }
         // The builder is not considered, because every kernel with md reads all superblock
         // versions.
-        BlockDriver::MdMetadata => table_support(layer.name(), name, kernel, vendor),
+        BlockDriver::MdMetadata => table_support(layer.as_str(), name, kernel, vendor),
     }
 }
 
@@ -232,7 +217,7 @@ pub fn layer_support_if_rebuilt(
     kernel: &Version,
     vendor: &str,
 ) -> Support {
-    table_support_if_rebuilt(layer.name(), name, kernel, vendor)
+    table_support_if_rebuilt(layer.as_str(), name, kernel, vendor)
 }
 
 pub fn scheduler_support(name: &str, kernel: &Version, vendor: &str) -> Support {

@@ -11,7 +11,8 @@ use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::catalog::target::{self, InodeFlag, PageAtomicity};
 use crate::facts::catalog::{cluster as kind, kernel};
 use crate::facts::{
-    FactSet, FactValue, Key, Reading, Scope, ServerArea, ServerKind, Source, Subject, UnknownReason,
+    FactSet, FactValue, Key, Reading, Scope, ServerArea, ServerKind, Source, Subject,
+    UnknownReason, choice,
 };
 use crate::ternary::Ternary;
 use crate::text;
@@ -396,30 +397,16 @@ const LARGEST_PAGE: u64 = 65536;
 /// Smallest InnoDB page in bytes.
 const SMALLEST_PAGE: u64 = 4096;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LinkPlace {
-    Page,
-    Server,
-    Kernel,
-    FileSystem,
-    Partition,
-    Mapping,
-    Layer,
-    Device,
-}
-
-impl LinkPlace {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Page => "page",
-            Self::Server => "server",
-            Self::Kernel => "kernel",
-            Self::FileSystem => "file system",
-            Self::Partition => "partition",
-            Self::Mapping => "logical volume",
-            Self::Layer => "layer",
-            Self::Device => "device",
-        }
+choice! {
+    pub enum LinkPlace {
+        Page = "page",
+        Server = "server",
+        Kernel = "kernel",
+        FileSystem = "file system",
+        Partition = "partition",
+        Mapping = "logical volume",
+        Layer = "layer",
+        Device = "device",
     }
 }
 

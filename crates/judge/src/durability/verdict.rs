@@ -4,37 +4,29 @@ use serde::{Serialize, Serializer};
 use super::{FlushHop, Remedy, VerdictImpact};
 use crate::facts::catalog::device::Guarantor;
 pub use crate::facts::catalog::target::{Redundancy, VerdictKind};
-use crate::facts::{MissingFact, Subject};
+use crate::facts::{MissingFact, Subject, choice};
 
-/// The source layer of a piece of evidence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Layer {
-    /// Whether the server flushes before it reports a commit.
-    Database,
-    /// Whether the kernel passes a flush on.
-    #[serde(rename = "kernel")]
-    Kernel,
-    /// A report about the device's cache, by the disk, its controller or its hypervisor.
-    #[serde(rename = "device")]
-    Device,
-    /// The results of a probe's flushes, or of a power cut in a drill.
-    Measurement,
-    /// A rule about a release or a setting that caps the verdict.
-    Rule,
+choice! {
+    /// The source layer of a piece of evidence.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Layer {
+        /// Whether the server flushes before it reports a commit.
+        Database = "database",
+        /// Whether the kernel passes a flush on.
+        #[serde(rename = "kernel")]
+        Kernel = "kernel",
+        /// A report about the device's cache, by the disk, its controller or its hypervisor.
+        #[serde(rename = "device")]
+        Device = "device",
+        /// The results of a probe's flushes, or of a power cut in a drill.
+        Measurement = "measurement",
+        /// A rule about a release or a setting that caps the verdict.
+        Rule = "rule",
+    }
 }
 
 impl Layer {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Database => "database",
-            Self::Kernel => "kernel",
-            Self::Device => "device",
-            Self::Measurement => "measurement",
-            Self::Rule => "rule",
-        }
-    }
-
     pub fn is_database(self) -> bool {
         matches!(self, Self::Database)
     }

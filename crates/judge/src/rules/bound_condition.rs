@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::model::{Condition, FactTest, QuantifiedElement};
 use super::{Observation, Trace};
 use crate::facts::catalog::mount::{self, MountClass};
-use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, SubjectFacts, Value};
+use crate::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Subject, SubjectFacts, Value};
 use crate::ternary::Ternary;
 
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use super::model::Rule;
 use super::rule_set::RuleSet;
 use super::{Finding, Level, Outcome, Study};
 use crate::facts::catalog::kernel;
-use crate::facts::{FactSet, Scope, ServerArea, Subject};
+use crate::facts::{Choice, FactSet, Scope, ServerArea, Subject};
 use crate::settings::Setting;
 use crate::ternary::Ternary;
 
@@ -177,7 +177,8 @@ struct ScopedRule<'r> {
 impl<'r> ScopedRule<'r> {
     fn new(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .filter(|scope| rule.when.uses_scope(*scope))
             .collect();
         Self {

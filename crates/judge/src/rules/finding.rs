@@ -8,136 +8,82 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Purpose, UserCommand};
 use crate::escape::ShellCommand;
-use crate::facts::{MissingFact, Reading, Subject, Value};
+use crate::facts::{MissingFact, Reading, Subject, Value, choice};
 use crate::ternary::Ternary;
 
-/// Importance of a finding, least first.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// The current state is right.
-    Keep,
-    /// A permitted change, with its trade-off stated.
-    #[serde(rename = "optional", alias = "option")]
-    Optional,
-    /// A recommended improvement.
-    Advice,
-    /// Something to check.
-    Warning,
-    /// Data can be lost, or the next boot fails.
-    Critical,
-}
-
-impl Level {
-    pub const ALL: [Self; 5] = [
-        Self::Keep,
-        Self::Optional,
-        Self::Advice,
-        Self::Warning,
-        Self::Critical,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Keep => "keep",
-            Self::Optional => "optional",
-            Self::Advice => "advice",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
+choice! {
+    /// Importance of a finding, least first.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Level {
+        /// The current state is right.
+        Keep = "keep",
+        /// A permitted change, with its trade-off stated.
+        #[serde(rename = "optional", alias = "option")]
+        Optional = "optional",
+        /// A recommended improvement.
+        Advice = "advice",
+        /// Something to check.
+        Warning = "warning",
+        /// Data can be lost, or the next boot fails.
+        Critical = "critical",
     }
 }
 
-/// How sure a rule is, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Works, but is new or rarely used.
-    Experimental,
-    /// A credible source is cited.
-    Documented,
-    /// Measured on this host, by a probe or a trial.
-    Measured,
-    /// Read from the host.
-    Certain,
-}
-
-impl Confidence {
-    pub const ALL: [Self; 4] = [
-        Self::Experimental,
-        Self::Documented,
-        Self::Measured,
-        Self::Certain,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Experimental => "experimental",
-            Self::Documented => "documented",
-            Self::Measured => "measured",
-            Self::Certain => "certain",
-        }
+choice! {
+    /// How sure a rule is, least first.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Confidence {
+        /// Works, but is new or rarely used.
+        Experimental = "experimental",
+        /// A credible source is cited.
+        Documented = "documented",
+        /// Measured on this host, by a probe or a trial.
+        Measured = "measured",
+        /// Read from the host.
+        Certain = "certain",
     }
 }
 
-/// The kind of evidence behind an advised value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// The product's documented default, and no fact against it is known.
-    Default,
-    /// A public source that the rule cites.
-    Documented,
-    /// A probe or a trial on this disk, or the server's counters.
-    Measured,
-}
-
-impl Basis {
-    pub const ALL: [Self; 3] = [Self::Default, Self::Documented, Self::Measured];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Documented => "documented",
-            Self::Measured => "measured",
-        }
+choice! {
+    /// The kind of evidence behind an advised value.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Basis {
+        /// The product's documented default, and no fact against it is known.
+        Default = "default",
+        /// A public source that the rule cites.
+        Documented = "documented",
+        /// A probe or a trial on this disk, or the server's counters.
+        Measured = "measured",
     }
 }
 
-/// The interruption or the risk that comes with the advice, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Risk {
-    /// Nothing; the change takes effect immediately.
-    None,
-    /// The server must reload its configuration.
-    NeedsReload,
-    /// The server must be restarted, which ends all sessions.
-    NeedsRestart,
-    /// The file system must be remounted, while in use.
-    NeedsRemount,
-    /// The file system must be unmounted, and its users stopped.
-    NeedsUnmount,
-    /// A new file system must be created, and data moved.
-    NeedsNewFilesystem,
-    /// Committed data can be lost if the facts are wrong. Such advice needs facts observed on this
-    /// host.
-    DataLossIfWrong,
+choice! {
+    /// The interruption or the risk that comes with the advice, least first.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Risk {
+        /// Nothing; the change takes effect immediately.
+        None = "none",
+        /// The server must reload its configuration.
+        NeedsReload = "needs-reload",
+        /// The server must be restarted, which ends all sessions.
+        NeedsRestart = "needs-restart",
+        /// The file system must be remounted, while in use.
+        NeedsRemount = "needs-remount",
+        /// The file system must be unmounted, and its users stopped.
+        NeedsUnmount = "needs-unmount",
+        /// A new file system must be created, and data moved.
+        NeedsNewFilesystem = "needs-new-filesystem",
+        /// Committed data can be lost if the facts are wrong. Such advice needs facts observed on this
+        /// host.
+        DataLossIfWrong = "data-loss-if-wrong",
+    }
 }
 
 impl Risk {
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::NeedsReload,
-        Self::NeedsRestart,
-        Self::NeedsRemount,
-        Self::NeedsUnmount,
-        Self::NeedsNewFilesystem,
-        Self::DataLossIfWrong,
-    ];
-
     /// The word in reports and JSON for what the advised change interrupts; `none` for a remount.
     pub fn interruption_word(self) -> &'static str {
         match self {
@@ -148,57 +94,25 @@ impl Risk {
             Self::NeedsNewFilesystem => "downtime",
         }
     }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::NeedsReload => "needs-reload",
-            Self::NeedsRestart => "needs-restart",
-            Self::NeedsRemount => "needs-remount",
-            Self::NeedsUnmount => "needs-unmount",
-            Self::NeedsNewFilesystem => "needs-new-filesystem",
-            Self::DataLossIfWrong => "data-loss-if-wrong",
-        }
-    }
 }
 
-/// How far the effect of advice reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EffectScope {
-    /// This mount only; other mounts of the file system stay as they are.
-    ThisMount,
-    /// The whole file system, with every mount of the file system.
-    WholeFilesystem,
-    /// Files created in this directory from then on.
-    NewFiles,
-    /// The database server with all its databases.
-    Server,
-    /// The block device, and everything above it.
-    Device,
-    /// Mounts from the next boot on; nothing changes now.
-    NextBoot,
-}
-
-impl EffectScope {
-    pub const ALL: [Self; 6] = [
-        Self::ThisMount,
-        Self::WholeFilesystem,
-        Self::NewFiles,
-        Self::Server,
-        Self::Device,
-        Self::NextBoot,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ThisMount => "this-mount",
-            Self::WholeFilesystem => "whole-filesystem",
-            Self::NewFiles => "new-files",
-            Self::Server => "server",
-            Self::Device => "device",
-            Self::NextBoot => "next-boot",
-        }
+choice! {
+    /// How far the effect of advice reaches.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum EffectScope {
+        /// This mount only; other mounts of the file system stay as they are.
+        ThisMount = "this-mount",
+        /// The whole file system, with every mount of the file system.
+        WholeFilesystem = "whole-filesystem",
+        /// Files created in this directory from then on.
+        NewFiles = "new-files",
+        /// The database server with all its databases.
+        Server = "server",
+        /// The block device, and everything above it.
+        Device = "device",
+        /// Mounts from the next boot on; nothing changes now.
+        NextBoot = "next-boot",
     }
 }
 

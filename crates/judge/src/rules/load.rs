@@ -23,6 +23,7 @@ use super::diagnostic::{Diagnostic, Diagnostics, Severity, Span, limit_diagnosti
 use super::model::{Author, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample};
 use super::template::Template;
 use super::{Basis, Confidence, DisabledRule, Level, LevelOverride};
+use crate::facts::Choice;
 use crate::rules::ADJUSTABLE_LEVELS;
 use crate::rules::evidence::Study;
 use crate::rules::model::AdviceSpec;
@@ -290,11 +291,10 @@ fn parse_rule(
     let fields = CheckedTable::from_item(item, &RULE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
     let RuleHeader { scope, sight, .. } = &head;
-    let level = fields.parse_level(&Level::ALL, problems);
+    let level = fields.parse_level(Level::ALL, problems);
     let caps = rule_head::parse_verdict_cap(&head, &fields, level, problems);
-    let confidence =
-        fields.parse_choice("confidence", &Confidence::ALL, Confidence::as_str, problems);
-    let basis = fields.parse_choice("basis", &Basis::ALL, Basis::as_str, problems);
+    let confidence = fields.parse_choice("confidence", Confidence::ALL, problems);
+    let basis = fields.parse_choice("basis", Basis::ALL, problems);
     let question = fields.parse_text_field("question", problems);
     if let Some(question) = question
         .as_ref()
@@ -333,11 +333,11 @@ fn parse_rule(
         ExampleLoading::Skipped => Vec::new(),
     };
     let lacking =
-        |expect: &ExpectedOutcome| !examples.iter().any(|example| example.expect == *expect);
+        |expect: &&ExpectedOutcome| !examples.iter().any(|example| example.expect == **expect);
     let lacking: Vec<&str> = ExpectedOutcome::ALL
-        .into_iter()
+        .iter()
         .filter(lacking)
-        .map(ExpectedOutcome::as_str)
+        .map(|expect| expect.as_str())
         .collect();
     let sound = problems.mistake_count() == before;
     if sound {

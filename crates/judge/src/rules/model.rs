@@ -9,7 +9,9 @@ use super::evidence::Study;
 use super::template::Template;
 use super::{Basis, Change, Confidence, EffectScope, Fix, Level, Risk, UserCommandSpec};
 use crate::facts::catalog::target::VerdictKind;
-use crate::facts::{FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name};
+use crate::facts::{
+    FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name, choice,
+};
 use crate::provenance::Verification;
 use crate::settings::{Setting, SettingKind};
 use crate::version::{AffectedReleases, Version};
@@ -68,34 +70,19 @@ impl Rule {
     }
 }
 
-/// What a known change does to a server after an upgrade.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeEffect {
-    Stops,
-    SlowsDown,
-    /// Commits can be slower, which no fact shows before the upgrade. The row only explains a
-    /// measured shift.
-    ExplainsShift,
-    ChangesSetting,
+choice! {
+    /// What a known change does to a server after an upgrade.
+    pub enum ChangeEffect {
+        Stops = "does not start",
+        SlowsDown = "slower",
+        /// Commits can be slower, which no fact shows before the upgrade. The row only explains a
+        /// measured shift.
+        ExplainsShift = "slower if measured",
+        ChangesSetting = "setting changes",
+    }
 }
 
 impl ChangeEffect {
-    pub const ALL: [Self; 4] = [
-        Self::Stops,
-        Self::SlowsDown,
-        Self::ExplainsShift,
-        Self::ChangesSetting,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stops => "does not start",
-            Self::SlowsDown => "slower",
-            Self::ExplainsShift => "slower if measured",
-            Self::ChangesSetting => "setting changes",
-        }
-    }
-
     pub fn level(self) -> Level {
         match self {
             Self::Stops => Level::Critical,
@@ -114,38 +101,18 @@ impl ChangeEffect {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultEffect {
-    LosesFlushedData,
-    CorruptsData,
-    DoesNotMount,
-    DoesNotStart,
-    Hangs,
-    GoesReadOnly,
+choice! {
+    pub enum FaultEffect {
+        LosesFlushedData = "loses flushed data",
+        CorruptsData = "corrupts data",
+        DoesNotMount = "does not mount after a crash",
+        DoesNotStart = "does not start",
+        Hangs = "hangs",
+        GoesReadOnly = "goes read-only",
+    }
 }
 
 impl FaultEffect {
-    pub const ALL: [Self; 6] = [
-        Self::LosesFlushedData,
-        Self::CorruptsData,
-        Self::DoesNotMount,
-        Self::DoesNotStart,
-        Self::Hangs,
-        Self::GoesReadOnly,
-    ];
-
-    /// The fault as words that follow "a release that": `loses flushed data`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::LosesFlushedData => "loses flushed data",
-            Self::CorruptsData => "corrupts data",
-            Self::DoesNotMount => "does not mount after a crash",
-            Self::DoesNotStart => "does not start",
-            Self::Hangs => "hangs",
-            Self::GoesReadOnly => "goes read-only",
-        }
-    }
-
     /// Whether an acknowledged commit can be lost, overwritten or unrecoverable.
     pub fn is_loss(self) -> bool {
         matches!(
@@ -298,26 +265,17 @@ impl Rule {
     }
 }
 
-/// Kind of element that a quantifier covers in the subject's stack. The stack includes the subject
-/// itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuantifiedElement {
-    Leaf,
-    Layer,
-    Mount,
+choice! {
+    /// Kind of element that a quantifier covers in the subject's stack. The stack includes the subject
+    /// itself.
+    pub enum QuantifiedElement {
+        Leaf = "leaf",
+        Layer = "layer",
+        Mount = "mount",
+    }
 }
 
 impl QuantifiedElement {
-    pub const ALL: [Self; 3] = [Self::Leaf, Self::Layer, Self::Mount];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Leaf => "leaf",
-            Self::Layer => "layer",
-            Self::Mount => "mount",
-        }
-    }
-
     pub fn scope(self) -> Scope {
         match self {
             Self::Leaf | Self::Layer => Scope::Device,
@@ -498,21 +456,10 @@ pub struct ExampleStack {
     pub mounts: Vec<Vec<ExampleFact>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpectedOutcome {
-    Applies,
-    DoesNotApply,
-    Undecided,
-}
-
-impl ExpectedOutcome {
-    pub const ALL: [Self; 3] = [Self::Applies, Self::DoesNotApply, Self::Undecided];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Applies => "applies",
-            Self::DoesNotApply => "does not apply",
-            Self::Undecided => "undecided",
-        }
+choice! {
+    pub enum ExpectedOutcome {
+        Applies = "applies",
+        DoesNotApply = "does not apply",
+        Undecided = "undecided",
     }
 }

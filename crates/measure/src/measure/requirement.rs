@@ -21,32 +21,39 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::order_statistics::{ALPHA, quantile_interval, round_weighted_quantiles};
+use crate::facts::{Choice, choice};
 use crate::text;
 
-/// The quantile that a requirement limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Statistic {
-    Median,
-    P95,
-    P99,
+choice! {
+    /// The quantile that a requirement limits.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Statistic {
+        Median = "median",
+        P95 = "p95",
+        P99 = "p99",
+    }
 }
 
-/// `<` or `<=`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Relation {
-    #[serde(rename = "<")]
-    Below,
-    #[serde(rename = "<=")]
-    AtMost,
+choice! {
+    /// `<` or `<=`.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum Relation {
+        #[serde(rename = "<")]
+        Below = "<",
+        #[serde(rename = "<=")]
+        AtMost = "<=",
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimeUnit {
-    Us,
-    Ms,
-    S,
+choice! {
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum TimeUnit {
+        Us = "us",
+        Ms = "ms",
+        S = "s",
+    }
 }
 
 /// A limit on the latency of a commit, such as `p99 < 10ms`.
@@ -59,13 +66,15 @@ pub struct Requirement {
     pub unit: TimeUnit,
 }
 
-/// Answer to a requirement. Anything unknown, interrupted or too short is `cannot-tell`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    Pass,
-    Fail,
-    CannotTell,
+choice! {
+    /// Answer to a requirement. Anything unknown, interrupted or too short is `cannot-tell`.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Answer {
+        Pass = "pass",
+        Fail = "fail",
+        CannotTell = "cannot tell",
+    }
 }
 
 /// A requirement with its answer.
@@ -92,16 +101,6 @@ const ACCEPTED: &str = "expected median, p95 or p99, then < or <=, then a time i
                         such as 'p99 < 10ms'";
 
 impl Statistic {
-    const ALL: [Self; 3] = [Self::Median, Self::P95, Self::P99];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Median => "median",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-        }
-    }
-
     pub fn share(self) -> f64 {
         match self {
             Self::Median => 0.5,
@@ -111,26 +110,7 @@ impl Statistic {
     }
 }
 
-impl Relation {
-    pub fn sign(self) -> &'static str {
-        match self {
-            Self::Below => "<",
-            Self::AtMost => "<=",
-        }
-    }
-}
-
 impl TimeUnit {
-    const ALL: [Self; 3] = [Self::Us, Self::Ms, Self::S];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Us => "us",
-            Self::Ms => "ms",
-            Self::S => "s",
-        }
-    }
-
     fn micros(self) -> f64 {
         match self {
             Self::Us => 1.0,
@@ -140,20 +120,10 @@ impl TimeUnit {
     }
 }
 
-impl Answer {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::CannotTell => "cannot tell",
-        }
-    }
-}
-
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (statistic, sign) = (self.statistic.name(), self.relation.sign());
-        let (threshold, unit) = (self.threshold, self.unit.name());
+        let (statistic, sign) = (self.statistic.as_str(), self.relation.as_str());
+        let (threshold, unit) = (self.threshold, self.unit.as_str());
         write!(f, "{statistic} {sign} {threshold} {unit}")
     }
 }
@@ -166,16 +136,16 @@ impl Requirement {
     /// A message with the accepted forms.
     pub fn parse(text: &str) -> Result<Self, String> {
         let compact: String = text.split_whitespace().collect();
-        let parsed = Statistic::ALL.into_iter().find_map(|statistic| {
-            let rest = compact.strip_prefix(statistic.name())?;
+        let parsed = Statistic::ALL.iter().find_map(|&statistic| {
+            let rest = compact.strip_prefix(statistic.as_str())?;
             let (relation, time) = match rest.strip_prefix("<=") {
                 Some(time) => (Relation::AtMost, time),
                 None => (Relation::Below, rest.strip_prefix('<')?),
             };
             // `ms` and `us` end with `s`, which comes last.
             let (unit, number) = TimeUnit::ALL
-                .into_iter()
-                .find_map(|unit| Some((unit, time.strip_suffix(unit.name())?)))?;
+                .iter()
+                .find_map(|&unit| Some((unit, time.strip_suffix(unit.as_str())?)))?;
             let is_plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
             let threshold = number.parse::<f64>().ok().filter(|_| is_plain)?;
             let found = Self {
@@ -348,7 +318,7 @@ impl RequirementResult {
     }
 
     pub fn sentence(&self) -> String {
-        let answer = format!("{}: {}", self.requirement, self.answer.name());
+        let answer = format!("{}: {}", self.requirement, self.answer.as_str());
         let Some(estimate) = self.estimate_us else {
             return format!("{answer}; no commit was measured.");
         };
@@ -361,7 +331,7 @@ impl RequirementResult {
         );
         let figures = format!(
             "the {} of {} back-to-back commits is {} ({interval}).",
-            self.requirement.statistic.name(),
+            self.requirement.statistic.as_str(),
             text::group_digits(self.samples),
             text::format_micros(estimate)
         );

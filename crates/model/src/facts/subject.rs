@@ -4,45 +4,27 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::Choice;
+use crate::choice;
 use crate::text::escape_display_unsafe;
 
-/// The kind of a subject; every fact belongs to subjects of one scope.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// The machine and its operating system.
-    Host,
-    /// A block device: disk, partition, array, mapping, loop.
-    Device,
-    /// A mounted file system, as it is in force now.
-    Mount,
-    /// A mount of the next boot: a line of fstab or a mount unit.
-    Boot,
-    /// The data directory of a database server: PostgreSQL, MySQL or MariaDB.
-    Cluster,
-    /// A directory or a free device that walwise gives advice for.
-    Target,
-}
-
-impl Scope {
-    pub const ALL: [Self; 6] = [
-        Self::Host,
-        Self::Device,
-        Self::Mount,
-        Self::Boot,
-        Self::Cluster,
-        Self::Target,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Device => "device",
-            Self::Mount => "mount",
-            Self::Boot => "boot",
-            Self::Cluster => "cluster",
-            Self::Target => "target",
-        }
+choice! {
+    /// The kind of a subject; every fact belongs to subjects of one scope.
+    #[derive(Serialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Scope {
+        /// The machine and its operating system.
+        Host = "host",
+        /// A block device: disk, partition, array, mapping, loop.
+        Device = "device",
+        /// A mounted file system, as it is in force now.
+        Mount = "mount",
+        /// A mount of the next boot: a line of fstab or a mount unit.
+        Boot = "boot",
+        /// The data directory of a database server: PostgreSQL, MySQL or MariaDB.
+        Cluster = "cluster",
+        /// A directory or a free device that walwise gives advice for.
+        Target = "target",
     }
 }
 
@@ -54,12 +36,6 @@ impl Scope {
             Self::Boot => "fstab line",
             Self::Host | Self::Device | Self::Mount | Self::Target => self.as_str(),
         }
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -120,9 +96,7 @@ impl Subject {
             return Some(Self::host());
         }
         let (word, name) = text.split_once(' ')?;
-        let scope = Scope::ALL
-            .into_iter()
-            .find(|scope| *scope != Scope::Host && scope.as_str() == word)?;
+        let scope = Scope::from_word(word).filter(|scope| *scope != Scope::Host)?;
         (!name.is_empty()).then(|| Self::new(scope, name))
     }
 
@@ -178,7 +152,11 @@ mod tests {
 
     #[test]
     fn a_subject_is_read_back_from_what_is_displayed() {
-        for scope in Scope::ALL.into_iter().filter(|scope| *scope != Scope::Host) {
+        for scope in Scope::ALL
+            .iter()
+            .copied()
+            .filter(|scope| *scope != Scope::Host)
+        {
             let subject = Subject {
                 scope,
                 name: "/a b#2".into(),

@@ -235,11 +235,12 @@ pub fn missing_fact_reason(need: &MissingFact) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use walwise_model::facts::Choice;
 
     #[test]
     fn who_is_affected_and_when_do_not_contradict() {
-        for affected in EffectScope::ALL {
-            for danger in Risk::ALL {
+        for &affected in EffectScope::ALL {
+            for &danger in Risk::ALL {
                 let said = affects_text(affected, danger);
                 let waits = affected == EffectScope::NextBoot;
                 assert_eq!(said.contains("nothing changes now"), waits, "{said}");

@@ -3,7 +3,7 @@ use toml::Spanned;
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema};
 use super::{parse_checked_template, parse_prose};
-use crate::facts::{KeyInfo, ValueKind, catalog};
+use crate::facts::{Choice, KeyInfo, ValueKind, catalog};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::template::{Template, has_quoted_placeholder};
@@ -57,8 +57,8 @@ pub(super) fn parse_advice(
     let when = fields
         .get("when")
         .map(|when| condition::parse_condition(when, sight, problems));
-    let reach = fields.parse_choice("reach", &EffectScope::ALL, EffectScope::as_str, problems);
-    let risk = fields.parse_choice("risk", &Risk::ALL, Risk::as_str, problems);
+    let reach = fields.parse_choice("reach", EffectScope::ALL, problems);
+    let risk = fields.parse_choice("risk", Risk::ALL, problems);
     let risk_at = fields
         .get("risk")
         .map_or(fields.span.clone(), Spanned::span);

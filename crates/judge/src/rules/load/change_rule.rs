@@ -6,6 +6,7 @@
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::rule_head::{RuleHeader, ShortRule};
 use super::{LoadOptions, LoadedFile, example, parse_question};
+use crate::facts::Choice;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{
     ChangeEffect, Condition, ExampleLoading, ExpectedOutcome, Rule, RuleExample, TestOperator,
@@ -30,7 +31,7 @@ pub(super) fn parse_change_rule(
     let before = problems.mistake_count();
     let fields = CheckedTable::from_item(item, &CHANGE_SCHEMA, problems)?;
     let head = RuleHeader::parse(&fields, loaded, problems);
-    let effect = fields.parse_choice("effect", &ChangeEffect::ALL, ChangeEffect::as_str, problems);
+    let effect = fields.parse_choice("effect", ChangeEffect::ALL, problems);
     let conditions = head.parse_conditions(&fields, problems);
     let quantifies = conditions.iter().any(Condition::has_quantifier);
     let texts = head.parse_templates(quantifies, problems);

@@ -9,7 +9,7 @@ use walwise_model::text::JoinText;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::facts::{KeyInfo, Scope, Value, catalog};
+use crate::facts::{Choice, KeyInfo, Scope, Value, catalog};
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
 use crate::rules::{deciding_facts, suggest};
@@ -152,12 +152,7 @@ fn parse_combination(
     };
     let fields = CheckedTable::from_item(item, &shape, problems)?;
     if let Some(build) = quantifier {
-        let relation = fields.parse_choice(
-            head,
-            &QuantifiedElement::ALL,
-            QuantifiedElement::as_str,
-            problems,
-        );
+        let relation = fields.parse_choice(head, QuantifiedElement::ALL, problems);
         let inside = relation.map_or_else(
             || sight.clone(),
             |relation| sight.inside_quantifier(relation),

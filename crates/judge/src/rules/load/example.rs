@@ -1,7 +1,7 @@
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText, SpannedValue, TableSchema, safe_name, value_kind};
 use super::{advice, value};
-use crate::facts::{KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
+use crate::facts::{Choice, KeyInfo, Reading, Scope, Source, UnknownReason, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{ExampleFact, ExampleStack, ExpectedOutcome, RuleExample};
 
@@ -32,12 +32,7 @@ pub(super) fn parse_example(
         .map(|item| parse_facts(item, sight, problems))
         .unwrap_or_default();
     let stack = parse_stack(&fields, problems);
-    let expect = fields.parse_choice(
-        "expect",
-        &ExpectedOutcome::ALL,
-        ExpectedOutcome::as_str,
-        problems,
-    );
+    let expect = fields.parse_choice("expect", ExpectedOutcome::ALL, problems);
     let advise = fields.parse_text_list("advise", problems);
     for name in advise.iter().flatten() {
         advice::parse_setting(name, problems);

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::facts::Choice;
 use crate::provenance::parse_day;
 use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, HasSpan, Span};
@@ -204,21 +205,20 @@ impl<'a> CheckedTable<'a> {
         self.table_list(key, problems)
     }
 
-    pub fn parse_choice<T: Copy>(
+    pub fn parse_choice<T: Choice>(
         &self,
         key: &str,
         all: &[T],
-        word: fn(T) -> &'static str,
         problems: &mut Diagnostics,
     ) -> Option<T> {
         let SpannedText { text, span } = self.parse_text_field(key, problems)?;
-        let meant = all.iter().copied().find(|one| word(*one) == text);
+        let meant = all.iter().copied().find(|one| one.as_str() == text);
         if meant.is_none() {
             problems.report_unknown_word(
                 span,
                 format!("`{key}` cannot be `{text}`"),
                 &text,
-                all.iter().map(|one| word(*one)),
+                all.iter().map(|one| one.as_str()),
             );
         }
         meant
@@ -232,7 +232,7 @@ impl<'a> CheckedTable<'a> {
         if is_former && all.contains(&Level::Optional) {
             return Some(Level::Optional);
         }
-        self.parse_choice("level", all, Level::as_str, problems)
+        self.parse_choice("level", all, problems)
     }
 }
 

@@ -6,7 +6,7 @@
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::rule_head::{self, RuleHeader, ShortRule};
 use super::{LoadOptions, LoadedFile, condition, example, value};
-use crate::facts::{KeyInfo, Reading, Source, Value};
+use crate::facts::{Choice, KeyInfo, Reading, Source, Value};
 use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{
@@ -52,7 +52,7 @@ pub(super) fn parse_release_rule(
     let head = RuleHeader::parse(&fields, loaded, problems);
     let texts = head.parse_templates(false, problems);
     let product = fields.parse_text_field("product", problems);
-    let effect = fields.parse_choice("effect", &FaultEffect::ALL, FaultEffect::as_str, problems);
+    let effect = fields.parse_choice("effect", FaultEffect::ALL, problems);
     let level = match fields.get("level") {
         Some(_) => fields.parse_level(&[Level::Warning, Level::Critical], problems)?,
         None => Level::Critical,

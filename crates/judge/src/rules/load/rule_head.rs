@@ -1,8 +1,8 @@
 use super::condition::{self, FactVisibility};
 use super::fields::{CheckedTable, SpannedText};
 use super::{LoadedFile, RemedyTemplates, join_lines};
-use crate::facts::Scope;
 use crate::facts::catalog::target::VerdictKind;
+use crate::facts::{Choice, Scope};
 use crate::provenance::Verification;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{Author, ChangeEffect, Condition, Rule, RuleExample};
@@ -47,7 +47,7 @@ impl RuleHeader {
                 );
             }
         }
-        let scope = fields.parse_choice("for", &Scope::ALL, Scope::as_str, problems);
+        let scope = fields.parse_choice("for", Scope::ALL, problems);
         let title = fields.parse_text_field("title", problems);
         if let Some(title) = title
             .as_ref()
@@ -202,7 +202,7 @@ pub(super) fn parse_verdict_cap(
     level: Option<Level>,
     problems: &mut Diagnostics,
 ) -> Option<VerdictKind> {
-    let caps = fields.parse_choice("caps", &ALLOWED_CAPS, VerdictKind::as_str, problems)?;
+    let caps = fields.parse_choice("caps", &ALLOWED_CAPS, problems)?;
     let least = if caps.is_at_risk() {
         Level::Critical
     } else {

@@ -3,7 +3,7 @@ use proptest::sample::select;
 
 use crate::facts::catalog::{device, kernel, mount, probe, target};
 use crate::facts::{
-    FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value, ValueKind,
+    Choice, FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason, Value, ValueKind,
 };
 use crate::rules::model::{Condition, FactTest, QuantifiedElement, TestOperator};
 use crate::version::Version;

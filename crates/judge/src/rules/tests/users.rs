@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::TODAY;
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Source, Subject};
+use crate::facts::{Choice, FactSet, Source, Subject};
 use crate::rules::diagnostic::{FileDiagnostics, Severity};
 use crate::rules::{
     EvaluationOptions, ExampleLoading, Level, LevelOverride, Risk, Rule, RuleFile, RuleSet,
@@ -149,7 +149,7 @@ proptest! {
 #[test]
 fn no_level_changes_what_is_advised() {
     let builtin = RuleSet::builtin();
-    for level in Level::ALL {
+    for &level in Level::ALL {
         let say = |rule: &Rule| {
             format!(
                 "[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n",
