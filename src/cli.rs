@@ -85,13 +85,12 @@ mod rule_files {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use super::rule_directory::{
-        RuleFiles, SYSTEM_RULES, SelectedRuleFiles, display_path, file_error,
-    };
+    use super::rule_directory::{RuleFiles, SYSTEM_RULES, SelectedRuleFiles, file_error};
     use super::{CliError, input, out};
     use crate::rules::{ExampleLoading, RuleSet};
     use crate::session;
     use crate::text;
+    use crate::text::display_path;
 
     const RULES_NOT_IN_FORCE_EXIT_CODE: u8 = 2;
 
@@ -163,11 +162,10 @@ mod baseline {
     use super::report_store::ReportStore;
     use super::{CliError, input, out};
     use crate::escape::ShellCommand;
-    use crate::host::path_bytes;
     use crate::report::Format;
     use crate::report::difference::{MAX_BYTES, ReportSnapshot};
     use crate::session::Session;
-    use crate::text;
+    use crate::text::{self, display_path};
 
     const LAST_REPORT_WORD: &str = "last";
 
@@ -211,7 +209,7 @@ mod baseline {
     fn last_report(args: &Check, session: &Session) -> Result<ReportSnapshot, CliError> {
         let target = args.target.as_deref();
         let shelf = ReportStore::for_target(session, target)?;
-        let place = text::display_safe(path_bytes(&shelf.directory));
+        let place = display_path(&shelf.directory);
         let newest = shelf.newest_report().map_err(|error| {
             CliError::Usage(format!(
                 "cannot read {place}: {}",
@@ -247,9 +245,7 @@ mod baseline {
     }
 
     fn save_command(target: Option<&Path>) -> String {
-        let of = |target: &Path| {
-            ShellCommand::walwise_check(&text::display_safe(path_bytes(target)), " --save")
-        };
+        let of = |target: &Path| ShellCommand::walwise_check(&display_path(target), " --save");
         ShellCommand::or_placeholder(
             target.map_or(Some(ShellCommand::new("walwise check --save")), of),
         )

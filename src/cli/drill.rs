@@ -18,12 +18,11 @@ mod child {
     use crate::cli::CliError;
     use crate::cli::args::DrillWrite;
     use crate::drill::{ReadBackLog, RunHeader, StackFingerprint, parse_read_back_log};
-    use crate::host::path_bytes;
     use crate::measure::Method;
     use crate::probes::CancelHandle;
     use crate::probes::drill::{self, DrillParentDirectory, SegmentMode};
     use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
-    use crate::text::{display_safe, error_message};
+    use crate::text::{display_path, error_message};
 
     #[derive(Serialize, Deserialize)]
     enum DrillRequest {
@@ -63,7 +62,7 @@ mod child {
 
     impl DrillWriter {
         pub(super) fn start(args: &DrillWrite, head: &RunHeader) -> Result<Self, CliError> {
-            let directory = display_safe(path_bytes(&args.directory));
+            let directory = display_path(&args.directory);
             let path = Bytes::from(args.directory.as_path());
             let request = DrillRequest::Write(
                 path,
@@ -131,11 +130,7 @@ mod child {
                 }
                 other => {
                     child.kill();
-                    return Err(child_error(
-                        other,
-                        &display_safe(path_bytes(directory)),
-                        patience,
-                    ));
+                    return Err(child_error(other, &display_path(directory), patience));
                 }
             }
         }
@@ -243,14 +238,14 @@ use crate::drill::{
 };
 use crate::escape::ShellCommand;
 use crate::facts::Scope;
-use crate::host::{Host, LiveHost, Question, path_bytes};
+use crate::host::{Host, LiveHost, Question};
 use crate::measure::Method;
 use crate::output::{ExistingFilePolicy, OutputOptions};
 use crate::probes::drill::{self, SegmentMode};
 use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
 use crate::session::now;
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 
 const LARGEST_LOG: u64 = 1 << 30;
 
@@ -272,7 +267,7 @@ pub(super) fn run(args: &Drill) -> ExitResult {
 }
 
 fn instructions(directory: &Path) -> Result<String, CliError> {
-    let shown = display_safe(path_bytes(directory));
+    let shown = display_path(directory);
     let cannot = || {
         CliError::Usage(format!(
             "{shown} cannot be quoted for a shell command; rename it"
@@ -335,7 +330,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
         method: args.method.cli_name().to_owned(),
         segments: segments.to_string(),
         when: now(),
-        directory: display_safe(path_bytes(&args.directory)),
+        directory: display_path(&args.directory),
     };
     let mut writer = child::DrillWriter::start(args, &head)?;
     let (boot, stack) = (boot_id(), stack_fingerprint(&args.directory)?);
@@ -365,7 +360,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
             if out::stdout_is_writable() {
                 let _ = writeln!(stdout, "{STOPPED_LINE}").and_then(|()| stdout.flush());
             }
-            let place = display_safe(path_bytes(&drill::drill_path(&args.directory)));
+            let place = display_path(&drill::drill_path(&args.directory));
             Err(CliError::Signal(
                 signal,
                 Some(format!("the written data stays in {place}")),
@@ -412,9 +407,8 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     let recorded = record
         .map(|path| out::open_destination(path, wish))
         .transpose()?;
-    let named = |path: &Path, says: String| {
-        CliError::Usage(format!("{}: {says}", display_safe(path_bytes(path))))
-    };
+    let named =
+        |path: &Path, says: String| CliError::Usage(format!("{}: {says}", display_path(path)));
     let log = |path: &Path| host::read_text_file(path, LARGEST_LOG);
     let acknowledged = parse_ack_log(&log(acks)?).map_err(|says| named(acks, says))?;
     let survived = parse_read_back_log(&log(rest)?).map_err(|says| named(rest, says))?;
@@ -438,7 +432,7 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
         out::print_notice(&format!(
             "recorded as the {} drill of this stack: {}",
             ordinal(drills.power_cut_count()),
-            display_safe(path_bytes(path))
+            display_path(path)
         ));
     }
     Ok(exit_code(&outcome, no_cut))

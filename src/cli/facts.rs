@@ -8,9 +8,9 @@ use super::args::{Facts, PlainFormat};
 use super::host;
 use super::out::{ExitResult, print, print_json};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, catalog};
-use crate::host::path_bytes;
 use crate::report::json;
 use crate::rules::RuleSet;
+use crate::text::display_path;
 use crate::{parallel, text};
 
 pub(super) fn run(args: &Facts) -> ExitResult {
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
         .chain(paths.into_iter().map(PathBuf::from));
     let (target, others) = (targets.next(), targets.next());
     if let (Some(target), Some(other)) = (&target, &others) {
-        let [target, other] = [target, other].map(|path| text::display_safe(path_bytes(path)));
+        let [target, other] = [target, other].map(|path| display_path(path));
         return Err(CliError::Usage(format!(
             "name one directory or device, not both {target} and {other}"
         )));

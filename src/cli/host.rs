@@ -8,13 +8,14 @@ use super::{input, out};
 use crate::collect::{self, CollectStep, Request};
 use crate::drill::DrillRecord;
 use crate::facts::{FactSet, Note, Scope};
-use crate::host::{CachingHost, Host, LiveHost, RecordedHost, path_bytes};
+use crate::host::{CachingHost, Host, LiveHost, RecordedHost};
 use crate::report::RunOption;
 use crate::report::report_reader::ReportReader;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::session::assume::{self, Hypothesis};
 use crate::text;
+use crate::text::display_path;
 use crate::trial::TrialRecord;
 
 const LARGEST_CAPTURE: u64 = crate::limits::CAPTURE as u64;
@@ -119,12 +120,7 @@ fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<DrillRecord, CliError
 fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
     files
         .iter()
-        .map(|file| {
-            Ok((
-                text::display_safe(path_bytes(file)),
-                read_trial_record(file)?,
-            ))
-        })
+        .map(|file| Ok((display_path(file), read_trial_record(file)?)))
         .collect()
 }
 
@@ -210,7 +206,7 @@ impl HostArgs {
             Some(if is_stream {
                 "FILE".to_owned()
             } else {
-                text::display_safe(path_bytes(file))
+                display_path(file)
             })
         };
         let one = |option, file: &Option<PathBuf>| file.as_ref().map(|file| (option, name(file)));
@@ -255,16 +251,11 @@ pub(super) fn read_session(
     session.drills = from
         .drill
         .iter()
-        .map(|file| {
-            Ok((
-                text::display_safe(path_bytes(file)),
-                read_drill_record(file)?,
-            ))
-        })
+        .map(|file| Ok((display_path(file), read_drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
     session.trials = read_trial_records(&from.trial)?;
     session.options = from.repeatable_options();
-    session.named_target = target.map(|target| text::display_safe(path_bytes(target)));
+    session.named_target = target.map(display_path);
     if show {
         out::print_progress("");
     }

@@ -18,7 +18,7 @@ use super::out::{self, ExitResult};
 use crate::collect::{self, CollectStep, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
-use crate::host::{CachingHost, Host, path_bytes};
+use crate::host::{CachingHost, Host};
 use crate::measure::{Progress, measurement_sentence};
 use crate::output::{Destination, ExistingFilePolicy, OutputError, OutputOptions};
 use crate::probes::{self, CancelHandle, ProbePlan};
@@ -28,7 +28,7 @@ use crate::session::assume::{self, Assumption};
 use crate::session::{self, MeasurementOptions, Session};
 use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
-use crate::text::{display_safe, error_message};
+use crate::text::{display_path, error_message};
 use crate::tui::{
     self, AssumedFact, AssumedHost, Comparison, ExitReason, JobProgress, Movement, Reference,
     ReferenceChoice, SaveOutcome, Worker,
@@ -49,7 +49,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
         .filter(|t| t.components().count() == 1 && t.is_relative())
         && !exists_in_working_dir(word)
     {
-        let word = display_safe(path_bytes(word));
+        let word = display_path(word);
         let all = Cli::command();
         let meant = did_you_mean(&word, all.get_subcommands().map(clap::Command::get_name));
         let meant = meant.unwrap_or_else(|| "`walwise --help` lists the commands".to_owned());
@@ -158,7 +158,7 @@ fn typed_save_path(name: &str) -> Result<PathBuf, String> {
 
 /// Writes a document; the outcome names its path, followed by a notice, if any.
 fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<SaveOutcome, String> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     let written = Destination::open(path, wish).and_then(|found| {
         let notice = found.foreign_owner_notice().map(str::to_owned);
         let written = found.commit(document.as_bytes())?;
@@ -166,7 +166,7 @@ fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<Sa
     });
     match written {
         Ok((path, notice)) => {
-            let shown = display_safe(path_bytes(&path));
+            let shown = display_path(&path);
             let notice = notice.map(|notice| format!("; {notice}"));
             Ok(SaveOutcome::At(shown + &notice.unwrap_or_default()))
         }
@@ -283,11 +283,7 @@ impl Worker for AppWorker {
         let read_at = session::now();
         let mut session = Session::collect(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
-        session.named_target = self
-            .request
-            .target
-            .as_deref()
-            .map(|target| display_safe(path_bytes(target)));
+        session.named_target = self.request.target.as_deref().map(display_path);
         let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
             session.carry_over(before.session);

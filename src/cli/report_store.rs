@@ -19,6 +19,7 @@ use crate::report::{CommitLatency, latency};
 use crate::safe_path::MissingDirectoryPolicy;
 use crate::session::{self, Session};
 use crate::text;
+use crate::text::display_path;
 
 const ROOT_STATE_DIRECTORY: &str = "/var/lib/walwise";
 
@@ -38,7 +39,7 @@ pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec
     let warn = |path: &Path, error: &io::Error| {
         notify(&format!(
             "an earlier commit latency may be missing: cannot read {}: {}",
-            text::display_safe(path_bytes(path)),
+            display_path(path),
             text::error_message(error)
         ));
     };

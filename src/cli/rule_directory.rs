@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::input_file::{self, InputFile, InputKinds};
-use crate::host::{self, path_bytes};
+use crate::host::{self};
 use crate::rules::RuleFile;
 use crate::text;
+use crate::text::display_path;
 
 pub(super) const SYSTEM_RULES: &str = "/etc/walwise/rules.d";
 
@@ -189,8 +190,4 @@ pub(super) fn file_error(what: &str, path: &Path, error: &io::Error) -> String {
         display_path(path),
         text::error_message(error)
     )
-}
-
-pub(super) fn display_path(path: &Path) -> String {
-    text::display_safe(path_bytes(path))
 }

@@ -200,8 +200,6 @@ mod cleanup {
 }
 mod trial_loop;
 
-use std::path::Path;
-
 use anyhow::anyhow;
 
 use super::CliError;
@@ -209,7 +207,7 @@ use super::args::{Trial, TrialFormat};
 use super::out::{self, ExitResult, OutputTarget};
 use crate::output::{FileAccess, OutputOptions};
 use crate::report::html;
-use crate::text;
+use crate::text::display_path;
 use crate::trial::{TrialRecord, trial_view};
 
 pub(super) fn run(args: &Trial) -> ExitResult {
@@ -275,8 +273,4 @@ fn record_json(record: &TrialRecord) -> String {
 
 fn refuse<T>(sentence: String) -> Result<T, CliError> {
     Err(CliError::Usage(sentence))
-}
-
-fn display_path(path: &Path) -> String {
-    text::display_safe(path.as_os_str().as_encoded_bytes())
 }

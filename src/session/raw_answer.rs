@@ -5,8 +5,8 @@
 use std::ops::Deref;
 
 use crate::facts::Source;
-use crate::host::{CachingHost, Host, Question, path_bytes};
-use crate::text::display_safe;
+use crate::host::{CachingHost, Host, Question};
+use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
 const MAX_LINES: usize = 8;
@@ -74,7 +74,7 @@ pub fn matches_source(question: &Question, source: &Source) -> bool {
         (
             Question::Read(file) | Question::Config(file, _) | Question::Link(file),
             Source::File { path, .. },
-        ) => display_safe(path_bytes(file)) == *path,
+        ) => display_path(file) == *path,
         (Question::Run(tool, arguments), Source::Command { argv }) => {
             let words = [tool.name().into_owned()]
                 .into_iter()
@@ -82,10 +82,10 @@ pub fn matches_source(question: &Question, source: &Source) -> bool {
             display_safe(words.join_with(" ").as_bytes()) == *argv
         }
         (Question::PgSettings(path) | Question::MysqlSettings(path), Source::Server { socket }) => {
-            display_safe(path_bytes(path)) == *socket
+            display_path(path) == *socket
         }
         (Question::Superblock(path, _), Source::Call { name }) => {
-            name.strip_prefix("superblock of ") == Some(&display_safe(path_bytes(path)))
+            name.strip_prefix("superblock of ") == Some(&display_path(path))
         }
         (Question::Uname, Source::Call { name }) => name == "uname",
         (Question::Resources, Source::Call { name }) => name == "sysinfo",

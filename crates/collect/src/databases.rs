@@ -169,9 +169,9 @@ use user_host::UserHost;
 use super::collector::Request;
 use crate::facts::note::ServerNote;
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostErrorKind, path_bytes};
+use crate::host::{ConfigDialect, Host, HostErrorKind};
 use crate::parallel;
-use crate::text::display_safe;
+use crate::text::display_path;
 
 pub const ID: &str = "database servers";
 
@@ -395,7 +395,7 @@ impl<'a> ConfigArgument<'a> {
     }
 
     pub fn unused_note(self, why: impl Into<Note>) -> ServerNote {
-        let file = display_safe(path_bytes(self.file));
+        let file = display_path(self.file);
         ServerNote::UnusedFile {
             option: self.option,
             file,
@@ -404,8 +404,7 @@ impl<'a> ConfigArgument<'a> {
     }
 
     pub fn other_directory_note(self, data: &Path, target: &Path) -> ServerNote {
-        let [file, data, target] =
-            [self.file, data, target].map(|path| display_safe(path_bytes(path)));
+        let [file, data, target] = [self.file, data, target].map(display_path);
         ServerNote::OtherDataDirectory {
             option: self.option,
             file,
@@ -428,7 +427,7 @@ impl<'a> ConfigArgument<'a> {
             HostErrorKind::NotCollected => "pass the same option to `walwise capture`",
             HostErrorKind::TimedOut | HostErrorKind::Failed => "pass a readable configuration file",
         };
-        let (file, why) = (display_safe(path_bytes(self.file)), miss.detail);
+        let (file, why) = (display_path(self.file), miss.detail);
         Some(format!(
             "cannot use {file} for {}: {why}; {help}",
             self.option

@@ -78,8 +78,8 @@ mod collector {
     }
 }
 mod error_readings {
-    use crate::facts::{Reading, Remedy, UnknownReason};
-    use crate::host::{HostError, HostErrorKind};
+    use crate::facts::{Reading, Remedy, Source, UnknownReason};
+    use crate::host::{HostError, HostErrorKind, Tool};
 
     /// Turns a failed query into an unknown reading. `what` names the object of the query, such as
     /// a path.
@@ -104,6 +104,37 @@ mod error_readings {
         }
     }
 
+    /// The reading of an answer about a file, which is its source.
+    pub fn file_reading<T>(answer: Result<T, HostError>, path: &str) -> Reading<T> {
+        answer_reading(answer, path, Source::file(path))
+    }
+
+    /// The reading of an answer that a system call gave.
+    pub fn call_reading<T>(answer: Result<T, HostError>, call: &str) -> Reading<T> {
+        answer_reading(answer, call, Source::system_call(call))
+    }
+
+    /// The reading of a program's output. If the program is missing, the remedy is to install it.
+    pub fn tool_reading<T>(answer: Result<T, HostError>, tool: Tool, argv: &str) -> Reading<T> {
+        let is_missing = answer.as_ref().is_err_and(HostError::is_absent);
+        let source = Source::Command {
+            argv: argv.to_owned(),
+        };
+        let reading = answer_reading(answer, argv, source);
+        if is_missing {
+            reading.with_remedy(Remedy::Install(tool.package().to_owned()))
+        } else {
+            reading
+        }
+    }
+
+    fn answer_reading<T>(answer: Result<T, HostError>, what: &str, source: Source) -> Reading<T> {
+        match answer {
+            Ok(value) => Reading::known(value, source),
+            Err(miss) => error_reading(&miss, what),
+        }
+    }
+
     pub fn programs_disabled_reading<T>() -> Reading<T> {
         Reading::unknown(
             UnknownReason::NotCollected,
@@ -121,14 +152,14 @@ mod attribute {
 
     use std::path::Path;
 
-    use super::error_readings::error_reading;
+    use super::error_readings::{error_reading, file_reading};
     use crate::facts::{Choice, Reading, Source, UnknownReason};
-    use crate::host::{Host, path_bytes};
-    use crate::text::display_safe;
+    use crate::host::Host;
+    use crate::text::display_path;
 
     /// Reads a string, trimmed and display-safe; an empty attribute is malformed.
     pub fn read_text(host: &dyn Host, path: &Path) -> Reading<String> {
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         match host.read_attribute(path) {
             Ok(text) if text.is_empty() => Reading::malformed(format!("{shown} is empty")),
             Ok(text) => Reading::known(text, Source::file(shown)),
@@ -138,11 +169,8 @@ mod attribute {
 
     /// Reads a string that may be blank, such as the vendor of a SCSI device.
     pub fn read_text_or_blank(host: &dyn Host, path: &Path) -> Reading<String> {
-        let shown = display_safe(path_bytes(path));
-        match host.read_attribute(path) {
-            Ok(text) => Reading::known(text, Source::file(shown)),
-            Err(miss) => error_reading(&miss, &shown),
-        }
+        let shown = display_path(path);
+        file_reading(host.read_attribute(path), &shown)
     }
 
     /// Turns *absent* into *malformed*, for an attribute that every device of the kind has.
@@ -219,7 +247,7 @@ mod path_lookup {
     use crate::facts::catalog::mount;
     use crate::facts::{FactSet, Subject};
     use crate::host::{Host, Stat, path_bytes};
-    use crate::text::{decode_display_safe, display_safe};
+    use crate::text::{decode_display_safe, display_path, display_safe};
 
     pub struct VisibleMountPoints(BTreeMap<Vec<u8>, Subject>);
 
@@ -292,7 +320,7 @@ mod path_lookup {
         let link = format!("/sys/dev/block/{}:{}", node.node_major, node.node_minor);
         let link = host.link_target(Path::new(&link)).ok()?;
         // sysfs writes `/` in device names as `!`, and so do the names of subjects.
-        let subject = Subject::device(display_safe(path_bytes(Path::new(link.file_name()?))));
+        let subject = Subject::device(display_path(Path::new(link.file_name()?)));
         facts.contains(&subject).then_some(subject)
     }
 

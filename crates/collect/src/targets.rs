@@ -20,11 +20,11 @@ use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TargetNote;
 use crate::facts::{Choice, FactSet, Key, Reading, Scope, ServerArea, Source, Subject};
-use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::suggest::edit_distance;
-use crate::text::{decode_display_safe, display_safe};
+use crate::text::{decode_display_safe, display_path, display_safe};
 
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
@@ -190,7 +190,7 @@ struct ProspectiveTarget {
 
 impl ProspectiveTarget {
     pub fn subject(&self) -> Subject {
-        Subject::target(display_safe(path_bytes(&self.path)))
+        Subject::target(display_path(&self.path))
     }
 }
 
@@ -225,7 +225,7 @@ fn device_with_node(facts: &FactSet, node: &str) -> Option<Subject> {
 const MAX_BRANCHES: usize = 3;
 
 fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
-    let written = display_safe(path_bytes(path));
+    let written = display_path(path);
     let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
     // `check sda` looks for sda in the working directory, but the user means /dev/sda, so a
     // known device of that name comes first.
@@ -247,14 +247,11 @@ fn suggest_path(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf
     );
     let beneath = find_similar_paths(host, path)
         .into_iter()
-        .map(|(far, path)| (far, display_safe(path_bytes(&path))));
+        .map(|(far, path)| (far, display_path(&path)));
     near.extend(beneath);
     // A mount point covered by a later mount is listed but cannot be reached, so it is not
     // suggested.
-    let is_gone = |near: &PathBuf| {
-        host.stat(near)
-            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
-    };
+    let is_gone = |near: &PathBuf| host.stat(near).is_err_and(|miss| miss.is_absent());
     near.into_iter()
         .map(|(_, near)| path_from_bytes(decode_display_safe(&near)))
         .find(|near| !is_gone(near))

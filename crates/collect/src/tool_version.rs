@@ -1,7 +1,7 @@
 use super::collector::Request;
 use super::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::{Reading, Remedy, Source};
-use crate::host::{Host, HostErrorKind, Tool};
+use crate::host::{Host, Tool};
 use crate::text::display_safe;
 use crate::version::Version;
 
@@ -22,7 +22,7 @@ pub fn query_version(
         ),
         // Rules need the version of e2fsprogs, so the remedy is to install it. Other tools may be
         // missing.
-        Err(miss) if miss.kind == HostErrorKind::Absent && tool == Tool::Mke2fs => {
+        Err(miss) if miss.is_absent() && tool == Tool::Mke2fs => {
             error_reading(&miss, &argv).with_remedy(Remedy::Install(tool.package().to_owned()))
         }
         Err(miss) => error_reading(&miss, &argv),

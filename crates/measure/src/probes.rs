@@ -98,9 +98,8 @@ use thiserror::Error;
 
 use crate::escape::ShellCommand;
 use crate::facts::catalog::postgres::WalLevel;
-use crate::host::path_bytes;
 use crate::measure::{DiskFlushes, Measurement, Method, OpenMode};
-use crate::text;
+use crate::text::display_path;
 
 pub use commit_writer::{CommitWriter, PAGE_BYTES, WriteBuffer};
 pub use plan::{ProbePlan, plan_probe};
@@ -399,10 +398,6 @@ impl ProbeError {
         };
         Self::new(kind, format!("{doing} failed: {says}"))
     }
-}
-
-fn display_path(path: &Path) -> String {
-    text::display_safe(path_bytes(path))
 }
 
 // Counters read before and after commits: flushes and traffic of the disks, and CPU time of other

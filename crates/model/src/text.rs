@@ -211,6 +211,7 @@ pub mod text_builder;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
+use std::path::Path;
 
 /// Joins the texts of an iterator.
 pub trait JoinText: Iterator<Item: AsRef<str>> + Sized {
@@ -233,6 +234,11 @@ pub fn names_and_count<S: AsRef<str>>(names: &[S], most: usize) -> String {
         0 => first.join(", "),
         more => format!("{} and {more} more", first.join(", ")),
     }
+}
+
+/// Makes a path safe for any terminal, like [`display_safe`].
+pub fn display_path(path: &Path) -> String {
+    display_safe(path.as_os_str().as_encoded_bytes())
 }
 
 /// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or

@@ -264,6 +264,10 @@ pub struct HostError {
 pub type HostResult = Result<Vec<u8>, HostError>;
 
 impl HostError {
+    pub fn is_absent(&self) -> bool {
+        self.kind == HostErrorKind::Absent
+    }
+
     pub fn is_io_error(&self) -> bool {
         self.kind == HostErrorKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::text;
+use crate::text::display_path;
 
 /// Limit on the links followed on one path; the kernel has the same limit (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -362,10 +363,6 @@ fn fs_magic(directory: &OwnedFd) -> Option<u64> {
 /// standard library seeds its hash tables.
 pub fn random_u64() -> u64 {
     RandomState::new().build_hasher().finish()
-}
-
-fn display_path(path: &Path) -> String {
-    text::display_safe(path.as_os_str().as_bytes())
 }
 
 fn errno_message(errno: Errno) -> String {

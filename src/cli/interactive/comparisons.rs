@@ -5,13 +5,12 @@ use std::path::Path;
 use super::super::report_store::{self, ReportStore};
 use super::super::{baseline, input};
 use super::{AppWorker, LoadedHost, write_document};
-use crate::host::path_bytes;
 use crate::report::difference::MAX_BYTES;
 use crate::report::view::{baseline as baseline_view, findings, upgrade as upgrade_view};
 use crate::report::{Upgrade, json, latency};
 use crate::session::upgrade::{self, ComponentVersions};
 use crate::session::{Session, assume};
-use crate::text::{display_safe, error_message};
+use crate::text::{display_path, display_safe, error_message};
 use crate::tui::{Comparison, Reference, ReferenceChoice, SaveOutcome};
 
 impl AppWorker {
@@ -40,7 +39,7 @@ impl AppWorker {
             let store =
                 ReportStore::for_target(session, target).map_err(|error| error.to_string())?;
             let reports = store.dated_reports().map_err(|error| {
-                let place = display_safe(path_bytes(&store.directory));
+                let place = display_path(&store.directory);
                 format!("cannot read {place}: {}", error_message(&error))
             })?;
             all.extend(reports.into_iter().map(|(path, date)| ReferenceChoice {
@@ -126,7 +125,7 @@ impl AppWorker {
 
     pub(super) fn report_save_text(&self) -> Result<Vec<String>, String> {
         let store = self.report_store()?;
-        let place = display_safe(path_bytes(&store.directory));
+        let place = display_path(&store.directory);
         Ok(vec![
             format!("The report is saved in {place}."),
             "The oldest reports there are removed beyond 60, or beyond 256 MiB.".to_owned(),

@@ -241,7 +241,7 @@ pub(super) mod disk {
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
 
-use super::{display_path, refuse};
+use super::refuse;
 use crate::cli::args::{HostArgs, Trial, TrialCandidate};
 use crate::cli::{CliError, host, out};
 use crate::drill::StackFingerprint;
@@ -254,6 +254,7 @@ use crate::rules::RuleSet;
 use crate::safe_path::random_u64;
 use crate::session::now;
 use crate::text;
+use crate::text::display_path;
 use crate::trial::{
     Candidate, ExtentKind, FORMAT_VERSION, INTERIM_BLOCKS, TrialEnding, TrialLoad, TrialRecord,
 };

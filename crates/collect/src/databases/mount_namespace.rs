@@ -16,7 +16,7 @@ use crate::facts::{Reading, Source};
 use crate::host::{
     Host, HostError, HostErrorKind, HostResult, Question, path_bytes, path_from_bytes,
 };
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 use crate::{mountinfo, visibility};
 
 /// The kernel's limit of symbolic links in one path (path_resolution(7)).
@@ -112,7 +112,7 @@ impl<'a> NamespaceHost<'a> {
     /// The path of the process's directory in our mount namespace. The reading is known only if
     /// both paths have the same device and inode.
     pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         let from = format!("/proc/{}/mountinfo", self.pid);
         let unknown = |detail: String| Reading::ambiguous(detail);
         let real = match self.resolve_links(path) {

@@ -36,8 +36,8 @@ use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
-use crate::host::{Host, HostError, HostErrorKind, Question, path_bytes, path_from_bytes};
-use crate::text::{decode_display_safe, display_safe};
+use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
+use crate::text::{decode_display_safe, display_path, display_safe};
 
 pub use self::product_version::{cache_program_version, needs_program_run};
 
@@ -283,7 +283,7 @@ fn query_variables(
             socket_access_remedy(seen),
         );
     };
-    let shown = display_safe(path_bytes(&socket));
+    let shown = display_path(&socket);
     // A stopped process (SIGSTOP) would answer only after it continues, and log an aborted
     // connection.
     if servers::is_process_stopped(view, server.pid) {
@@ -333,14 +333,14 @@ fn query_variables(
 fn compare_variables_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
         "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
-        display_safe(path_bytes(seen))
+        display_path(seen)
     ))
 }
 
 fn socket_access_remedy(seen: &Path) -> Remedy {
     Remedy::Do(format!(
         "let root log in over the socket of the server on {} (unix_socket, auth_socket), or compare the report with SHOW GLOBAL VARIABLES of that server",
-        display_safe(path_bytes(seen))
+        display_path(seen)
     ))
 }
 

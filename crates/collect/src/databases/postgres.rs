@@ -15,11 +15,11 @@ mod log_files {
 
     use std::path::Path;
 
-    use crate::error_readings::error_reading;
+    use crate::error_readings::file_reading;
     use crate::facts::catalog::postgres;
-    use crate::facts::{FactSet, Reading, Source, Subject};
-    use crate::host::{Host, LogFileKind, LogFiles, path_bytes};
-    use crate::text::display_safe;
+    use crate::facts::{FactSet, Reading, Subject};
+    use crate::host::{Host, LogFileKind, LogFiles};
+    use crate::text::display_path;
 
     /// Records the files of the WAL directory `wal`, as seen in the mount namespace of `host`.
     pub fn record(host: &dyn Host, wal: &Path, cluster: &Subject, facts: &mut FactSet) {
@@ -37,11 +37,8 @@ mod log_files {
     }
 
     fn reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFiles> {
-        let shown = display_safe(path_bytes(directory));
-        match host.log_files(directory, kind) {
-            Ok(files) => Reading::known(files, Source::file(shown)),
-            Err(miss) => error_reading(&miss, &shown),
-        }
+        let shown = display_path(directory);
+        file_reading(host.log_files(directory, kind), &shown)
     }
 }
 mod cluster;
@@ -71,7 +68,7 @@ use crate::facts::{
     FactSet, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use crate::host::{Host, HostErrorKind, Moment, Question, Tool, path_bytes, path_from_bytes};
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
@@ -172,7 +169,7 @@ impl UnreadCluster {
     /// Records the cluster with every setting unknown; without the record, the directory would pass
     /// for one without a server.
     fn record(self, facts: &mut FactSet) {
-        let shown = display_safe(path_bytes(&self.directory));
+        let shown = display_path(&self.directory);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Pg);
         facts.insert_known(
@@ -213,7 +210,7 @@ impl RecordedPaths {
         let Some(running) = running else { return };
         let source = match &lead.server {
             Some(server) => server.command_line(),
-            None => Source::system_call(format!("stat {}", display_safe(path_bytes(&directory)))),
+            None => Source::system_call(format!("stat {}", display_path(&directory))),
         };
         self.unread_clusters.push(UnreadCluster {
             directory,
@@ -239,7 +236,7 @@ impl RecordedPaths {
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
-                let file = display_safe(path_bytes(&lead.config_file));
+                let file = display_path(&lead.config_file);
                 self.keep_unread(&lead, false, reader);
                 return facts.add_note(PostgresNote::ConfigTimeout { file });
             }
@@ -481,7 +478,7 @@ fn debian_config_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBu
     let has_conf = |path: &PathBuf| {
         !host
             .stat(&path.join("postgresql.conf"))
-            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
+            .is_err_and(|miss| miss.is_absent())
     };
     clusters
         .collect::<Vec<_>>()
@@ -495,11 +492,7 @@ fn debian_version_and_name(config_file: &Path) -> Option<(String, String)> {
         .strip_prefix(DEBIAN_CONFIG_DIRECTORY)
         .ok()?
         .iter();
-    let mut part = || {
-        parts
-            .next()
-            .map(|part| display_safe(path_bytes(Path::new(part))))
-    };
+    let mut part = || parts.next().map(|part| display_path(Path::new(part)));
     let (version, name) = (part()?, part()?);
     part().is_some().then_some((version, name))
 }
@@ -555,10 +548,7 @@ pub fn requested_data_directory(host: &dyn Host, request: &Request) -> Option<Pa
 /// The entries of a directory, read with its owner's rights, because another user may have
 /// placed a symbolic link in the path.
 fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
-    if host
-        .stat(directory)
-        .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
-    {
+    if host.stat(directory).is_err_and(|miss| miss.is_absent()) {
         return Vec::new();
     }
     match UserHost::for_owner(host, directory).list_directory(directory) {
@@ -566,7 +556,7 @@ fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<
         Err(miss) => {
             let unseen = [HostErrorKind::Denied, HostErrorKind::TimedOut].contains(&miss.kind);
             if let Reading::Unknown { why, detail, .. } =
-                error_reading::<()>(&miss, &display_safe(path_bytes(directory)))
+                error_reading::<()>(&miss, &display_path(directory))
                 && unseen
             {
                 facts.add_note(PostgresNote::HiddenClusters { detail, why });
@@ -604,7 +594,7 @@ fn data_checksums(
         None => {
             control_file_checksums(host, request, major, data).with_remedy(Remedy::Do(format!(
                 "run in psql, connected to the server on {}: SHOW data_checksums;",
-                display_safe(path_bytes(data))
+                display_path(data)
             )))
         }
     }

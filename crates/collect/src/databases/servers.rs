@@ -14,12 +14,10 @@ use crate::collector::Request;
 use crate::error_readings::error_reading;
 use crate::facts::note::ServerNote;
 use crate::facts::{Note, Reading, ServerArea, Source, UnknownReason};
-use crate::host::{
-    Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat, path_bytes,
-};
+use crate::host::{Host, HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, Question, Stat};
 use crate::mountinfo;
 use crate::servers::find_server_program;
-use crate::text::{decode_display_safe, display_safe};
+use crate::text::{decode_display_safe, display_path, display_safe};
 
 #[derive(Debug)]
 pub struct ServerProcess {
@@ -243,7 +241,7 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
         .and_then(eatmydata_library);
     match (library, everywhere) {
         (Some(library), _) => Reading::known(library, Source::file(own)),
-        (None, Err(miss)) if miss.kind != HostErrorKind::Absent => error_reading(&miss, EVERYWHERE),
+        (None, Err(miss)) if !miss.is_absent() => error_reading(&miss, EVERYWHERE),
         (None, _) => Reading::known("none".to_owned(), Source::file(own)),
     }
 }
@@ -292,7 +290,7 @@ pub fn serves_unread_directory(
             Some(Reading::known(true, Source::file(format!("/proc/{pid}"))))
         }
         Err(miss) if miss.kind == HostErrorKind::TimedOut => {
-            Some(error_reading(&miss, &display_safe(path_bytes(directory))))
+            Some(error_reading(&miss, &display_path(directory)))
         }
         Ok(_) | Err(_) => None,
     }

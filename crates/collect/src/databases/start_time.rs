@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::host::{Host, HostErrorKind, Moment, path_bytes};
-use crate::text::display_safe;
+use crate::host::{Host, HostErrorKind, Moment};
+use crate::text::display_path;
 
 /// The largest lag of the clock that stamps files, in nanoseconds: one tick at CONFIG_HZ=100, the
 /// lowest rate (ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
@@ -25,7 +25,7 @@ pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path)
     let Some(links) = links_on_path(host, path) else {
         return Some(format!(
             "{} has more symbolic links than the kernel follows",
-            display_safe(path_bytes(path))
+            display_path(path)
         ));
     };
     // A link may be newer than its target, so the directories that hold links are checked too.
@@ -60,7 +60,7 @@ fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
 }
 
 fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     let Some(started) = started else {
         return Some(format!(
             "it is unknown whether {shown} changed after the server started"
@@ -69,7 +69,7 @@ fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> 
     match host.stat(path).map(|stat| stat.ctime) {
         Ok(Some(changed)) if is_certainly_before(changed, started) => None,
         Ok(Some(_)) => Some(format!("{shown} changed after the server started")),
-        Err(miss) if miss.kind == HostErrorKind::Absent => {
+        Err(miss) if miss.is_absent() => {
             Some(format!("{shown} was removed after the server started"))
         }
         Ok(None) | Err(_) => Some(format!("the change time of {shown} is unknown")),

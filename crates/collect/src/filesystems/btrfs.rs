@@ -13,9 +13,9 @@ use crate::collector::{Collector, Request};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
-use crate::host::{Host, path_bytes};
+use crate::host::Host;
 use crate::storage::block::node;
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 
 pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 
@@ -60,7 +60,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             .iter()
             .map(|device| device.name().to_owned())
             .collect();
-        let source = Source::file(display_safe(path_bytes(&home.join("devices"))));
+        let source = Source::file(display_path(&home.join("devices")));
         facts.insert_known(
             subject,
             &mount::BTRFS_DEVICE_COUNT,
@@ -143,7 +143,7 @@ fn sum_over_devices(
     file: &str,
     count: CountParser,
 ) -> Reading<u64> {
-    let shown = display_safe(path_bytes(devinfo));
+    let shown = display_path(devinfo);
     let names = match host.list_directory(devinfo) {
         Ok(names) => names,
         Err(miss) => return error_reading(&miss, &shown),
@@ -158,15 +158,12 @@ fn sum_over_devices(
                     .map(|b| if *b == b'\n' { b' ' } else { *b })
                     .collect::<Vec<_>>(),
             ),
-            Err(miss) => return error_reading(&miss, &display_safe(path_bytes(&path))),
+            Err(miss) => return error_reading(&miss, &display_path(&path)),
         };
         match count(text.trim()) {
             Ok(count) => sum = sum.saturating_add(count),
             Err(detail) => {
-                return Reading::malformed(format!(
-                    "{}: {detail}",
-                    display_safe(path_bytes(&path))
-                ));
+                return Reading::malformed(format!("{}: {detail}", display_path(&path)));
             }
         }
     }
@@ -204,7 +201,7 @@ fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<Stri
     let mut refusal = None;
     for kind in [kind, "mixed"] {
         let directory = home.join("allocation").join(kind);
-        let shown = display_safe(path_bytes(&directory));
+        let shown = display_path(&directory);
         match host.list_directory(&directory) {
             Ok(names) => {
                 let is_profile =
@@ -221,7 +218,7 @@ fn profiles_in_use(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<Stri
             Err(miss) => refusal = refusal.or(Some(error_reading(&miss, &shown))),
         }
     }
-    let shown = display_safe(path_bytes(&home.join("allocation").join(kind)));
+    let shown = display_path(&home.join("allocation").join(kind));
     refusal.unwrap_or_else(|| Reading::malformed(format!("{shown} contains no profile")))
 }
 

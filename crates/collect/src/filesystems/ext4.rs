@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use super::superblocks;
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
+use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject};
-use crate::host::{Host, HostErrorKind, SuperblockKind, path_bytes};
-use crate::text::{decode_display_safe, display_safe};
+use crate::host::{Host, SuperblockKind};
+use crate::text::{decode_display_safe, display_path, display_safe};
 use crate::{attribute, parallel};
 
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
@@ -159,17 +159,14 @@ fn assumed_reading<T: FactValue>(
 
 /// The options in force, defaults included, from a file with one option per line.
 fn read_options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
-    let shown = display_safe(path_bytes(path));
-    match host.read(path) {
-        Ok(text) => {
-            let lines = text
-                .split(|b| *b == b'\n')
-                .map(<[u8]>::trim_ascii)
-                .filter(|line| !line.is_empty());
-            Reading::known(lines.map(display_safe).collect(), Source::file(shown))
-        }
-        Err(miss) => error_reading(&miss, &shown),
-    }
+    let shown = display_path(path);
+    file_reading(host.read(path), &shown).map(|text| {
+        let lines = text
+            .split(|b| *b == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .filter(|line| !line.is_empty());
+        lines.map(display_safe).collect()
+    })
 }
 
 /// Whether the file system has a journal. Without a journal, `journal_task` is `<none>`. Older
@@ -243,10 +240,10 @@ fn fast_commit_in_use(
     path: &Path,
     options: &Reading<Vec<String>>,
 ) -> Option<Reading<bool>> {
-    let source = || Source::file(display_safe(path_bytes(path)));
+    let source = || Source::file(display_path(path));
     let text = match host.read(path) {
         Ok(text) => text,
-        Err(miss) if miss.kind == HostErrorKind::Absent && options.is_known() => {
+        Err(miss) if miss.is_absent() && options.is_known() => {
             return Some(Reading::known(false, source()));
         }
         Err(_) => return None,
@@ -433,6 +430,7 @@ mod tests {
     use crate::facts::Remedy;
     use crate::facts::UnknownReason;
     use crate::facts::catalog::{device, host as machine};
+    use crate::host::HostErrorKind;
     use crate::host::Question;
     use crate::testing::FakeHost;
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::class_of_type;
 use crate::collector::{Collector, Request, describe_in_parallel};
-use crate::error_readings::error_reading;
+use crate::error_readings::call_reading;
 use crate::facts::catalog::mount::{self, Atime, MountClass};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
@@ -215,10 +215,10 @@ fn mount_statfs(
             display_safe(&entry.point)
         ));
     }
-    match host.statfs(Path::new(OsStr::from_bytes(&entry.point))) {
-        Ok(answer) => Reading::known(answer, Source::system_call(name)),
-        Err(miss) => error_reading(&miss, &name),
-    }
+    call_reading(
+        host.statfs(Path::new(OsStr::from_bytes(&entry.point))),
+        &name,
+    )
 }
 
 fn record_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {

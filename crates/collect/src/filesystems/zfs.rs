@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, programs_disabled_reading};
+use crate::error_readings::{programs_disabled_reading, tool_reading};
 use crate::escape::shell;
 use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
-use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, UnknownReason};
-use crate::host::{Host, HostErrorKind, Tool};
+use crate::facts::{Choice, FactSet, Reading, Scope, Subject, UnknownReason};
+use crate::host::{Host, Tool};
 use crate::path_lookup::{VisibleMountPoints, device_of_path};
 use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
@@ -289,13 +289,7 @@ fn run_zpool_and_zfs(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, R
     }
     let run = |tool: Tool, arguments: &[&str]| {
         let argv = shell::command_line(&tool.name(), arguments);
-        match host.run_tool(tool, arguments) {
-            Ok(text) => Reading::known(text, Source::Command { argv }),
-            Err(miss) if miss.kind == HostErrorKind::Absent => {
-                error_reading(&miss, &argv).with_remedy(Remedy::Install(tool.package().to_owned()))
-            }
-            Err(miss) => error_reading(&miss, &argv),
-        }
+        tool_reading(host.run_tool(tool, arguments), tool, &argv)
     };
     let (properties, pools) = parallel::join(
         || run(Tool::Zfs, &PROPERTIES),

@@ -128,9 +128,9 @@ use crate::facts::catalog::controller::{
 };
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value};
-use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes, path_from_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Tool, path_from_bytes};
 use crate::scsi_drivers::{self, ControllerFamily};
-use crate::text::display_safe;
+use crate::text::display_path;
 use walwise_model::text::JoinText;
 
 pub const COLLECTOR: Collector = Collector {
@@ -393,7 +393,7 @@ fn disk_identity(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIde
         ..DiskIdentity::default()
     };
     match host.link_target(&name) {
-        Ok(place) => disk.with_device_path(&display_safe(path_bytes(&place))),
+        Ok(place) => disk.with_device_path(&display_path(&place)),
         Err(_) => disk,
     }
 }

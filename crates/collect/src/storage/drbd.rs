@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, programs_disabled_reading};
+use crate::error_readings::{file_reading, programs_disabled_reading, tool_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol};
-use crate::facts::{Choice, FactSet, Reading, Remedy, Source};
-use crate::host::{Host, HostErrorKind, Tool};
+use crate::facts::{Choice, FactSet, Reading};
+use crate::host::{Host, Tool};
 
 pub const COLLECTOR: Collector = Collector { id: "DRBD", run };
 
@@ -33,10 +33,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if devices.is_empty() {
         return;
     }
-    let listed = match host.read(Path::new(PROC)) {
-        Ok(text) => Reading::known(parse_proc(&text), Source::file(PROC)),
-        Err(miss) => error_reading(&miss, PROC),
-    };
+    let listed = file_reading(host.read(Path::new(PROC)), PROC).map(|text| parse_proc(&text));
     let shown = query_drbdsetup(host, request);
     for subject in devices {
         let minor = subject
@@ -80,17 +77,8 @@ fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<Devices> {
     if request.without_programs {
         return programs_disabled_reading();
     }
-    match host.run_tool(Tool::Drbdsetup, &SHOW) {
-        Ok(text) => Reading::known(
-            parse_show(&text),
-            Source::Command {
-                argv: COMMAND.to_owned(),
-            },
-        ),
-        Err(miss) if miss.kind == HostErrorKind::Absent => error_reading(&miss, COMMAND)
-            .with_remedy(Remedy::Install(Tool::Drbdsetup.package().to_owned())),
-        Err(miss) => error_reading(&miss, COMMAND),
-    }
+    let answer = host.run_tool(Tool::Drbdsetup, &SHOW);
+    tool_reading(answer, Tool::Drbdsetup, COMMAND).map(|text| parse_show(&text))
 }
 
 fn find_device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<DeviceReport> {
@@ -224,6 +212,7 @@ mod tests {
     use super::*;
     use crate::facts::UnknownReason;
     use crate::facts::{Key, Subject};
+    use crate::facts::{Remedy, Source};
     use crate::host::Question;
     use crate::testing::FakeHost;
 

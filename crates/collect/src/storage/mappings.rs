@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 
 use self::status::TargetStatus;
 use crate::collector::{Collector, Request};
-use crate::error_readings::{error_reading, programs_disabled_reading};
+use crate::error_readings::{programs_disabled_reading, tool_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host as machine;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject};
-use crate::host::{Host, HostErrorKind, Tool};
+use crate::host::{Host, Tool};
 use crate::parallel;
 use crate::text::display_safe;
 
@@ -269,18 +269,9 @@ fn query_dmsetup(
         let denied = || Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
         return (denied(), denied());
     }
-    let run = |what: &'static str| match host.run_tool(Tool::Dmsetup, &[what]) {
-        Ok(text) => Reading::known(
-            text,
-            Source::Command {
-                argv: format!("dmsetup {what}"),
-            },
-        ),
-        Err(miss) if miss.kind == HostErrorKind::Absent => {
-            error_reading(&miss, &format!("dmsetup {what}"))
-                .with_remedy(Remedy::Install(Tool::Dmsetup.package().to_owned()))
-        }
-        Err(miss) => error_reading(&miss, &format!("dmsetup {what}")),
+    let run = |what: &'static str| {
+        let answer = host.run_tool(Tool::Dmsetup, &[what]);
+        tool_reading(answer, Tool::Dmsetup, &format!("dmsetup {what}"))
     };
     let (status, table) = parallel::join(|| run("status"), || run("table"));
     (table, status)

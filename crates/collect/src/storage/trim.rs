@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
+use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::{boot, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, HostError, HostErrorKind, Tool, path_bytes};
@@ -83,10 +83,7 @@ fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
         }
     }
     // Without systemd, some other service may trim, so the answer is unknown.
-    match host.list_directory(Path::new(UNITS)) {
-        Ok(_) => Reading::known(false, Source::file(UNITS)),
-        Err(miss) => error_reading(&miss, UNITS),
-    }
+    file_reading(host.list_directory(Path::new(UNITS)), UNITS).map(|_| false)
 }
 
 /// Whether the path is missing or not a symbolic link: a regular file does not mask the timer.

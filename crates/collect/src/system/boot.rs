@@ -19,7 +19,7 @@ use crate::escape::fstab::decode_fstab_field;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
-use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes};
+use crate::host::{ConfigDialect, ConfigDirective, Host, HostError};
 use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
@@ -288,10 +288,6 @@ fn trim_mount_point(point: &[u8]) -> &[u8] {
         [rest @ .., b'/'] if !rest.is_empty() => trim_mount_point(rest),
         point => point,
     }
-}
-
-fn display_path(path: &Path) -> String {
-    display_safe(path_bytes(path))
 }
 
 fn note_unread_file(facts: &mut FactSet, miss: &HostError, path: &str) -> ReadFailure {

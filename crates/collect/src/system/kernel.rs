@@ -13,7 +13,7 @@ use jiff::civil::Date;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
+use crate::error_readings::{call_reading, error_reading};
 use crate::facts::catalog::{host as machine, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, Host, Question};
@@ -28,10 +28,7 @@ const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
-    let names = match host.ask(&Question::Uname) {
-        Ok(answer) => Reading::known(answer, Source::system_call("uname")),
-        Err(miss) => error_reading(&miss, "uname"),
-    };
+    let names = call_reading(host.ask(&Question::Uname), "uname");
     let names = names.map(|answer| {
         answer
             .split(|b| *b == b'\n')

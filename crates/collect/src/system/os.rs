@@ -20,7 +20,7 @@ use std::path::Path;
 
 use self::name_value_lines::{text_value, value_bytes};
 use crate::collector::{Collector, Request};
-use crate::error_readings::error_reading;
+use crate::error_readings::{call_reading, error_reading};
 use crate::facts::catalog::host::Vantage;
 use crate::facts::catalog::{host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
@@ -37,10 +37,7 @@ pub const COLLECTOR: Collector = Collector {
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
     record_execution_environment(host, facts);
-    let summary = match host.ask(&Question::Resources) {
-        Ok(answer) => Reading::known(answer, Source::system_call("sysinfo")),
-        Err(miss) => error_reading(&miss, "sysinfo"),
-    };
+    let summary = call_reading(host.ask(&Question::Resources), "sysinfo");
     let number = |name: &'static str| {
         summary.clone().and_then(|text| {
             text_value(&text, name)

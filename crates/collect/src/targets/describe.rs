@@ -2,12 +2,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::ProspectiveTarget;
-use crate::error_readings::error_reading;
+use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::target::{self, InodeFlag};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason};
-use crate::host::{Host, path_bytes};
-use crate::text::display_safe;
+use crate::host::Host;
+use crate::text::display_path;
 
 const INODE_FLAGS: [(u32, InodeFlag); 3] = [
     (0x0080_0000, InodeFlag::Nocow),
@@ -128,16 +128,13 @@ fn is_diskless(facts: &FactSet, base: &Subject) -> bool {
 
 /// Whether the directory is empty; an empty `lost+found` does not count.
 fn is_directory_empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
-    let shown = display_safe(path_bytes(directory));
-    match host.is_directory_empty(directory) {
-        Ok(nothing) => Reading::known(nothing, Source::file(shown)),
-        Err(miss) => error_reading(&miss, &shown),
-    }
+    let shown = display_path(directory);
+    file_reading(host.is_directory_empty(directory), &shown)
 }
 
 /// The directory's inode flags, which new directories in it inherit.
 fn inode_flags(host: &dyn Host, directory: &Path) -> Reading<Vec<InodeFlag>> {
-    let call = format!("FS_IOC_GETFLAGS {}", display_safe(path_bytes(directory)));
+    let call = format!("FS_IOC_GETFLAGS {}", display_path(directory));
     match host.inode_flags(directory) {
         Ok(bits) => {
             let set = INODE_FLAGS
@@ -175,7 +172,7 @@ fn btrfs_nocow(
     for directory in wal {
         let of_wal = self::inode_flags(host, directory).map(has_flag);
         if of_wal.value() != by_flag.value() && of_wal.is_known() && by_flag.is_known() {
-            let (data, wal) = (place.subject(), display_safe(path_bytes(directory)));
+            let (data, wal) = (place.subject(), display_path(directory));
             let detail = format!("only one of {} and {wal} has the flag +C", data.name());
             return Some(Reading::ambiguous(detail));
         }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use super::{ProspectiveTarget, file_system_identity, mount_of_real_path};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, UnknownReason, Value};
-use crate::host::{path_bytes, path_from_bytes};
-use crate::text::{decode_display_safe, display_safe};
+use crate::host::path_from_bytes;
+use crate::text::{decode_display_safe, display_path};
 
 pub struct ServerDirectories {
     cluster: Subject,
@@ -240,7 +240,7 @@ pub fn record_target_roles(
         .collect();
     let mut directories: Vec<String> = Vec::new();
     for spot in &spots {
-        let directory = format!("{} {}", spot.role, display_safe(path_bytes(&spot.path)));
+        let directory = format!("{} {}", spot.role, display_path(&spot.path));
         if !directories.contains(&directory) {
             directories.push(directory);
         }

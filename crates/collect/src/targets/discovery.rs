@@ -10,9 +10,9 @@ use super::{ProspectiveTarget, file_system_identity};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
-use crate::host::{Host, HostError, Stat, path_bytes, path_from_bytes};
+use crate::host::{Host, HostError, Stat, path_from_bytes};
 use crate::parallel;
-use crate::text::{decode_display_safe, display_safe};
+use crate::text::{decode_display_safe, display_path};
 
 const NEVER_FOR_DATA: [&str; 10] = [
     "squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs",
@@ -135,7 +135,7 @@ fn unused_data_mounts(
         Ok(_) => ProspectiveTarget {
             kind: Reading::known(
                 TargetKind::Directory,
-                Source::system_call(format!("stat {}", display_safe(path_bytes(&path)))),
+                Source::system_call(format!("stat {}", display_path(&path))),
             ),
             existing: Some(path.clone()),
             base: Some(mount.clone()),

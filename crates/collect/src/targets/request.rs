@@ -15,9 +15,9 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
-use crate::host::{Host, HostError, HostErrorKind, Stat, path_bytes, path_from_bytes};
+use crate::host::{Host, HostError, HostErrorKind, Stat, path_from_bytes};
 use crate::path_lookup::{device_of_node, mount_mismatch_reason};
-use crate::text::{decode_display_safe, display_safe};
+use crate::text::{decode_display_safe, display_path};
 
 pub fn requested_targets(
     host: &dyn Host,
@@ -51,20 +51,18 @@ pub fn target_error(
     new: bool,
     facts: &FactSet,
 ) -> Option<TargetNote> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     match seen {
         Ok(stat) => return unsuitable_file_type_note(*stat, &shown),
         // A path that exists or is to be created is correct, even if it cannot be read. A dangling
         // link gets its own note later.
-        Err(miss)
-            if miss.kind != HostErrorKind::Absent || new || host.link_target(path).is_ok() =>
-        {
+        Err(miss) if !miss.is_absent() || new || host.link_target(path).is_ok() => {
             return None;
         }
         Err(_) => {}
     }
     let meant = suggest_path(host, path, facts);
-    let meant = meant.map(|meant| display_safe(path_bytes(&meant)));
+    let meant = meant.map(|meant| display_path(&meant));
     Some(TargetNote::Missing {
         path: shown,
         meant,
@@ -87,7 +85,7 @@ fn target_from_stat(
     seen: Result<Stat, HostError>,
     facts: &mut FactSet,
 ) -> Option<ProspectiveTarget> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     match seen {
         Ok(stat) if stat.is_block_device() => device_target(host, path, stat, facts),
         Ok(stat) if stat.is_dir() => {
@@ -121,7 +119,7 @@ fn target_from_stat(
             }
             None
         }
-        Err(miss) if miss.kind == HostErrorKind::Absent => planned_directory(host, path, facts),
+        Err(miss) if miss.is_absent() => planned_directory(host, path, facts),
         Err(miss) if device_with_node(facts, &shown).is_some() => {
             device_target_from_facts(facts, path, &miss)
         }
@@ -200,7 +198,7 @@ fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTa
 /// take as long as the first.
 pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> ProspectiveTarget {
     let io_error = miss.is_io_error();
-    let kind = error_reading(miss, &display_safe(path_bytes(&path)));
+    let kind = error_reading(miss, &display_path(&path));
     let kind = if io_error {
         kind.with_remedy(Remedy::Do(REPAIR_REMEDY.to_owned()))
     } else {
@@ -240,11 +238,11 @@ fn planned_directory(
     path: &Path,
     facts: &mut FactSet,
 ) -> Option<ProspectiveTarget> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     if let Ok(to) = host.link_target(path) {
         facts.add_note(TargetNote::DanglingLink {
             path: shown,
-            to: display_safe(path_bytes(&to)),
+            to: display_path(&to),
         });
         return None;
     }
@@ -275,11 +273,11 @@ fn planned_directory(
             Ok(_) => {
                 facts.add_note(TargetNote::ParentIsFile {
                     path: shown,
-                    parent: display_safe(path_bytes(parent)),
+                    parent: display_path(parent),
                 });
                 return None;
             }
-            Err(miss) if miss.kind == HostErrorKind::Absent => {}
+            Err(miss) if miss.is_absent() => {}
             Err(miss) => {
                 facts.add_note(TargetNote::AssumedDirectory {
                     path: shown,
@@ -299,7 +297,7 @@ fn device_target(
     stat: Stat,
     facts: &mut FactSet,
 ) -> Option<ProspectiveTarget> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
     let Some(subject) = device_subject(host, path, &real, stat, facts) else {
         facts.add_note(TargetNote::NoKernelDevice { path: shown });
@@ -319,7 +317,7 @@ fn device_target_from_facts(
     path: &Path,
     miss: &HostError,
 ) -> Option<ProspectiveTarget> {
-    let shown = display_safe(path_bytes(path));
+    let shown = display_path(path);
     let subject = device_with_node(facts, &shown)?;
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
         facts.add_note(TargetNote::UnreadablePath {
@@ -349,7 +347,7 @@ fn target_of_device(
     };
     let point = facts.value(&mount, &mount::POINT)?;
     facts.add_note(TargetNote::MountedDevice {
-        path: display_safe(path_bytes(&path)),
+        path: display_path(&path),
         point: point.clone(),
     });
     let kind = Reading::known(TargetKind::Directory, source.clone());
@@ -366,8 +364,8 @@ fn device_subject(
     facts: &FactSet,
 ) -> Option<Subject> {
     device_of_node(host, stat, facts)
-        .or_else(|| device_with_node(facts, &display_safe(path_bytes(real))))
-        .or_else(|| device_with_node(facts, &display_safe(path_bytes(path))))
+        .or_else(|| device_with_node(facts, &display_path(real)))
+        .or_else(|| device_with_node(facts, &display_path(path)))
 }
 
 fn mount_of_device(facts: &FactSet, device: &Subject) -> Option<Subject> {

@@ -20,12 +20,13 @@ use super::commit_writer::{CommitWriter, retry_interrupted};
 use super::scratch::fill_with_zeros;
 use super::scratch_directory::make_private_directory;
 use super::scratch_place::enclosing_database;
-use super::{ProbeError, ProbeErrorKind, display_path, open_flags};
+use super::{ProbeError, ProbeErrorKind, open_flags};
 use crate::drill::{
     NumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, page_number,
 };
 use crate::measure::Method;
 use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, Walker};
+use crate::text::display_path;
 
 pub const DRILL_DIRECTORY_NAME: &str = "walwise-drill";
 

@@ -5,11 +5,12 @@ use rustix::fs::IFlags;
 use super::redo_log_config::RedoLogConfig;
 use super::request::{ProbeOptions, ProbeRequest, ServerLog};
 use super::scratch_place::{self, ScratchParent, SpaceNeeded};
-use super::{Refusal, display_path, postgres_sync_methods, wear};
+use super::{Refusal, postgres_sync_methods, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
 use crate::measure::{CommitLoad, MeasuredLog, Method, SpeedLimit, Workload};
 use crate::text;
+use crate::text::display_path;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchmarkCase {

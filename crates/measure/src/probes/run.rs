@@ -20,12 +20,13 @@ use super::scratch::ScratchDirectory;
 use super::workload::{self, WorkloadContext};
 use super::{
     CancelHandle, CpuTime, DiskCounterReader, PAUSE_BEFORE_COMMIT, ProbeError, ProbeErrorKind, Rng,
-    StopReason, SuspendClocks, commits_per_round, display_path, open_flags,
+    StopReason, SuspendClocks, commits_per_round, open_flags,
 };
 use crate::measure::{
     DiskTraffic, FlushCount, Measurement, Method, MethodCell, Phase, ProbeSamples, Progress,
     SampleContext, Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
 };
+use crate::text::display_path;
 
 const WAL_FILE: &str = "wal";
 

@@ -18,9 +18,10 @@ use super::scratch_directory::{
 };
 use super::scratch_place::INHERITED_FLAGS;
 use super::scratch_watcher::ScratchWatcher;
-use super::{ProbeError, ProbeErrorKind, display_path};
+use super::{ProbeError, ProbeErrorKind};
 use crate::escape::ShellCommand;
 use crate::text;
+use crate::text::display_path;
 
 /// Sets the inode flags that new files inherit from the directory. A flag that the file system
 /// ignores is an error, because commits there would differ from those of the target.

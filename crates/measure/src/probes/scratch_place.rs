@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 
-use super::{Refusal, display_path};
+use super::Refusal;
 use crate::facts::{Choice, ServerArea};
 use crate::text;
+use crate::text::display_path;
 use walwise_model::text::JoinText;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

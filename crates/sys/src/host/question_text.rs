@@ -7,11 +7,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use super::{
-    ConfigDialect, HostErrorKind, LogFileKind, Question, ScanDepth, SuperblockKind, Tool,
-    path_bytes,
-};
+use super::{ConfigDialect, HostErrorKind, LogFileKind, Question, ScanDepth, SuperblockKind, Tool};
 use crate::text;
+use crate::text::display_path;
 
 const DIALECTS: [(ConfigDialect, &str); 8] = [
     (ConfigDialect::Postgres, "postgres"),
@@ -90,7 +88,7 @@ pub fn encode(question: &Question) -> String {
 }
 
 fn format_with_path(verb: &str, path: &Path) -> String {
-    format!("{verb} {}", text::display_safe(path_bytes(path)))
+    format!("{verb} {}", display_path(path))
 }
 
 fn format_with_kind<K: Copy + PartialEq>(

@@ -17,8 +17,8 @@ use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
-use crate::host::{Host, LogFileKind, path_bytes};
-use crate::text::display_safe;
+use crate::host::{Host, LogFileKind};
+use crate::text::{display_path, display_safe};
 
 /// Settings whose values in the files and in the server's answer can be compared.
 /// `innodb_doublewrite_dir` is not listed, because the server may report it with a leading `#`.
@@ -71,10 +71,7 @@ impl DirectoryReader<'_> {
     }
 
     fn data_directory(&self) -> Reading<String> {
-        Reading::known(
-            display_safe(path_bytes(self.data_path)),
-            self.data_source.clone(),
-        )
+        Reading::known(display_path(self.data_path), self.data_source.clone())
     }
 
     fn configured_directory(&self, name: &str) -> Reading<String> {
@@ -131,16 +128,11 @@ impl DirectoryReader<'_> {
     fn real_directory(&self, path: &Path, source: Source) -> Reading<String> {
         match servers::verified_real_path(self.host, path) {
             Ok(real) => match self.namespace.map(|inside| inside.host_path(&real)) {
-                None => Reading::known(display_safe(path_bytes(&real)), source),
-                Some(Reading::Known { value, .. }) => {
-                    Reading::known(display_safe(path_bytes(&value)), source)
-                }
+                None => Reading::known(display_path(&real), source),
+                Some(Reading::Known { value, .. }) => Reading::known(display_path(&value), source),
                 Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
             },
-            Err(miss) => error_reading(
-                &miss,
-                &format!("realpath {}", display_safe(path_bytes(path))),
-            ),
+            Err(miss) => error_reading(&miss, &format!("realpath {}", display_path(path))),
         }
     }
 
@@ -257,7 +249,7 @@ impl DirectoryReader<'_> {
         } else {
             base.with_extension("")
         };
-        let shown = display_safe(path_bytes(&base));
+        let shown = display_path(&base);
         match self.host.log_files(&base, LogFileKind::BinaryLog) {
             Ok(files) if files.count == 0 && reported.is_none() => Reading::unknown(
                 UnknownReason::NotCollected,

@@ -25,8 +25,8 @@ use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{
     FactSet, Key, Note, Reading, Remedy, ServerArea, Source, Subject, UnknownReason,
 };
-use crate::host::{Host, HostErrorKind, Question, path_bytes};
-use crate::text::display_safe;
+use crate::host::{Host, HostErrorKind, Question};
+use crate::text::{display_path, display_safe};
 
 pub struct HostViews<'a> {
     /// The host in our mount namespace, with the rights of [`ServerLead::reader_uid`].
@@ -102,7 +102,7 @@ impl ServerLead<'_> {
                     self.record_unread(view, &data, data_source, facts);
                 }
                 return Err(MysqlNote::DataTimeout {
-                    data: display_safe(path_bytes(&data)),
+                    data: display_path(&data),
                 }
                 .into());
             }
@@ -129,7 +129,7 @@ impl ServerLead<'_> {
             });
             let configured = host.real_path(&configured).unwrap_or(configured);
             if configured != data {
-                let shown = display_safe(path_bytes(&data));
+                let shown = display_path(&data);
                 conf.add_gap(
                     UnknownReason::NotCollected,
                     match self.config_argument {
@@ -168,7 +168,7 @@ impl ServerLead<'_> {
         }) else {
             return;
         };
-        let shown = display_safe(path_bytes(data));
+        let shown = display_path(data);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Mysql);
         facts.insert_known(&subject, &mysql::DATA, shown, source);
@@ -179,7 +179,7 @@ impl ServerLead<'_> {
         if let Some(directory) = &self.directory {
             return Ok(Some((
                 directory.clone(),
-                Source::file(display_safe(path_bytes(directory))),
+                Source::file(display_path(directory)),
             )));
         }
         if let Some(server) = &self.server
@@ -247,7 +247,7 @@ impl DataDirectory {
             return ServingProof::NoServer;
         };
         let host = view.process_host();
-        let shown = display_safe(path_bytes(&self.path));
+        let shown = display_path(&self.path);
         let (pid, uid) = (server.pid, server.uid);
         let unreadable = |what: &str| {
             let detail =
@@ -289,7 +289,7 @@ impl DataDirectory {
             .and_then(|found| process::has_tablespace_open(host, pid, &found));
         match holds {
             Ok(true) => ServingProof::Serves,
-            Err(miss) if miss.kind != HostErrorKind::Absent => unreadable("its open files"),
+            Err(miss) if !miss.is_absent() => unreadable("its open files"),
             Ok(false) | Err(_) => {
                 ServingProof::Contradicted(MysqlNote::NoTablespace { pid, data: shown }.into())
             }
@@ -318,7 +318,7 @@ impl DataDirectory {
     pub fn record(self, view: &HostViews<'_>, unproven: &[UnprovenProcess], facts: &mut FactSet) {
         let namespace = view.namespace;
         let view = view.process_host();
-        let shown = display_safe(path_bytes(&self.path));
+        let shown = display_path(&self.path);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Mysql);
         let running = self.is_running(view, unproven);
@@ -524,7 +524,7 @@ impl DataDirectory {
     }
 
     fn owner(&self, host: &dyn Host) -> Reading<String> {
-        let shown = display_safe(path_bytes(&self.path));
+        let shown = display_path(&self.path);
         let uid = match host.stat(&self.server_path) {
             Ok(stat) => u32::try_from(stat.uid).ok(),
             Err(miss) => return error_reading(&miss, &shown),

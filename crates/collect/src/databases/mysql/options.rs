@@ -14,9 +14,9 @@ use crate::databases::Conf;
 use crate::error_readings::error_reading;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
+use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
 use crate::ternary::Ternary;
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 
 /// The maximal nesting of includes. Servers skip deeper ones.
 const MAX_INCLUDE_DEPTH: usize = 10;
@@ -227,7 +227,7 @@ impl OptionFileReader<'_> {
     /// Reads the option file that the user or the server's arguments name. A relative path becomes
     /// a gap in the configuration, because the directory from which the server started is unknown.
     fn read_named_file(&mut self, path: &Path) {
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
                 "the option file {shown} is a relative path, and the server's start directory is unknown"
@@ -236,7 +236,7 @@ impl OptionFileReader<'_> {
         if self
             .host
             .config_directives(path, ConfigDialect::Mysql)
-            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
+            .is_err_and(|miss| miss.is_absent())
         {
             return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
         }
@@ -250,7 +250,7 @@ impl OptionFileReader<'_> {
         if self
             .host
             .config_directives(path, dialect)
-            .is_err_and(|miss| miss.kind == HostErrorKind::Absent)
+            .is_err_and(|miss| miss.is_absent())
         {
             let holder = path
                 .ancestors()
@@ -266,13 +266,13 @@ impl OptionFileReader<'_> {
         if self.host.stat(path).is_ok() {
             self.add_ambiguous_gap(format!(
                 "{} exists, but it is unknown whether the server reads it",
-                display_safe(path_bytes(path))
+                display_path(path)
             ));
         }
     }
 
     fn read_file(&mut self, path: &Path, dialect: ConfigDialect) {
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         if self.is_limit_reached {
             return self.note_file_limit();
         }
@@ -327,7 +327,7 @@ impl OptionFileReader<'_> {
     }
 
     fn read_include(&mut self, path: &Path) {
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
                 "the include {shown} is a relative path, and the server's start directory is unknown"
@@ -343,7 +343,7 @@ impl OptionFileReader<'_> {
 
     /// Reads the `*.cnf` files in byte order.
     fn read_include_directory(&mut self, path: &Path) {
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         if !path.is_absolute() {
             return self.add_ambiguous_gap(format!(
                 "the include {shown} is a relative path, and the server's start directory is unknown"
@@ -354,7 +354,7 @@ impl OptionFileReader<'_> {
         }
         let mut names = match self.host.list_directory(path) {
             Ok(names) => names,
-            Err(miss) if miss.kind == HostErrorKind::Absent => {
+            Err(miss) if miss.is_absent() => {
                 return self.add_rejected_file(ServerNote::MissingInclude { path: shown });
             }
             Err(miss) => return self.add_error_gap(&miss, &shown),

@@ -11,12 +11,10 @@ use super::product_version;
 use crate::collector::Request;
 use crate::databases::servers::{self, ServerProcess, UnprovenProcess};
 use crate::databases::start_time;
-use crate::error_readings::error_reading;
+use crate::error_readings::file_reading;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{
-    Host, HostError, HostErrorKind, HostResult, Moment, Question, Stat, path_from_bytes,
-};
+use crate::host::{Host, HostError, HostResult, Moment, Question, Stat, path_from_bytes};
 use crate::text::decode_display_safe;
 
 /// Options by name. The value is `None` if the option has no value or the host withheld it.
@@ -101,7 +99,7 @@ fn read_mysqld_process(
         .map(|answer| parse_options(&answer));
     match &options {
         // The process has ended since the listing.
-        Err(miss) if miss.kind == HostErrorKind::Absent => return None,
+        Err(miss) if miss.is_absent() => return None,
         Err(miss) => facts.add_note(MysqlNote::NoArguments {
             pid,
             reason: miss.to_string(),
@@ -110,10 +108,7 @@ fn read_mysqld_process(
     }
     let environment = host.ask(&Question::Environment(pid));
     let cwd = format!("/proc/{pid}/cwd");
-    let working_directory = match host.link_target(Path::new(&cwd)) {
-        Ok(path) => Reading::known(path, Source::file(cwd)),
-        Err(miss) => error_reading(&miss, &cwd),
-    };
+    let working_directory = file_reading(host.link_target(Path::new(&cwd)), &cwd);
     Some(MysqldProcess {
         pid,
         uid,

@@ -9,7 +9,7 @@ use crate::collector::Request;
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::{Reading, Remedy, ServerKind, Source, UnknownReason};
 use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl ProductVersion {
         if let Some(tool) = tool {
             return Self::query_version(host, request, tool);
         }
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         let detail = format!(
             "{shown} is not the installed program; walwise queries only the installed program for its version"
         );

@@ -15,7 +15,7 @@ use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, ServingProof, UnprovenProcess};
 use crate::databases::{Conf, ConfigArgument};
-use crate::error_readings::error_reading;
+use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::postgres::{self, CommitOverride};
 use crate::facts::note::{PostgresNote, ServerNote};
@@ -23,8 +23,8 @@ use crate::facts::{
     FactSet, Note, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
 use crate::host::pg_settings_lines::MAX_OVERRIDES;
-use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_bytes, path_from_bytes};
-use crate::text::display_safe;
+use crate::host::{Host, HostError, HostErrorKind, Question, Tool, path_from_bytes};
+use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
 /// The largest number of tablespaces that are read. Reading the link of one takes several queries.
@@ -165,7 +165,7 @@ impl ClusterConfig<'_> {
                     .into(),
                 );
             }
-            Err(miss) if miss.kind == HostErrorKind::Absent => {
+            Err(miss) if miss.is_absent() => {
                 return ServingProof::Contradicted(self.mismatch_note(server));
             }
             // A directory that the process's own user cannot reach is not its data directory. No
@@ -195,9 +195,7 @@ impl ClusterConfig<'_> {
         match PidFile::read(host, &self.server_data_path) {
             Ok(file) if file.pid.is_some() && file.pid == number => ServingProof::Serves,
             Ok(_) => ServingProof::Contradicted(self.mismatch_note(server)),
-            Err(miss) if miss.kind == HostErrorKind::Absent => {
-                ServingProof::Contradicted(self.mismatch_note(server))
-            }
+            Err(miss) if miss.is_absent() => ServingProof::Contradicted(self.mismatch_note(server)),
             Err(miss) => unreadable(&miss),
         }
     }
@@ -380,9 +378,7 @@ impl ClusterConfig<'_> {
             (Some(server), _) => {
                 Reading::known(true, Source::file(format!("/proc/{}", server.pid)))
             }
-            (None, Err(miss)) if miss.kind == HostErrorKind::Absent => {
-                Reading::known(false, Source::file(path))
-            }
+            (None, Err(miss)) if miss.is_absent() => Reading::known(false, Source::file(path)),
             (None, Err(miss)) => error_reading(miss, &path),
             (None, Ok(file)) => {
                 let pid = file
@@ -400,10 +396,7 @@ impl ClusterConfig<'_> {
         let parse = |text: String| {
             Version::parse(&text).ok_or_else(|| format!("`{text}` is not a version"))
         };
-        let read = match host.read_attribute(&path) {
-            Ok(text) => Reading::known(text, Source::file(display_path(&path))).and_then(parse),
-            Err(miss) => error_reading(&miss, &display_path(&path)),
-        };
+        let read = file_reading(host.read_attribute(&path), &display_path(&path)).and_then(parse);
         // Debian's path of the configuration contains the major version.
         match debian_version_and_name(&self.lead.config_file) {
             Some((version, _)) if !read.is_known() => {
@@ -581,7 +574,7 @@ impl ClusterConfig<'_> {
                     // A broken link is still a tablespace, so its target is unknown rather than
                     // absent.
                     let miss = HostError::new(
-                        if miss.kind == HostErrorKind::Absent {
+                        if miss.is_absent() {
                             HostErrorKind::Failed
                         } else {
                             miss.kind
@@ -734,8 +727,4 @@ impl PidFile {
             socket,
         })
     }
-}
-
-fn display_path(path: &Path) -> String {
-    display_safe(path_bytes(path))
 }

@@ -8,8 +8,8 @@ use crate::databases::Conf;
 use crate::error_readings::error_reading;
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
-use crate::host::{ConfigDialect, Host, HostError, HostErrorKind, path_bytes, path_from_bytes};
-use crate::text::display_safe;
+use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
+use crate::text::display_path;
 
 /// The maximal nesting of includes. The server refuses to start with deeper ones.
 const MAX_INCLUDE_DEPTH: usize = 10;
@@ -54,7 +54,7 @@ impl ConfigReader<'_> {
         if self.is_limit_reached {
             return self.note_file_limit();
         }
-        let shown = display_safe(path_bytes(path));
+        let shown = display_path(path);
         if let Err(note) = self.check_include_limits(path) {
             return self.add_rejected_file(note);
         }
@@ -89,7 +89,7 @@ impl ConfigReader<'_> {
         if self.is_limit_reached {
             return self.note_file_limit();
         }
-        let absent = |miss: HostError| miss.kind == HostErrorKind::Absent;
+        let absent = |miss: HostError| miss.is_absent();
         if self
             .host
             .config_directives(path, ConfigDialect::Postgres)
@@ -109,7 +109,7 @@ impl ConfigReader<'_> {
     fn read_include_directory(&mut self, path: &Path) {
         let names = match self.host.list_directory(path) {
             Ok(names) => names,
-            Err(miss) => return self.add_error_gap(&miss, &display_safe(path_bytes(path))),
+            Err(miss) => return self.add_error_gap(&miss, &display_path(path)),
         };
         let mut names: Vec<_> = names
             .into_iter()
@@ -133,7 +133,7 @@ impl ConfigReader<'_> {
 
     fn check_include_limits(&mut self, path: &Path) -> Result<(), Note> {
         let files = self.conf.count_file();
-        let file = || display_safe(path_bytes(path));
+        let file = || display_path(path);
         if self.chain.iter().any(|above| above == path) {
             return Err(PostgresNote::IncludeLoop { file: file() }.into());
         }
@@ -148,7 +148,7 @@ impl ConfigReader<'_> {
     }
 
     fn add_error_gap(&mut self, miss: &HostError, what: &str) {
-        if miss.kind == HostErrorKind::Absent {
+        if miss.is_absent() {
             return self.add_rejected_file(ServerNote::MissingInclude {
                 path: what.to_owned(),
             });
@@ -186,6 +186,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::host::HostErrorKind;
     use crate::host::{ConfigDirective, Question};
     use crate::testing::{FakeHost, note_sentences};
 

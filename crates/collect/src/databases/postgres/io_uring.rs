@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use crate::error_readings::error_reading;
+use crate::error_readings::file_reading;
 use crate::facts::catalog::postgres;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::Host;
@@ -54,13 +54,10 @@ pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, fact
 fn memlock_limit(host: &dyn Host, pid: u32) -> Reading<u64> {
     let path = PathBuf::from(format!("/proc/{pid}/limits"));
     let source = path.display().to_string();
-    match host.read(&path) {
-        Ok(text) => Reading::known(text, Source::file(source)).and_then(|text| {
-            parse_memlock(&String::from_utf8_lossy(&text))
-                .ok_or_else(|| "there is no limit for locked memory".to_owned())
-        }),
-        Err(miss) => error_reading(&miss, &source),
-    }
+    file_reading(host.read(&path), &source).and_then(|text| {
+        parse_memlock(&String::from_utf8_lossy(&text))
+            .ok_or_else(|| "there is no limit for locked memory".to_owned())
+    })
 }
 
 /// The soft limit in bytes; `u64::MAX` if unlimited (proc_pid_limits(5)).

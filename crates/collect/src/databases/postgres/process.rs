@@ -4,7 +4,7 @@ use crate::collector::Request;
 use crate::databases::servers::{self, ServerProcess};
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, HostError, HostErrorKind, Question, path_from_bytes};
+use crate::host::{Host, HostError, Question, path_from_bytes};
 use crate::text::decode_display_safe;
 
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ fn read_postmaster(
     let options = match host.ask(&Question::CommandLine(row.pid)) {
         Ok(answer) => parse_options(&answer),
         // The process has ended since the listing.
-        Err(miss) if miss.kind == HostErrorKind::Absent => return None,
+        Err(miss) if miss.is_absent() => return None,
         Err(miss) => {
             facts.add_note(PostgresNote::NoArguments {
                 pid: row.pid,
@@ -132,6 +132,7 @@ mod tests {
 
     use super::*;
     use crate::facts::UnknownReason;
+    use crate::host::HostErrorKind;
     use crate::testing::FakeHost;
 
     fn collect_postmasters(fake: &FakeHost) -> Vec<Postmaster> {

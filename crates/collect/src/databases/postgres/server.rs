@@ -15,8 +15,8 @@ use super::settings;
 use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
 use crate::facts::{Choice, Reading, Source, UnknownReason};
 use crate::host::pg_settings_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES, SLOT, SLOTS};
-use crate::host::{Host, Question, path_bytes, path_from_bytes};
-use crate::text::{decode_display_safe, display_safe};
+use crate::host::{Host, Question, path_from_bytes};
+use crate::text::{decode_display_safe, display_path, display_safe};
 use crate::version::Version;
 
 #[derive(Debug)]
@@ -87,7 +87,7 @@ pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     });
     let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
     (!rows.is_empty()).then(|| SettingsReply {
-        socket: display_safe(path_bytes(socket)),
+        socket: display_path(socket),
         rows,
         overrides,
         is_truncated: more,

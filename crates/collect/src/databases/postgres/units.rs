@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::facts::Source;
 use crate::host::{ConfigDialect, Host, path_bytes, path_from_bytes};
-use crate::text::display_safe;
+use crate::text::display_path;
 
 /// Directories of units, in order of precedence.
 const DIRECTORIES: [&str; 4] = [
@@ -111,7 +111,7 @@ fn unit_data_directory(
             let Some(path) = resolve_specifiers(&setting.value, stem, instance) else {
                 continue;
             };
-            let source = Source::file_line(display_safe(path_bytes(&file)), setting.line);
+            let source = Source::file_line(display_path(&file), setting.line);
             if path.is_absolute() {
                 found.insert(setting.key, (path, source));
             }

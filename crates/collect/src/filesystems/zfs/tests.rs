@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::mount::MountClass;
+use crate::facts::{Remedy, Source};
 use crate::host::Question;
 use crate::testing::FakeHost;
 

@@ -12,8 +12,8 @@ use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, UnknownReason};
-use crate::host::{Host, path_bytes};
-use crate::text::display_safe;
+use crate::host::Host;
+use crate::text::display_path;
 
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode =
@@ -43,7 +43,7 @@ fn join_cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let names = match host.list_directory(&set) {
         Ok(names) => names,
         Err(miss) => {
-            let why: Reading<()> = error_reading(&miss, &display_safe(path_bytes(&set)));
+            let why: Reading<()> = error_reading(&miss, &display_path(&set));
             if let Reading::Unknown {
                 why: UnknownReason::Denied | UnknownReason::TimedOut,
                 detail,

@@ -10,8 +10,8 @@ use crate::attribute;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, ArrayLevel, MemberState, SyncAction};
 use crate::facts::{Choice, FactSet, Reading, Source, Subject};
-use crate::host::{Host, path_bytes};
-use crate::text::display_safe;
+use crate::host::Host;
+use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
@@ -183,7 +183,7 @@ fn array_level(level: Reading<String>, metadata: &Reading<String>) -> Reading<Ar
 
 fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
     let home = node.attribute_path("md");
-    let shown = display_safe(path_bytes(&home));
+    let shown = display_path(&home);
     let names = match host.list_directory(&home) {
         Ok(names) => names,
         Err(miss) => return error_reading(&miss, &shown),

@@ -16,7 +16,7 @@ use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
-use crate::text::display_safe;
+use crate::text::{display_path, display_safe};
 use crate::{attribute, parallel};
 
 /// Name prefixes of devices that never have devices below, so that their `slaves` directories need
@@ -107,7 +107,7 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
     facts.insert(&node.subject, &device::SIZE, size);
     let stacked = node.has_name_prefix("dm-") || node.has_name_prefix("md");
     if empty && !stacked {
-        let source = Source::file(display_safe(path_bytes(&node.attribute_path("size"))));
+        let source = Source::file(display_path(&node.attribute_path("size")));
         facts.insert_known(&node.subject, &device::KIND, kind_by_name(&node), source);
         return None;
     }
@@ -140,7 +140,7 @@ fn read_node(host: &dyn Host, name: &OsString, facts: &mut FactSet) -> Option<No
 
 fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
     let path = node.attribute_path("uevent");
-    let shown = display_safe(path_bytes(&path));
+    let shown = display_path(&path);
     let answer = host.read(&path);
     let value = |key: &str| -> Reading<Vec<u8>> {
         let text = match &answer {
@@ -196,6 +196,6 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         &node.subject,
         &device::KIND,
         node.kind,
-        Source::file(display_safe(path_bytes(&by))),
+        Source::file(display_path(&by)),
     );
 }

@@ -13,8 +13,8 @@ use super::node::Node;
 use crate::error_readings::error_reading;
 use crate::facts::catalog::device::{self, CacheType, NetworkTransport, Transport};
 use crate::facts::{Choice, FactSet, Reading, Source, UnknownReason};
-use crate::host::{Host, path_bytes};
-use crate::text::display_safe;
+use crate::host::Host;
+use crate::text::display_path;
 use crate::{attribute, scsi_drivers};
 
 /// Caches the driver of each SCSI host and the transport of each NVMe subsystem, because many disks
@@ -211,7 +211,7 @@ fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String>
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
     let names = match host.list_directory(&home) {
         Ok(names) => names,
-        Err(miss) => return error_reading(&miss, &display_safe(path_bytes(&home))),
+        Err(miss) => return error_reading(&miss, &display_path(&home)),
     };
     let mut carriers: Vec<Reading<String>> = Vec::new();
     for name in names.iter().filter(|name| {
@@ -232,10 +232,7 @@ fn subsystem_transport_word(host: &dyn Host, subsystem: &str) -> Reading<String>
     match (carriers.pop(), carriers.is_empty()) {
         (Some(carrier), true) => carrier,
         (Some(_), false) => Reading::ambiguous("the disk's paths have different transports"),
-        (None, _) => Reading::absent(format!(
-            "{} has no controller",
-            display_safe(path_bytes(&home))
-        )),
+        (None, _) => Reading::absent(format!("{} has no controller", display_path(&home))),
     }
 }
 
@@ -292,9 +289,9 @@ fn unknown_device_path_reading<T>(node: &Node) -> Option<Reading<T>> {
 }
 
 fn device_path_source(node: &Node) -> Source {
-    Source::file(display_safe(path_bytes(
+    Source::file(display_path(
         &Path::new(super::node::CLASS).join(&node.name),
-    )))
+    ))
 }
 
 fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {

@@ -12,7 +12,7 @@ use crate::error_readings::error_reading;
 use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::catalog::device as block;
 use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{ConfigDialect, Host, HostErrorKind};
+use crate::host::{ConfigDialect, Host};
 use crate::text::display_safe;
 
 const CRYPTTAB: &str = "/etc/crypttab";
@@ -48,7 +48,7 @@ pub fn record_crypttab(
     let machine = Subject::host();
     let settings = match host.config_directives(Path::new(CRYPTTAB), ConfigDialect::Crypttab) {
         Ok(settings) => settings,
-        Err(miss) if miss.kind == HostErrorKind::Absent => Vec::new(),
+        Err(miss) if miss.is_absent() => Vec::new(),
         Err(miss) => {
             return facts.insert(&machine, &boot::UNLOCKED, error_reading(&miss, CRYPTTAB));
         }

@@ -11,14 +11,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{BootEntry, ReadFailure, display_path, note_unread_file};
+use super::{BootEntry, ReadFailure, note_unread_file};
 use crate::error_readings::error_reading;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, UnknownReason};
-use crate::host::{
-    ConfigDialect, ConfigDirective, Host, HostError, HostErrorKind, path_bytes, path_from_bytes,
-};
-use crate::text::display_safe;
+use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes, path_from_bytes};
+use crate::text::{display_path, display_safe};
 
 /// Directories of units, in order of precedence; fstab comes after the first.
 const DIRECTORIES: [&str; 4] = [
@@ -419,7 +417,7 @@ fn wanted_mount_units(
                         }),
                     );
                 }
-                Err(miss) if miss.kind == HostErrorKind::Absent => {}
+                Err(miss) if miss.is_absent() => {}
                 Err(miss) => return Err(miss),
             }
         }

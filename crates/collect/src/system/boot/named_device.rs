@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::COMMAND_LINE;
-use crate::error_readings::error_reading;
+use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
-use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
 use crate::text;
 
@@ -75,10 +75,8 @@ pub fn device_presence(
         )
     } else if let Some((directory, value)) = tag_directory(given) {
         let names = listed.entry(directory).or_insert_with(|| {
-            match host.list_directory(Path::new(directory)) {
-                Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
-                Err(miss) => error_reading(&miss, directory),
-            }
+            file_reading(host.list_directory(Path::new(directory)), directory)
+                .map(|names| names.into_iter().collect())
         });
         names.as_ref().map(|names| {
             let is_there = names.contains(OsStr::new(&udev_encode(value)));
@@ -170,9 +168,7 @@ fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<Named
     match host.stat(&path_from_bytes(text::decode_display_safe(given))) {
         Ok(stat) if stat.is_block_device() => Reading::known(NamedDeviceState::There, asked()),
         Ok(_) => Reading::known(NamedDeviceState::Other, asked()),
-        Err(miss) if miss.kind == HostErrorKind::Absent => {
-            Reading::known(NamedDeviceState::Missing, asked())
-        }
+        Err(miss) if miss.is_absent() => Reading::known(NamedDeviceState::Missing, asked()),
         Err(miss) => error_reading(&miss, given),
     }
 }
@@ -196,6 +192,7 @@ fn udev_encode(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::HostErrorKind;
     use crate::host::Question;
     use crate::testing::FakeHost;
 

@@ -7,7 +7,7 @@
 use super::{FSTAB, named_device};
 use crate::facts::catalog::boot::{self, NamedDeviceState};
 use crate::facts::{FactSet, Reading, Source, Subject};
-use crate::host::{Host, HostErrorKind, path_bytes, path_from_bytes};
+use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
 use crate::storage::swap::active_swap_paths;
 use crate::text;
@@ -119,7 +119,7 @@ fn swap_line_state(
         return match host.stat(&path_from_bytes(text::decode_display_safe(named))) {
             Ok(stat) if stat.is_file() || stat.is_block_device() => SwapState::Unknown,
             Ok(_) => SwapState::NotSwap,
-            Err(miss) if miss.kind == HostErrorKind::Absent => SwapState::Missing,
+            Err(miss) if miss.is_absent() => SwapState::Missing,
             Err(_) => SwapState::Unknown,
         };
     }
