@@ -134,7 +134,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand probe" -l scratch -d 'Di
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON'"
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l pg-test-fsync -d 'Run the tests of pg_test_fsync, and print the results in its layout'
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l passive -d 'Measure what commits of a running PostgreSQL or MariaDB wait for, without writing; default 30 seconds'
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l passive -d 'Measure what commits of a running PostgreSQL 14+ or MariaDB 10.6+ wait for, without writing; default 30 seconds'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l force -d 'Also measure network, FUSE and nearly full file systems'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l nice -d 'Run at the lowest priority; the figures then include waiting for other processes'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l samples -d 'Include every sample in the JSON'

@@ -27,7 +27,7 @@ def scratch():
 
 def explore_log(args):
     """Explores one log and prints what came of it as JSON."""
-    description, entries = write_log.loaded(args.log)
+    description, entries = write_log.load(args.log)
     explorer = explore.Explorer(scratch(), description, entries, args.results)
     workloads.Drill.program = args.walwise
     found, failures = explorer.explore(args.states, args.seed, args.stop, args.gaps, args.seconds)
@@ -60,9 +60,9 @@ def recordings(kind):
 
 def lying_logs(home):
     """Logs that lie, and after how many states each must be caught. Their paths are numbers: the engine learns nothing from them."""
-    made = [(os.path.basename(path), write_log.loaded(path)[1], SOON) for path in recordings("liar-")]
+    made = [(os.path.basename(path), write_log.load(path)[1], SOON) for path in recordings("liar-")]
     for path in recordings("honest-"):
-        _, entries = write_log.loaded(path)
+        _, entries = write_log.load(path)
         for name, lie in liars.ALL.items():
             # One flush in a thousand is for the long recording.
             if (lie is liars.one_in_thousand) == (LONG in path):
@@ -71,7 +71,7 @@ def lying_logs(home):
     for nth, (name, entries, within) in enumerate(made):
         path = os.path.join(home, str(nth))
         with open(path, "wb") as file:
-            file.write(write_log.formatted(entries))
+            file.write(write_log.format_log(entries))
         yield name, path, within
 
 

@@ -50,7 +50,7 @@ class Explorer:
         preview.apply(self.entries, first, cut, missing)
         digest = f"{preview.digest:032x}"
         if digest not in self.outcomes:
-            image = base.copied(self.home)
+            image = base.copy(self.home)
             try:
                 image.apply(self.entries, first, cut, missing)
                 self.outcomes[digest] = recover(image.file, self.kind, self.directory, self.workload.surviving)
@@ -97,7 +97,7 @@ class Explorer:
         outcome = self.outcome(first, cut, missing)
         acknowledged = max(entry.acknowledged() or 0 for entry in self.entries[:cut])
         return {**outcome._asdict(), "cut": cut, "missing": missing, "acknowledged": acknowledged, "lost": outcome.lost(acknowledged),
-                "log": base64.b64encode(write_log.compressed(self.entries[:cut])).decode()}
+                "log": base64.b64encode(write_log.compress(self.entries[:cut])).decode()}
 
 
 def fewest(items, fails):
@@ -143,7 +143,7 @@ def example_text(example, entries):
 
 def replay_example(home, example):
     """Whether a saved counter-example still fails, and its text."""
-    entries = write_log.decompressed(base64.b64decode(example["log"]))
+    entries = write_log.decompress(base64.b64decode(example["log"]))
     explorer = Explorer(home, json.loads(entries[0].data), entries)
     missing = [(at, sectors) for at, sectors in example["missing"]]
     outcome = explorer.outcome(0, example["cut"], missing)

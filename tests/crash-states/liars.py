@@ -4,19 +4,19 @@ import random
 from write_log import FLUSH, FUA
 
 
-def begins(entries):
+def first_commit(entries):
     return next(at for at, entry in enumerate(entries) if entry.acknowledged())
 
 
 def swallowed(entries, seed):
     """The disk answers flushes and does nothing."""
-    start = begins(entries)
+    start = first_commit(entries)
     return [entry for at, entry in enumerate(entries) if at < start or not entry.flags & FLUSH]
 
 
 def one_in_thousand(entries, seed):
     """The disk drops one flush in each thousand."""
-    start, dice, result, lot, nth = begins(entries), random.Random(seed), [], None, 0
+    start, dice, result, lot, nth = first_commit(entries), random.Random(seed), [], None, 0
     for at, entry in enumerate(entries):
         if at > start and entry.flags & FLUSH:
             if nth % 1000 == 0:
@@ -42,7 +42,7 @@ def early(entries, seed):
 
 def one_leg(entries, seed, stripe=4096):
     """Of two striped legs only the first gets flushes: what they make durable is written once more, with FUA."""
-    start, result, pending = begins(entries), [], []
+    start, result, pending = first_commit(entries), [], []
     for at, entry in enumerate(entries):
         if at > start and entry.flags & FLUSH:
             result += [part._replace(flags=part.flags | FUA) for part in pending]

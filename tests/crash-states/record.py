@@ -76,7 +76,7 @@ def with_marks(raw, reserved, description, start=0):
     writes for nothing."""
     size = description["size"]
     entries, disk, made = [write_log.mark(json.dumps(description))], bytearray(size), False
-    for entry in write_log.parsed(raw):
+    for entry in write_log.parse(raw):
         if entry.is_write and entry.offset >= reserved:
             if (number := acknowledged(entry.data)) is not None:
                 entries.append(write_log.mark(f"ack {number}"))
@@ -119,4 +119,4 @@ def record(home, kind, out, workload, commits, options="defaults", cache=None, *
     with open(export.log, "rb") as file:
         raw = file.read()
     description = {"fs": kind, "size": size, "physical": physical, "kernel": platform.release(), "workload": workload}
-    write_log.saved(out, with_marks(raw, size - RESERVED, description))
+    write_log.save(out, with_marks(raw, size - RESERVED, description))

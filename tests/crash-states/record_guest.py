@@ -46,4 +46,4 @@ def record_in_guest(series, configuration, out, walwise, commits, method, segmen
     with open(disk.log, "rb") as file:
         raw = file.read()
     description = {"fs": configuration.split("-")[0], "size": LENGTH, "physical": int(physical_bytes), "kernel": kernel}
-    write_log.saved(out, record.with_marks(raw, START + LENGTH, description, START))
+    write_log.save(out, record.with_marks(raw, START + LENGTH, description, START))

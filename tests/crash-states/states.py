@@ -66,7 +66,7 @@ def torn(entries, gap, dice, unit):
     return tuple(missing)
 
 
-def of_gap(entries, nth, gap, seed, physical):
+def gap_states(entries, nth, gap, seed, physical):
     """The states of a gap, the plainest first, then without end as often as SUBSETS says."""
     yield State(gap, "nothing", tuple((at, None) for at in gap.writes))
     if not gap.writes:
@@ -91,7 +91,7 @@ def rounds(entries, seed, physical, sample=None):
     numbered = list(enumerate(gaps(entries)))
     if sample is not None and sample < len(numbered):
         numbered = sorted(random.Random(seed).sample(numbered, sample))
-    left = [of_gap(entries, nth, gap, seed, physical) for nth, gap in numbered]
+    left = [gap_states(entries, nth, gap, seed, physical) for nth, gap in numbered]
     while left:
         drawn = [(states, next(states, None)) for states in left]
         left = [states for states, state in drawn if state]
@@ -114,7 +114,7 @@ class Image:
         """The same content without a file: for the digest of what it would be."""
         return Image(None, collections.ChainMap({}, self.keys), self.digest)
 
-    def copied(self, directory):
+    def copy(self, directory):
         """Another file with the same content, which recovery may change."""
         size = os.fstat(self.file).st_size
         file, at = os.open(directory, os.O_TMPFILE | os.O_RDWR), 0
@@ -137,7 +137,7 @@ class Image:
             return
         for nth in range(len(data) // SECTOR):
             content = data[nth * SECTOR:(nth + 1) * SECTOR]
-            key = 0 if content == ZEROS else keyed(first + nth, content)
+            key = 0 if content == ZEROS else sector_key(first + nth, content)
             self.digest ^= key ^ self.keys.get(first + nth, 0)
             self.keys[first + nth] = key
         if self.file is not None:
@@ -157,5 +157,5 @@ class Image:
                 self.write(entry.offset + nth * SECTOR, entry.data[nth * SECTOR:(nth + 1) * SECTOR])
 
 
-def keyed(number, content):
+def sector_key(number, content):
     return int.from_bytes(hashlib.blake2b(content, digest_size=16, salt=number.to_bytes(8, "little")).digest(), "little")

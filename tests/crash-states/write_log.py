@@ -41,7 +41,7 @@ def mark(text):
     return Entry(MARK, 0, text.encode())
 
 
-def parsed(log):
+def parse(log):
     """The entries of a log. A last entry that the end of the file cuts off is left out."""
     magic, version, count, size = SUPER.unpack_from(log)
     if magic != MAGIC or version != 1:
@@ -65,19 +65,19 @@ def parsed(log):
     return entries
 
 
-def padded(data):
+def pad(data):
     return data + bytes(-len(data) % SECTOR)
 
 
-def formatted(entries):
+def format_log(entries):
     """The entries as a log with sectors of 512 bytes."""
-    parts = [padded(SUPER.pack(MAGIC, 1, len(entries), SECTOR))]
+    parts = [pad(SUPER.pack(MAGIC, 1, len(entries), SECTOR))]
     for entry in entries:
         is_mark, is_discard = entry.flags & MARK, entry.flags & DISCARD
         sectors = 0 if is_mark else len(entry.data) // SECTOR
-        parts.append(padded(ENTRY.pack(entry.offset // SECTOR, sectors, entry.flags, len(entry.data) if is_mark else 0)))
+        parts.append(pad(ENTRY.pack(entry.offset // SECTOR, sectors, entry.flags, len(entry.data) if is_mark else 0)))
         if not is_discard:
-            parts.append(padded(entry.data))
+            parts.append(pad(entry.data))
     return b"".join(parts)
 
 
@@ -110,7 +110,7 @@ def halves(entries):
             for run in runs for number in range(1, newest + 2) for half in (0, 1)}
 
 
-def without_noise(data, names):
+def replace_noise(data, names):
     """The write with halves of pages replaced by their names, so that it compresses."""
     if not data.strip(b"\0"):
         return data
@@ -118,7 +118,7 @@ def without_noise(data, names):
     return b"".join(names[block].ljust(BLOCK, b"\0") if block in names else block for block in blocks)
 
 
-def with_noise(data):
+def restore_noise(data):
     if HALF_MAGIC not in data:
         return data
     result = bytearray(data)
@@ -129,26 +129,26 @@ def with_noise(data):
     return bytes(result)
 
 
-def compressed(entries):
+def compress(entries):
     names = halves(entries)
-    bare = [entry._replace(data=without_noise(entry.data, names)) for entry in entries]
-    return lzma.compress(formatted(bare), preset=9 | lzma.PRESET_EXTREME)
+    bare = [entry._replace(data=replace_noise(entry.data, names)) for entry in entries]
+    return lzma.compress(format_log(bare), preset=9 | lzma.PRESET_EXTREME)
 
 
-def decompressed(data):
+def decompress(data):
     """The entries of a log that may be compressed."""
     if data.startswith(SUPER.pack(MAGIC, 1, 0, 0)[:8]):
-        return parsed(data)
-    return [entry._replace(data=with_noise(entry.data)) for entry in parsed(lzma.decompress(data))]
+        return parse(data)
+    return [entry._replace(data=restore_noise(entry.data)) for entry in parse(lzma.decompress(data))]
 
 
-def saved(path, entries):
+def save(path, entries):
     with open(path, "wb") as file:
-        file.write(compressed(entries))
+        file.write(compress(entries))
 
 
-def loaded(path):
+def load(path):
     """The description of a recording's disk, and all its entries."""
     with open(path, "rb") as file:
-        entries = decompressed(file.read())
+        entries = decompress(file.read())
     return json.loads(entries[0].data), entries

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mysql::MysqlClient;
 use super::owners::{process_root_pid, strip_process_root};
-use super::{DEADLINE, connect_and_run, machine, run_protocol};
+use super::{connect_and_run, machine, run_protocol};
 use crate::host::{HostError, Owner};
 use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
@@ -288,9 +288,9 @@ impl QuerySchedule {
         Ok(())
     }
 
-    /// Limit on the conversation: the usual deadline counts from the last query on.
+    /// Limit on the conversation.
     fn deadline(&self) -> Duration {
-        Duration::try_from_secs_f64(self.seconds).unwrap_or_default() + DEADLINE
+        Duration::try_from_secs_f64(self.seconds).unwrap_or_default() + LAST_QUERIES
     }
 }
 
@@ -301,6 +301,9 @@ const MAX_QUERIES_PER_SECOND: f64 = 3.0;
 
 /// Both times of a reading are whole seconds.
 const RESET_AGE_ERROR_S: u64 = 2;
+
+/// Time for the query that runs when the seconds are over, and for the last counters.
+const LAST_QUERIES: Duration = Duration::from_secs(8);
 
 const OUT_OF_CONNECTIONS: &str = "the server is out of connections, so walwise gave its own back";
 

@@ -34,7 +34,8 @@ pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     )
 }
 
-pub(super) fn startup_packet(user: &str) -> Vec<u8> {
+/// Asks to connect as `user`. The server cancels a statement that runs longer than `millis`.
+pub(super) fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
     let parameters = [
@@ -44,7 +45,7 @@ pub(super) fn startup_packet(user: &str) -> Vec<u8> {
         ("client_encoding", "UTF8"),
         ("default_transaction_read_only", "on"),
         ("search_path", "pg_catalog"),
-        ("statement_timeout", "1500"),
+        ("statement_timeout", millis),
     ];
     for (name, value) in parameters {
         body.extend_from_slice(name.as_bytes());
@@ -270,7 +271,7 @@ enum QueryStage {
 
 impl ProtocolClient for PostgresClient {
     fn first_message(&self) -> Vec<u8> {
-        startup_packet(&self.user)
+        startup_packet(&self.user, "1500")
     }
 
     fn recv_buffer(&mut self) -> &mut Vec<u8> {

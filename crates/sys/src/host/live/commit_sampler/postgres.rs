@@ -109,7 +109,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
 
 impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for SamplerClient<F> {
     fn first_message(&self) -> Vec<u8> {
-        startup_packet(&self.user)
+        // A server that is short of processors stretches the pauses between samples.
+        startup_packet(&self.user, "6000")
     }
 
     fn recv_buffer(&mut self) -> &mut Vec<u8> {
