@@ -1,7 +1,7 @@
 """The commands of tests/crash-states/run, in a mount namespace of its own."""
 import argparse, concurrent.futures, json, os, platform, random, signal, subprocess, sys, tempfile, time
 
-import explore, liars, record, record_guest, workloads, write_log
+import explore, liars, record, record_guest, recover_guest, workloads, write_log
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDINGS = os.path.join(HERE, "recordings")
@@ -43,6 +43,15 @@ def explore_log(args):
                 json.dump(example, file)
     print(json.dumps(found))
     return 1 if failures else 0
+
+
+def recover_log_in_guest(args):
+    """Recovers states of one log under a guest's kernel and prints where it differs from this one."""
+    description, entries = write_log.load(args.log)
+    explorer = explore.Explorer(scratch(), description, entries)
+    found = recover_guest.recover_in_guest(explorer, args.kernel, args.states, args.seed, os.path.abspath(args.walwise))
+    print(json.dumps({"log": os.path.basename(args.log), "recorded": description["kernel"], "guest": args.kernel, **found}))
+    return 1 if found["differences"] or found["losses"] else 0
 
 
 def result_of_process(arguments):
@@ -158,6 +167,14 @@ def main():
     command.add_argument("--walwise", help="a program whose `drill read` has to agree in every state")
     command.add_argument("--save", help="a file for the counter-example")
     command.set_defaults(run=explore_log)
+
+    command = commands.add_parser("guest")
+    command.add_argument("log")
+    command.add_argument("--kernel", required=True, help="the series of a guest of the lab")
+    command.add_argument("--walwise", required=True)
+    command.add_argument("--states", type=int, default=500)
+    command.add_argument("--seed", type=int, default=SEED)
+    command.set_defaults(run=recover_log_in_guest)
 
     command = commands.add_parser("replay")
     command.add_argument("example")

@@ -116,17 +116,21 @@ class Image:
 
     def copy(self, directory):
         """Another file with the same content, which recovery may change."""
-        size = os.fstat(self.file).st_size
-        file, at = os.open(directory, os.O_TMPFILE | os.O_RDWR), 0
-        os.truncate(file, size)
+        file = os.open(directory, os.O_TMPFILE | os.O_RDWR)
+        os.truncate(file, os.fstat(self.file).st_size)
+        self.write_to(file, 0)
+        return Image(file, collections.ChainMap({}, self.keys), self.digest)
+
+    def write_to(self, file, offset):
+        """Writes the content into an area of zeros."""
+        size, at = os.fstat(self.file).st_size, 0
         while at < size:
             try:
                 start = os.lseek(self.file, at, os.SEEK_DATA)
             except OSError:
                 break
             at = os.lseek(self.file, start, os.SEEK_HOLE)
-            os.pwrite(file, os.pread(self.file, at - start, start), start)
-        return Image(file, collections.ChainMap({}, self.keys), self.digest)
+            os.pwrite(file, os.pread(self.file, at - start, start), offset + start)
 
     def close(self):
         os.close(self.file)

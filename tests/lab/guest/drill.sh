@@ -62,6 +62,31 @@ record() {
     return 1
 }
 
+# For tests/crash-states: mounts and reads the file systems that lie on the disk one after another.
+recover() {
+    at=/drill/0 type=$(word drill) size=$(word size) nth=0 options=defaults
+    [ "$type" != xfs ] || options=nouuid
+    mkdir -p $at
+    modprobe loop
+    modprobe "$type"
+    until_true "the disk is there" disk_is_there 0
+    disk=$found
+    while [ $nth -lt "$(word states)" ]; do
+        losetup -o $((nth * size)) --sizelimit "$size" /dev/loop0 "$disk" || return 1
+        if mount -t "$type" -o $options /dev/loop0 $at 2>/tmp/log; then
+            commits=$(walwise drill read $at 2>>/tmp/log | sed -n 's/^survived / /p' | tr -d '\n')
+            umount $at
+            is_sound /dev/loop0 "$type" && outcome=sound || outcome=damaged
+        else
+            outcome=unmounted commits=
+        fi
+        losetup -d /dev/loop0
+        [ "$type" != btrfs ] || btrfs device scan --forget
+        said "state $nth $outcome$commits"
+        nth=$((nth + 1))
+    done
+}
+
 rest() {
     # A file system that cannot be mounted has lost everything.
     open >/tmp/log 2>&1 || {
@@ -79,6 +104,10 @@ drill() {
     modprobe xhci_pci
     modprobe usb_storage
     disks=$(word disks)
+    [ "$(word step)" != recover ] || {
+        recover && said "step ended"
+        return
+    }
     . "/drills/$(word drill).sh"
     each=0
     for way in $(word ways | tr , ' '); do

@@ -151,7 +151,8 @@ impl CommitCounters {
         let is_reset = |pair: &[Self]| {
             let [before, after] = pair else { return true };
             let seconds = after.time_us.saturating_sub(before.time_us) / 1_000_000;
-            after.reset_age_s + RESET_AGE_ERROR_S < before.reset_age_s.saturating_add(seconds)
+            after.reset_age_s.saturating_add(RESET_AGE_ERROR_S)
+                < before.reset_age_s.saturating_add(seconds)
         };
         if readings.len() < 2 || readings.windows(2).any(is_reset) {
             return None;
@@ -317,7 +318,13 @@ fn squared_differences(numbers: &[u32]) -> u64 {
 
 /// Rejects counts that no server has, because their sums must not overflow.
 fn check_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
-    let counts = [waits.turn, waits.flush, waits.standby, waits.background];
+    let counts = [
+        waits.turn,
+        waits.flush,
+        waits.standby,
+        waits.background,
+        waits.flushes,
+    ];
     let is_possible = waits.samples <= u64::from(SAMPLES)
         && counts.into_iter().all(|count| u32::try_from(count).is_ok());
     if is_possible {
