@@ -1,0 +1,306 @@
+use super::*;
+use crate::probes::Rng;
+
+const STEP_US: u64 = 1_000;
+const SAMPLES_PER_QUERY: u64 = 20;
+const STEPS_PER_SAMPLE: u64 = 25;
+
+/// Sessions that work, then wait for a commit, each for a random time in steps of 1 ms.
+struct Load {
+    sessions: u64,
+    mean_work_steps: f64,
+    mean_wait_steps: f64,
+    seconds: u64,
+}
+
+/// The samples of a simulated load, and the true mean wait in µs.
+fn simulate(load: &Load, seed: u64) -> (CommitSamples, f64) {
+    let mut random = Rng::new(seed);
+    let mut draw = |mean: f64| -> u64 {
+        #[expect(clippy::cast_precision_loss, reason = "53 random bits")]
+        let share = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bounded"
+        )]
+        let steps = (-mean * (1.0 - share).ln()).clamp(1.0, 1e6) as u64;
+        steps
+    };
+    let mut sessions: Vec<(bool, u64)> = (0..load.sessions)
+        .map(|_| (false, draw(load.mean_work_steps)))
+        .collect();
+    let (mut commits, mut waited) = (0_u64, 0_u64);
+    let mut samples = CommitSamples::default();
+    let mut query = CommitWaits::default();
+    let mut previous: Option<u64> = None;
+    for step in 0..load.seconds * 1_000 {
+        let per_query = STEPS_PER_SAMPLE * SAMPLES_PER_QUERY;
+        if step % per_query == 0 {
+            let next = CommitWaits {
+                time_us: step * STEP_US,
+                next_xid: commits,
+                sessions: load.sessions,
+                flushes: (commits - samples.waits.last().map_or(0, |waits| waits.next_xid)),
+                ..CommitWaits::default()
+            };
+            samples.waits.push(std::mem::replace(&mut query, next));
+            previous = None;
+        }
+        for (waits, left) in &mut sessions {
+            waited += u64::from(*waits);
+            *left -= 1;
+            if *left == 0 {
+                commits += u64::from(*waits);
+                *waits = !*waits;
+                *left = draw(if *waits {
+                    load.mean_wait_steps
+                } else {
+                    load.mean_work_steps
+                });
+            }
+        }
+        if step % STEPS_PER_SAMPLE == 7 {
+            let waiting = sessions.iter().filter(|(waits, _)| *waits).count() as u64;
+            query.samples += 1;
+            query.flush += waiting;
+            query.squared_differences +=
+                previous.map_or(0, |before| before.abs_diff(waiting).pow(2));
+            previous = Some(waiting);
+        }
+    }
+    samples.waits.push(query);
+    samples.waits.remove(0);
+    let counters = |time_us, commits| CommitCounters {
+        time_us,
+        reset_age_s: time_us / 1_000_000,
+        commits: Some(commits),
+        wal_writes: commits,
+        wal_syncs: Some(commits),
+        ..CommitCounters::default()
+    };
+    samples.counters = vec![counters(0, 0), counters(load.seconds * 1_000_000, commits)];
+    (samples, (waited * STEP_US) as f64 / commits.max(1) as f64)
+}
+
+fn busy_samples() -> (CommitSamples, f64) {
+    let load = Load {
+        sessions: 8,
+        mean_work_steps: 10.0,
+        mean_wait_steps: 20.0,
+        seconds: 30,
+    };
+    simulate(&load, 1)
+}
+
+fn settings() -> CommitSettings {
+    CommitSettings {
+        log_flush: Some(LogFlush::Call),
+        separates_turn: true,
+        asynchronous: None,
+        flushes_must_arrive: true,
+        disks: vec!["sda".to_owned(), "sdb".to_owned()],
+    }
+}
+
+fn result(samples: &CommitSamples, settings: &CommitSettings) -> CommitWait {
+    CommitWait::from_samples("/pg", samples, settings).unwrap()
+}
+
+#[test]
+fn intervals_hold_the_truth_and_idle_servers_give_none() {
+    let (mut shown, mut held, mut withheld) = (0, 0, 0);
+    for seed in 0..100 {
+        for (sessions, work, wait) in [
+            (1, 4.0, 6.0),
+            (8, 10.0, 20.0),
+            (32, 200.0, 8.0),
+            (1, 400.0, 2.0),
+        ] {
+            let load = Load {
+                sessions,
+                mean_work_steps: work,
+                mean_wait_steps: wait,
+                seconds: 30,
+            };
+            let (samples, truth) = simulate(&load, seed);
+            let found = result(&samples, &settings());
+            let Some(wait) = found.commit_us else {
+                withheld += 1;
+                assert!(matches!(
+                    found.limits[..],
+                    [WaitLimit::TooFewSamples { .. }]
+                ));
+                continue;
+            };
+            shown += 1;
+            held += usize::from(wait.low <= truth && truth <= wait.high);
+            assert!((wait.value / truth - 1.0).abs() < 0.35, "{wait:?} {truth}");
+        }
+    }
+    assert!(held * 100 >= shown * 90, "{held} of {shown}");
+    assert!(withheld >= 90, "a commit in 400 ms is too rare: {withheld}");
+}
+
+#[test]
+fn reads_change_nothing() {
+    let (mut samples, _) = busy_samples();
+    let before = result(&samples, &settings());
+    for (counters, reads) in samples.counters.iter_mut().zip([0, 1_000_000]) {
+        counters.commits = counters.commits.map(|count| count + reads);
+    }
+    assert_eq!(result(&samples, &settings()), before);
+}
+
+/// What makes the count of commits uncertain, or the wait something else than a commit's,
+/// withholds the latency.
+#[test]
+fn uncertain_counts_and_other_waits_give_no_latency() {
+    let (base, _) = busy_samples();
+    let ids = base.waits.last().unwrap().next_xid;
+    let with = |change: &dyn Fn(&mut CommitSamples, &mut CommitSettings)| {
+        let (mut samples, mut settings) = (base.clone(), settings());
+        change(&mut samples, &mut settings);
+        result(&samples, &settings)
+    };
+    let grown = |change: fn(&mut CommitCounters, u64)| {
+        with(&|samples, _| {
+            samples
+                .counters
+                .last_mut()
+                .into_iter()
+                .for_each(|last| change(last, ids));
+        })
+    };
+    let reads = |all: &mut CommitCounters, ids: u64| all.commits = Some(10 * ids);
+    let count = |found: &CommitWait| matches!(found.limits[..], [WaitLimit::CommitCount { .. }]);
+    let subtransactions = grown(|all, ids| {
+        all.commits = Some(10 * ids);
+        all.subtransactions = ids / 2;
+    });
+    assert!(count(&subtransactions) && subtransactions.commit_us.is_none());
+    assert!(count(&grown(|all, ids| {
+        all.commits = Some(10 * ids);
+        all.rollbacks = ids;
+    })));
+    assert!(grown(reads).limits.is_empty());
+    // Without reads the server's own count of commits decides.
+    let exact = grown(|all, ids| {
+        all.commits = Some(ids / 4);
+        all.subtransactions = ids - ids / 4;
+    });
+    assert!(
+        exact.limits.is_empty() && exact.commit_us.is_some(),
+        "{:?}",
+        exact.limits
+    );
+    assert!(count(&with(&|samples, _| {
+        samples.waits[3].prepared = 1;
+        samples.counters[1].commits = Some(2 * ids);
+    })));
+    let bulk = grown(|all, ids| all.buffers_full = ids / 2);
+    assert!(matches!(bulk.limits[..], [WaitLimit::BulkWrites { .. }]));
+    let asynchronous = with(&|_, settings| settings.asynchronous = Some("it is off".to_owned()));
+    assert!(matches!(
+        asynchronous.limits[..],
+        [WaitLimit::Asynchronous { .. }]
+    ));
+    let idle = with(&|samples, _| {
+        samples
+            .waits
+            .iter_mut()
+            .for_each(|waits| waits.next_xid = 5);
+    });
+    assert!(idle.limits.contains(&WaitLimit::NoCommits) && idle.commit_us.is_none());
+}
+
+/// A reset hides growth, and a lost reading of the counters has none.
+#[test]
+fn unknown_growth_gives_no_latency() {
+    let (base, _) = busy_samples();
+    let middle = |age: u64| {
+        let mut samples = base.clone();
+        let reset = CommitCounters {
+            time_us: 15_000_000,
+            reset_age_s: age,
+            ..base.counters[0].clone()
+        };
+        samples.counters.insert(1, reset);
+        result(&samples, &settings())
+    };
+    assert!(middle(15).commit_us.is_some());
+    let mut only_one = base.clone();
+    only_one.counters.truncate(1);
+    let mut back = base.clone();
+    back.counters[0].rollbacks = 1;
+    for found in [
+        middle(2),
+        result(&only_one, &settings()),
+        result(&back, &settings()),
+    ] {
+        assert!(matches!(found.limits[..], [WaitLimit::CommitCount { .. }]));
+        assert!(found.commit_us.is_none() && found.server_flushes.is_none());
+        assert!(found.contradiction.is_none() && found.parts.is_none());
+    }
+}
+
+#[test]
+fn writes_are_the_flushes_of_open_methods() {
+    let (mut samples, _) = busy_samples();
+    let by_flush = result(&samples, &settings()).server_flushes;
+    for counters in &mut samples.counters {
+        counters.wal_syncs = Some(0);
+    }
+    assert_eq!(result(&samples, &settings()).server_flushes, None);
+    let open = CommitSettings {
+        log_flush: Some(LogFlush::Open),
+        ..settings()
+    };
+    assert_eq!(result(&samples, &open).server_flushes, by_flush);
+}
+
+#[test]
+fn only_flushes_that_must_arrive_contradict() {
+    let (mut samples, _) = busy_samples();
+    let ids = samples.waits.last().unwrap().next_xid;
+    let mut contradicts = |flushes: Option<u64>, settings: &CommitSettings| {
+        let disk = |count| DiskFlushes { count, millis: 1 };
+        samples.disk_flushes = flushes.map(|count| vec![disk(ids), disk(count)]);
+        result(&samples, settings).contradiction.is_some()
+    };
+    let flushes = ids / 4;
+    assert!(contradicts(Some(0), &settings()) && contradicts(Some(flushes), &settings()));
+    assert!(!contradicts(Some(ids), &settings()) && !contradicts(None, &settings()));
+    for excused in [
+        CommitSettings {
+            flushes_must_arrive: false,
+            ..settings()
+        },
+        CommitSettings {
+            log_flush: Some(LogFlush::Open),
+            ..settings()
+        },
+        CommitSettings {
+            log_flush: None,
+            ..settings()
+        },
+    ] {
+        assert!(!contradicts(Some(0), &excused), "{excused:?}");
+    }
+    // InnoDB does not count its flushes: each of 8 sessions waits for one.
+    for counters in &mut samples.counters {
+        counters.wal_syncs = None;
+    }
+    let innodb = CommitSettings {
+        separates_turn: false,
+        ..settings()
+    };
+    for (arrived, expected) in [(0, true), (ids / 8, false)] {
+        samples.disk_flushes = Some(vec![DiskFlushes {
+            count: arrived,
+            millis: 1,
+        }]);
+        let found = result(&samples, &innodb);
+        assert_eq!(found.contradiction.is_some(), expected, "{arrived}");
+    }
+}
