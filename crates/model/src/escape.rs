@@ -1,8 +1,8 @@
-//! Names and values of a machine, quoted or escaped for a shell, udev, fstab, a MySQL option file
-//! or a comment.
+//! Names and values of a host, quoted or escaped for a shell, udev, fstab, a MySQL option file or a
+//! comment.
 //!
 //! The input is display-safe text of facts, and the output denotes the original name. A name that
-//! cannot be displayed is refused, because nobody could see what they paste. Command lines for
+//! cannot be displayed is refused, because users could not check what they paste. Command lines for
 //! people are of type [`ShellCommand`], in which only text of the source code or of a rule stays
 //! unquoted.
 

@@ -112,7 +112,7 @@ mod choice {
 
         fn as_str(self) -> &'static str;
 
-        /// The variant that the word stands for; `None` for an unlisted word.
+        /// `None` for an unlisted word.
         fn from_word(word: &str) -> Option<Self> {
             let mut known = Self::ALL.iter().zip(Self::WORDS);
             known
@@ -120,8 +120,8 @@ mod choice {
                 .map(|(value, _)| *value)
         }
 
-        /// The variant that the word stands for. The error lists the known words;
-        /// [`Reading::and_then`] makes it the detail of a malformed reading.
+        /// The error lists the known words; [`Reading::and_then`] makes it the detail of a
+        /// malformed reading.
         fn parse_word(word: &str) -> Result<Self, String> {
             Self::from_word(word).ok_or_else(|| unknown_word_error(word, Self::WORDS))
         }
@@ -251,8 +251,7 @@ mod area {
             }
         }
 
-        /// The area of the server's facts and settings. MySQL and MariaDB share an area because
-        /// both read the same option files.
+        /// MySQL and MariaDB share an area, because both read the same option files.
         pub fn area(self) -> ServerArea {
             match self {
                 Self::Postgres => ServerArea::Pg,
@@ -279,8 +278,8 @@ mod area {
         }
     }
 
-    /// Returns the server area of a fact or setting, by the word before the dot; `None` if that
-    /// word is not an area.
+    /// The server area of a fact or setting, by the word before the dot; `None` if that word is not
+    /// an area.
     pub fn area_of_name(name: &str) -> Option<ServerArea> {
         ServerArea::from_word(name.split_once('.')?.0)
     }
@@ -483,7 +482,7 @@ pub struct MissingFact {
 }
 
 impl MissingFact {
-    /// The missing fact for an unknown reading; `None` for a known one.
+    /// `None` for a known reading.
     pub fn from_reading(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
         match reading {
             Reading::Known { .. } => None,

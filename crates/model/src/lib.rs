@@ -1,4 +1,4 @@
-//! The vocabulary of walwise: facts about a machine, settings, versions, and text that is safe to
+//! The vocabulary of walwise: facts about a host, settings, versions, and text that is safe to
 //! display.
 //!
 //! This crate opens no file, starts no process, and reads neither clock nor environment. Only

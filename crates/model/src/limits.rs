@@ -1,4 +1,4 @@
-//! Limits on what walwise reads and judges, on a live machine and in a capture.
+//! Limits on what walwise reads and judges, on a live host and in a capture.
 //!
 //! Captures come from strangers. The limits for a capture grow with its size, which bounds the
 //! memory that it can occupy.
@@ -34,7 +34,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for a live machine. The kernel allows 100,000 mounts per mount namespace by default
+    /// Limits for a live host. The kernel allows 100,000 mounts per mount namespace by default
     /// (`fs.mount-max`).
     pub const LIVE: Self = Self {
         mounts: 100_000,

@@ -1,5 +1,5 @@
 //! Stamps that record when a rule or a table row was last compared with its source, and with which
-//! source. Only somebody who opened the source on that day may write one.
+//! source. Only a person who opened the source on that day may write one.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! A table of Linux SCSI host drivers: the transport of the disks behind each driver, and whether
-//! the driver serves RAID controllers, which may have caches.
+//! Linux SCSI host drivers with the transport of their disks. The table also marks drivers of RAID
+//! controllers, which may have caches.
 //!
 //! Drivers have the names in `proc_name` of sysfs (drivers/scsi). Some drivers (smartpqi, mpi3mr,
 //! aacraid) serve both plain adapters and RAID controllers. The table lists them as RAID

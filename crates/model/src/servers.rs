@@ -24,8 +24,7 @@ pub use table::{
     ValueSyntax, value_in_release,
 };
 
-/// The table of settings, `servers.toml`. If the compiled-in text does not parse, the table is
-/// empty; a test checks that the text parses.
+/// If the compiled-in text does not parse, the table is empty; a test checks that the text parses.
 pub fn server_table() -> &'static table::ServerTable {
     static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| {
         toml_table::parse_without_verification_stamps(SERVERS_TOML).unwrap_or_default()

@@ -35,8 +35,7 @@ pub struct Setting {
     pub scope: Scope,
     /// The fact with the current value; `None` if no fact holds the value.
     pub current: Option<&'static KeyInfo>,
-    /// Values that can lose data. Empty for server settings, whose unsafe values are in
-    /// `servers.toml`.
+    /// Empty for server settings, whose unsafe values are in `servers.toml`.
     unsafe_values: &'static [&'static str],
 }
 
@@ -53,8 +52,8 @@ impl Setting {
             .chain(table.iter().map(String::as_str))
     }
 
-    /// Whether any of the values can lose data. Words are compared in any case, numbers in any
-    /// notation. For a setting with listed safe values, every other value can lose data.
+    /// Words are compared in any case, numbers in any notation. For a setting with listed safe
+    /// values, every other value can lose data.
     pub fn can_lose_data(&self, values: &[String]) -> bool {
         let keeping = servers::unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {

@@ -1,4 +1,4 @@
-//! Text from the machine made safe for display, and numbers in readable form.
+//! Text from the host made safe for display, and numbers in readable form.
 //!
 //! Mount points, file names and device models can contain any bytes. [`display_safe`] escapes
 //! control characters and bidirectional overrides where bytes become facts. [`decode_display_safe`]
@@ -10,8 +10,8 @@ pub mod json {
 
     use serde_json::{Deserializer, Value};
 
-    /// The JSON object at the first `{`, and the text after the object; `None` if no valid object
-    /// starts there.
+    /// The JSON object at the first `{`, and the text after it; `None` without a valid object
+    /// there.
     pub fn first_json_object(answer: &[u8]) -> Option<(Value, &[u8])> {
         let start = answer.iter().position(|b| *b == b'{')?;
         let answer = answer.get(start..)?;

@@ -72,8 +72,8 @@ impl PreRelease {
     }
 }
 
-/// Whether a text is a release as uname(1) and tools print it: at least two numbers of at most nine
-/// digits, and perhaps a printable tail, such as `-28-amd64`, `.el9` or `+`.
+/// Whether a text is a release as uname(1) and tools print it. It has two or more numbers of at
+/// most nine digits, and perhaps a printable tail: `-28-amd64`, `.el9` or `+`.
 pub fn is_release(text: &str) -> bool {
     let digits = text
         .bytes()
@@ -113,8 +113,8 @@ impl TryFrom<String> for Version {
 }
 
 impl Version {
-    /// Parses a version. Blanks at the ends and one leading `v` are ignored. `None` unless a number
-    /// follows, every number fits in 64 bits, and the rest is printable ASCII.
+    /// Blanks at the ends and one leading `v` are ignored. `None` unless a number follows, every
+    /// number fits in 64 bits, and the rest is printable ASCII.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let mut rest = text.strip_prefix('v').unwrap_or(text);
@@ -161,7 +161,7 @@ impl Version {
         self.0.backports
     }
 
-    /// Sets the day of the build. A build from before the day of a fix lacks that fix.
+    /// A build from before the day of a fix lacks that fix.
     #[must_use]
     pub fn with_build_date(mut self, built: Option<Date>) -> Self {
         self.0.built = built;
@@ -172,9 +172,9 @@ impl Version {
         self.0.built.is_some()
     }
 
-    /// Whether the build may have fixes that the numbers do not show: if the vendor backports, or
-    /// if the stable level before a tail is 0 (`6.1.0-28-amd64`). A tail in brackets, as in
-    /// `6.1.100 (6.1.0-28-amd64)`, means that the real stable level is known.
+    /// Whether the build may have fixes that the numbers do not show. The vendor then backports, or
+    /// the stable level before a tail is 0 (`6.1.0-28-amd64`). A tail in brackets, as in `6.1.100
+    /// (6.1.0-28-amd64)`, means that the real stable level is known.
     fn hides_stable_level(&self) -> bool {
         let tail = self.vendor_tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
@@ -190,7 +190,7 @@ impl Version {
         self.0.numbers.iter().map(u64::to_string).join_with(".")
     }
 
-    /// The number at `index`; 0 if the version has fewer numbers.
+    /// 0 if the version has fewer numbers.
     pub fn number(&self, index: usize) -> u64 {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }

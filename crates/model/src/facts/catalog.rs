@@ -148,7 +148,7 @@ pub mod cluster {
     }
 }
 pub mod controller {
-    //! What a RAID controller's own tool reports about the volume behind a disk.
+    //! Reports of a RAID controller's own tool about the volume behind a disk.
 
     facts! {
         /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`,
@@ -534,7 +534,7 @@ pub(super) const fn fact_id(name: &str) -> FactId {
     FactId(before)
 }
 
-/// Whether `one` sorts before `other`; a const function cannot call `Ord`.
+/// A const function cannot call `Ord`.
 const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
     while let ([a, rest_of_one @ ..], [b, rest_of_other @ ..]) = (one, other) {
         if *a != *b {

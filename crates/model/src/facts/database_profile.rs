@@ -19,7 +19,7 @@ pub struct DatabaseProfile {
     pub marker_files: &'static [&'static str],
     /// Prefix of the directory that the server creates in a tablespace; a digit follows.
     pub tablespace_prefix: Option<&'static str>,
-    /// The server's directories; the data directory comes first.
+    /// The data directory comes first.
     pub directories: &'static [DirectorySpec],
     pub wal_method: Option<&'static Key<WalSyncMethod>>,
 }
@@ -114,7 +114,7 @@ impl ServerArea {
 }
 
 impl FactSet {
-    /// The profile of a cluster's server; the PostgreSQL profile if the server area is unknown.
+    /// The PostgreSQL profile if the server area is unknown.
     pub fn database_profile(&self, cluster: &Subject) -> &'static DatabaseProfile {
         self.server_area_of(cluster)
             .unwrap_or(ServerArea::Pg)

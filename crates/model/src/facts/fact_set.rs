@@ -65,7 +65,7 @@ fn override_with_assumed(row: &mut Arc<FactList>, assumed: Option<&FactList>) {
 }
 
 impl FactSet {
-    /// Inserts a reading and replaces any earlier one, except an assumed one.
+    /// Replaces any earlier reading except an assumed one.
     pub fn insert<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, reading: Reading<T>) {
         self.insert_unless_assumed(subject, &key.info, reading.map(FactValue::into_value));
     }
@@ -94,8 +94,7 @@ impl FactSet {
         }
     }
 
-    /// Copies the reading of a fact from `of` to `subject`. Does nothing if `of` has no reading, or
-    /// if that of `subject` is assumed.
+    /// Does nothing if `of` has no reading, or if that of `subject` is assumed.
     pub fn copy_reading(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
         let Some(reading) = self
             .facts
@@ -144,19 +143,18 @@ impl FactSet {
         self.facts_mut(subject);
     }
 
-    /// Removes the subject with all its facts. Its edges, links and assumptions stay.
+    /// The subject's edges, links and assumptions stay.
     pub fn remove_facts(&mut self, subject: &Subject) {
         self.facts.remove(subject);
         self.order.remove(subject);
     }
 
-    /// Whether the subject or a fact about it was added. An assumption does not add its subject.
+    /// An assumption does not add its subject.
     pub fn contains(&self, subject: &Subject) -> bool {
         self.facts.contains_key(subject)
     }
 
-    /// The reading of a fact; *not collected* if the set has none, malformed if the value is not a
-    /// `T`.
+    /// *Not collected* without a reading, malformed if the value is not a `T`.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
         self.reading(subject, key.id()).as_ref().and_then(|value| {
             T::from_value(value)
@@ -246,14 +244,12 @@ impl FactSet {
         self.inapplicable.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Sets the area of a server. Facts of other areas then do not apply to the subject: a MySQL
-    /// server has no `pg` settings.
+    /// Facts of other areas then do not apply to the subject: a MySQL server has no `pg` settings.
     pub fn set_server_area(&mut self, subject: &Subject, area: ServerArea) {
         self.areas.insert(subject.clone(), area);
     }
 
-    /// The server area of the subject. If it has none, the area of the cluster to which it is
-    /// linked.
+    /// A subject without an area has that of its linked cluster.
     pub fn server_area_of(&self, subject: &Subject) -> Option<ServerArea> {
         if self.areas.is_empty() {
             return None;
@@ -498,7 +494,7 @@ impl FactSet {
         self.merge(part);
     }
 
-    /// Adds a note, unless an equal note is there already.
+    /// An equal note is added only once.
     pub fn add_note(&mut self, note: impl Into<Note>) {
         let note = note.into();
         if !self.notes.contains(&note) {

@@ -134,8 +134,7 @@ impl<T> Reading<T> {
         self.and_then(|value| Ok(change(value)))
     }
 
-    /// Maps the value and keeps its source. An error of `change` makes the reading malformed, with
-    /// source and error as the detail.
+    /// An error of `change` makes the reading malformed, with source and error as the detail.
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
         self.and_then_reading(|value, source| match change(value) {
             Ok(value) => Reading::known(value, source),
@@ -158,8 +157,8 @@ impl<T> Reading<T> {
         }
     }
 
-    /// Returns an unknown reading as one of another type. A known value has no place there and
-    /// becomes *not collected*.
+    /// An unknown reading as one of another type. A known value has no place there and becomes *not
+    /// collected*.
     pub fn cast<U>(self) -> Reading<U> {
         self.and_then_reading(|_, _| Reading::not_collected())
     }
@@ -313,7 +312,7 @@ impl Source {
         }
     }
 
-    /// A line of a file; lines count from one.
+    /// Lines count from one.
     pub fn file_line(path: impl Into<String>, line: u32) -> Self {
         Self::File {
             path: path.into(),
@@ -348,9 +347,8 @@ impl Source {
         }
     }
 
-    /// Whether the value was read, measured or concluded on this machine, or is the default in
-    /// force; false for assumptions and records. Only evidence justifies a setting that can lose
-    /// data.
+    /// Whether the value was read, measured or concluded on this host, or is the default in force;
+    /// false for assumptions and records. Only evidence justifies a setting that can lose data.
     pub fn is_evidence(&self) -> bool {
         matches!(
             self,

@@ -45,8 +45,7 @@ struct PolicyRow {
     what: Exposure,
 }
 
-/// Parses the text of `leaving.toml`. Drops settings whose names contain one of
-/// [`SECRET_NAME_PARTS`], even if the text lists them.
+/// Drops settings whose names contain one of [`SECRET_NAME_PARTS`], even if the text lists them.
 pub fn parse_policy(text: &str) -> Result<RedactionPolicy, toml::de::Error> {
     let rows: PolicyRows = parse_without_verification_stamps(text)?;
     let mut table = RedactionPolicy::default();

@@ -56,8 +56,8 @@ impl PostgresSetting {
         }
     }
 
-    /// The default in the release. A release before the first listed default has that default, too.
-    /// `None` if no default is listed.
+    /// A release before the first listed default has that default, too. `None` if no default is
+    /// listed.
     pub fn default_in(&self, server: &Version) -> Option<&str> {
         let oldest = self.default.values().next()?;
         Some(value_in_release(&self.default, server).unwrap_or(oldest))
@@ -171,8 +171,8 @@ pub fn has_set_persist(of: ServerKind, server: &Version) -> bool {
     }
 }
 
-/// The command-line client of the server. MariaDB's client was called `mysql` before 10.5 (MariaDB
-/// 10.5 release notes); an unknown version is taken for a later one.
+/// MariaDB's client was called `mysql` before 10.5 (MariaDB 10.5 release notes); an unknown version
+/// is taken for a later one.
 pub fn client_program(of: ServerKind, server: Option<&Version>) -> &'static str {
     match of {
         ServerKind::Postgres => "psql",

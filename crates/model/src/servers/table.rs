@@ -36,7 +36,8 @@ pub enum ValueSyntax {
 /// Values, by the first release that has each value.
 pub type ByRelease<T> = BTreeMap<Version, T>;
 
-/// A row about one or more PostgreSQL settings that share all properties of the row.
+/// A row of `servers.toml`: one or more PostgreSQL settings with equal releases, defaults and
+/// syntax.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PostgresSetting {
@@ -100,17 +101,17 @@ pub struct UnsafeValues {
     pub keeps: Option<Vec<String>>,
 }
 
-/// A row about one or more MySQL or MariaDB settings that share all properties of the row, for some
-/// or all of their values.
+/// A row of `servers.toml`: one or more MySQL or MariaDB settings with equal properties, for all
+/// values or for those in `values` and `range`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MysqlSetting {
     pub of: ServerKind,
     pub names: Vec<String>,
-    /// Values that the row is about; without `values` and `range`, the row is about all values.
+    /// Values that the row covers; without `values` and `range`, it covers all.
     #[serde(default)]
     pub values: Vec<String>,
-    /// Lowest and highest number among the values that the row is about.
+    /// Lowest and highest number that the row covers.
     pub range: Option<[f64; 2]>,
     pub since: Version,
     pub deprecated: Option<Version>,
@@ -157,8 +158,8 @@ impl ServerTable {
     }
 }
 
-/// The value that applies to a release: the value of the newest entry that is not later than the
-/// release. `None` for a release before the first entry.
+/// The value of the newest entry that is not later than the release. `None` for a release before
+/// the first entry.
 pub fn value_in_release<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
     values.range(..=server).next_back().map(|(_, value)| value)
 }

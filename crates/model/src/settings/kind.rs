@@ -37,7 +37,7 @@ impl SettingKind {
         matches!(self, Self::Placement)
     }
 
-    /// Whether the value is a list in which each word is one option, rather than a piece of a
+    /// Whether the value is a list in which each word is one option, rather than a part of a
     /// command line.
     pub fn is_list_of_words(self) -> bool {
         matches!(
@@ -76,7 +76,7 @@ impl SettingKind {
         }
     }
 
-    /// The server area of settings of this kind; `None` outside database servers.
+    /// `None` outside database servers.
     pub fn area(self) -> Option<ServerArea> {
         match self {
             Self::Postgres | Self::InitDb => Some(ServerArea::Pg),

@@ -78,8 +78,8 @@ impl TextBuilder {
         }
     }
 
-    /// Adds a table. `right` marks right-aligned columns. In a table wider than the page, the
-    /// widest columns fold, but never the first, which names the row.
+    /// `right` marks right-aligned columns. In a table wider than the page, the widest columns
+    /// fold, but never the first, which names the row.
     pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
         let number = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
@@ -130,7 +130,7 @@ impl TextBuilder {
     }
 }
 
-/// The lines of a cell. A cell that fits stays as it is, because wrapping collapses blanks.
+/// A cell that fits is not wrapped, because wrapping collapses blanks.
 fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if display_width(cell) <= width {
         vec![cell.to_owned()]

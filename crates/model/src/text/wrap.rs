@@ -87,7 +87,7 @@ pub fn truncate_to_width(text: &str, room: usize) -> String {
     out
 }
 
-/// Splits a word into pieces of at most `room` columns; a `room` of 0 counts as 1.
+/// A `room` of 0 counts as 1.
 fn split_to_width(word: &str, room: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = word;

@@ -21,7 +21,7 @@ pub struct AffectedReleases {
     /// Lines that end without the fix, such as `5.10`, although distributions still build kernels
     /// from them.
     pub unfixed: Vec<Version>,
-    /// Lines for which nobody verified whether the fix landed.
+    /// Lines whose fix was never verified in their sources.
     pub unverified: Vec<Version>,
     /// Day of the fix; a build from an earlier day lacks the fix.
     pub fixed_on: Option<Date>,

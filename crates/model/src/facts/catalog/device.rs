@@ -263,10 +263,10 @@ choice! {
     pub enum Guarantor {
         /// A drive in this machine.
         Drive = "drive",
-        /// Another machine that exports a disk over the network but does not show its caches.
+        /// Another host that exports a disk over the network but does not show its caches.
         Array = "array",
-        /// A cluster that acknowledges a write once several machines have stored the data; so
-        /// far only Ceph.
+        /// A cluster that acknowledges a write once several hosts have stored the data; so far only
+        /// Ceph.
         StorageCluster = "storage cluster",
         Hypervisor = "hypervisor",
         Provider = "provider",
@@ -341,8 +341,8 @@ choice! {
 }
 
 impl Medium {
-    /// Whether the medium is flash that this machine sees directly, not through a hypervisor or
-    /// a controller.
+    /// Whether the medium is flash that this host sees directly, not through a hypervisor or a
+    /// controller.
     pub fn is_flash(self) -> bool {
         matches!(self, Self::Flash)
     }
@@ -352,7 +352,7 @@ impl Medium {
         matches!(self, Self::Platters)
     }
 
-    /// Whether writes may wear out the medium. True for a virtual disk, which may be flash.
+    /// True for a virtual disk, which may be flash.
     pub fn wears_out(self) -> bool {
         matches!(self, Self::Flash | Self::Virtual)
     }
@@ -414,14 +414,12 @@ impl Transport {
         matches!(self, Self::Megaraid | Self::Raid)
     }
 
-    /// Whether the disk is attached by USB. A USB bridge may answer queries in place of the
-    /// disk.
+    /// A USB bridge may answer queries in place of the disk.
     pub fn is_usb(self) -> bool {
         matches!(self, Self::Usb)
     }
 
-    /// Whether the disk is an NVMe disk in this machine; disks over a fabric are
-    /// [`Self::Network`].
+    /// Whether the disk is an NVMe disk in this host; disks over a fabric are [`Self::Network`].
     pub fn is_nvme(self) -> bool {
         matches!(self, Self::Nvme)
     }
@@ -559,7 +557,6 @@ pub enum Capacitor {
     Degraded = "degraded",
     /// The capacity may be too small for a proper shutdown.
     Failed = "failed",
-    /// The drive has no capacitor.
     Absent = "absent",
     /// The drive returned a log page with another GUID or version.
     Unreadable = "unreadable",

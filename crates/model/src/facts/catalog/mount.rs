@@ -149,7 +149,7 @@ impl MountClass {
         matches!(self, Self::Zfs)
     }
 
-    /// Whether the file system uses no device and no other file system of this machine.
+    /// Whether the file system uses no device and no other file system of this host.
     pub fn is_diskless(self) -> bool {
         matches!(self, Self::Network | Self::Memory)
     }

@@ -1,5 +1,5 @@
-//! Notes about activities other than reading the machine: measurements, drills, the user's rules,
-//! and the report.
+//! Notes about activities other than reading the host: measurements, drills, the user's rules, and
+//! the report.
 
 use jiff::civil::Date;
 
@@ -69,7 +69,7 @@ notes! {
 
 notes! {
     pub enum RunNote {
-        /// A problem while reading the machine, such as an abandoned query or a malformed line of a
+        /// A problem while reading the host, such as an abandoned query or a malformed line of a
         /// capture.
         HostIncident { sentence: String } = "{sentence}";
         NewerRelease { product: &'static str, here: String, known: String }

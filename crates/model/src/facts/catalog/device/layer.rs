@@ -82,9 +82,7 @@ choice! {
         Rebuilding = "rebuilding",
         /// A disk of a parity array is missing, and a power failure can leave parity wrong.
         WriteHole = "degraded, write hole open",
-        /// There is no space left for new data.
         Full = "full",
-        /// The device refuses writes.
         ReadOnly = "read only",
         /// The metadata must be checked before the device accepts writes again.
         NeedsCheck = "needs check",
