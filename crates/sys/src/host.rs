@@ -1,5 +1,5 @@
-//! The only interface through which walwise reads the machine. A live, recorded or recording host
-//! answers [`Question`]s, so every answer can be captured, reviewed and replayed.
+//! The only interface through which walwise reads the host system. A live, recorded or recording
+//! host answers [`Question`]s, so every answer can be captured, reviewed and replayed.
 //!
 //! Answers are bytes or errors, which the collectors interpret. Sources that may hold secrets have
 //! separate questions, whose answers contain only allow-listed keys. An expendable child reads
@@ -178,7 +178,7 @@ impl Question {
         path_in!(self, path_mut)
     }
 
-    /// Returns the question inside a [`Question::AsUser`]; any other question returns itself.
+    /// The question inside a [`Question::AsUser`]; any other question returns itself.
     pub fn inner_mut(&mut self) -> &mut Self {
         match self {
             Self::AsUser(_, inner) => inner.inner_mut(),
@@ -212,8 +212,9 @@ pub enum ConfigDialect {
     Fstab,
     /// A mount unit (systemd.mount(5)), reduced to What, Where, Type and Options.
     MountUnit,
-    /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, resume, devices
-    /// that the boot waits for, and the names of other parameters that mount or unlock something.
+    /// The kernel command line, reduced to root, rootfstype, rootflags, elevator, resume, and
+    /// devices that the boot waits for. Other parameters that mount or unlock something are reduced
+    /// to names.
     KernelCommandLine,
     /// crypttab(5), reduced to name, device, kind of key, whether the key exists, and known
     /// options. The path of a key is never kept.
@@ -278,7 +279,7 @@ impl HostError {
         self.kind == HostErrorKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
     }
 
-    /// Whether the process (EMFILE) or the machine (ENFILE) was out of file descriptors. The detail
+    /// Whether the process (EMFILE) or the system (ENFILE) was out of file descriptors. The detail
     /// is searched, because a child may report the error as text.
     pub fn is_out_of_descriptors(&self) -> bool {
         use nix::errno::Errno;
@@ -312,13 +313,13 @@ pub trait Host: Sync {
     /// Answers the question, in the format described at its variant of [`Question`].
     fn ask(&self, question: &Question) -> HostResult;
 
-    /// Returns notes about the run, such as abandoned reads and unreadable lines of a capture.
+    /// Notes about the run, such as abandoned reads and unreadable lines of a capture.
     fn fact_notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns paths in a capture that may be the masked form of this path. Empty if the capture
-    /// has the path itself.
+    /// Paths in a capture that may be the masked form of this path. Empty if the capture has the
+    /// path itself.
     fn possible_masked_paths(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -361,8 +362,7 @@ pub trait Host: Sync {
         path_from_answer(self.ask(&Question::Link(path.to_owned()))?)
     }
 
-    /// Resolves all symbolic links of a path (realpath(3)). An answer that is not absolute is an
-    /// error.
+    /// As realpath(3). An answer that is not absolute is an error.
     fn real_path(&self, path: &Path) -> Result<PathBuf, HostError> {
         let real = path_from_answer(self.ask(&Question::RealPath(path.to_owned()))?)?;
         if real.is_absolute() {
@@ -372,7 +372,7 @@ pub trait Host: Sync {
         }
     }
 
-    /// Returns the fields of stat(2), which follows symbolic links.
+    /// Symbolic links are followed.
     fn stat(&self, path: &Path) -> Result<Stat, HostError> {
         Stat::decode(&self.ask(&Question::Stat(path.to_owned()))?)
     }
@@ -506,8 +506,8 @@ impl ConfigDirective {
         .into_bytes()
     }
 
-    /// Parses an answer. A cut or malformed answer is an error, because a setting on a lost line
-    /// would count as unset.
+    /// A cut or malformed answer is an error, because a setting on a lost line would count as
+    /// unset.
     fn decode_all(answer: &[u8]) -> Result<Vec<Self>, HostError> {
         let parse = |row: &[u8]| {
             let row = str::from_utf8(row.strip_suffix(b"\n")?).ok()?;
@@ -574,8 +574,8 @@ impl<'a> RecordingHost<'a> {
         }
     }
 
-    /// Renders all answers so far as a capture that begins with `comment`. `masked` replaces
-    /// serials, world-wide names, UUIDs, addresses, and names of hosts and users one-to-one.
+    /// `masked` replaces serials, world-wide names, UUIDs, addresses, and names of hosts and users
+    /// one-to-one.
     pub fn render_capture(&self, comment: &str, masked: bool) -> String {
         let answers = lock(&self.answers);
         if masked {

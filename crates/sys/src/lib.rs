@@ -1,4 +1,4 @@
-//! Access to the machine: [`host`] answers questions about the machine, [`output`] writes requested
+//! Access to the host system: [`host`] answers questions about it, [`output`] writes requested
 //! files.
 //!
 //! This crate does not interpret answers. Programs and files are allow-listed, and secrets are

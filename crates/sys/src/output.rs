@@ -52,7 +52,7 @@ pub enum FileAccess {
 }
 
 impl FileAccess {
-    /// Parses octal permissions; refuses a file that others could write.
+    /// Refuses a file that others could write.
     pub fn parse_octal_mode(text: &str) -> Result<Self, String> {
         let bits = u32::from_str_radix(text, 8)
             .ok()
@@ -161,7 +161,7 @@ impl Destination {
         Ok(found)
     }
 
-    /// Returns a warning if another user controls the directory.
+    /// A warning if another user controls the directory.
     pub fn foreign_owner_notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -211,10 +211,10 @@ impl Destination {
 
 // The subprocess that writes a document.
 //
-// It receives the path and options, then the document in parts, of which the last is empty,
-// then the order to rename. It sends a notice about the directory, a confirmation that the
-// draft is written, and the final name; an error may replace any of the three. If the parent
-// exits or gives up, the channel closes, and the subprocess removes the draft.
+// It receives the path and options, then the document in parts, of which the last is empty, then
+// the order to rename. It sends a notice about the directory, a confirmation that the draft is
+// written, and the final name. An error may replace any of them. If the parent exits or gives up,
+// the channel closes, and the subprocess removes the draft.
 
 pub fn serve(mut channel: Channel) -> io::Result<()> {
     match receive_and_publish(&mut channel) {

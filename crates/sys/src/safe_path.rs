@@ -1,5 +1,5 @@
-//! Opens the components of a path one after another, each relative to the open directory above, so
-//! that nobody can redirect a file that root writes.
+//! Opens the components of a path one by one, each relative to the open directory above, so that no
+//! user can redirect root's file.
 //!
 //! Other users could redirect the path by a link, or by a directory that they own or may write.
 //! Below a directory of another user no link is followed, because that user may have moved a link
@@ -95,7 +95,7 @@ pub struct OpenedDirectory {
 pub struct FileTarget {
     pub parent: OpenedDirectory,
     pub name: OsString,
-    /// `None` if the file does not exist.
+    /// Status of the file, which may be a link's target; `None` if the file does not exist.
     pub existing: Option<Stat>,
 }
 
@@ -250,8 +250,8 @@ impl PathWalk {
         Ok(NameLookup::Continue)
     }
 
-    /// Returns the mode with which to create a missing directory; `None` if the directory must not
-    /// be created. The last name of the path is the file and is never created here.
+    /// The mode with which to create a missing directory; `None` if the directory must not be
+    /// created. The last name of the path is the file and is never created here.
     fn mode_for_missing(&self) -> Option<u32> {
         match (self.missing, self.remaining.len()) {
             (MissingDirectoryPolicy::Refused, _) | (_, 0) => None,
@@ -359,8 +359,8 @@ fn fs_magic(directory: &OwnedFd) -> Option<u64> {
     u64::try_from(found.f_type).ok()
 }
 
-/// Returns 64 unpredictable bits. They come from the system's random source, from which the
-/// standard library seeds its hash tables.
+/// 64 unpredictable bits. They come from the system's random source, from which the standard
+/// library seeds its hash tables.
 pub fn random_u64() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -79,8 +79,8 @@ pub mod credentials {
             UnixStream::connect(path).map_err(|e| error_message(&e))
         }
 
-        /// Changes session, groups and user. The process leaves root's session first: within that
-        /// session, whoever takes over the process could type into root's terminal.
+        /// Changes session, groups and user. The process leaves root's session first: in it, an
+        /// attacker who takes over the process could type into root's terminal.
         fn drop_user_and_groups(&self) -> Result<(), String> {
             let refused = |what, e: Errno| {
                 format!(

@@ -103,8 +103,7 @@ fn display_safe_detail(detail: &str) -> String {
     }
 }
 
-/// Parses all questions and answers of a capture. The second value describes the entries that could
-/// not be read.
+/// The second value describes the entries that could not be read.
 pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
     let mut answers = Answers::new();
     let problems = read_entries(bytes, |_, question, answer| {
@@ -163,8 +162,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Indexes the entries of a capture by question. The second value describes the entries that
-    /// could not be read.
+    /// The second value describes the entries that could not be read.
     pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), ArchiveError> {
         let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
         let mut alike = Vec::new();

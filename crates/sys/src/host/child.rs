@@ -1,10 +1,10 @@
 //! The expendable child: a copy of walwise that makes system calls which may never return. The
 //! child runs the code in [`super::reader`].
 //!
-//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted, and a
-//! thread in such a call keeps its process from exiting. A child that misses its deadline is
-//! therefore killed and abandoned, and the next question starts a new child. A child exits when its
-//! channel closes, so it outlives walwise by one question at most.
+//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted. A thread
+//! in such a call prevents its process from exiting. A child that misses its deadline is therefore
+//! killed and abandoned, and the next question starts a new child. A child exits when its channel
+//! closes, so it outlives walwise by one question at most.
 
 use std::io;
 use std::path::PathBuf;
@@ -36,8 +36,8 @@ struct ChildSupervisor {
 }
 
 impl ChildHost {
-    /// Creates a host that runs `program` as its child; with an `owner`, the child first becomes
-    /// that user. No child starts before [`Self::prestart`] or the first question.
+    /// `program` runs as the child; with an `owner`, the child first becomes that user. No child
+    /// starts before [`Self::prestart`] or the first question.
     pub fn new(program: PathBuf, owner: Option<Owner>) -> Self {
         Self {
             program,

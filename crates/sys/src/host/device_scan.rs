@@ -58,8 +58,8 @@ impl DeviceScan {
             .into_bytes()
     }
 
-    /// Decodes an answer. A missing number is an error: as 0 it would mean that nothing is unread,
-    /// and the device would count as free.
+    /// A missing number is an error: as 0 it would mean that nothing is unread, and the device
+    /// would count as free.
     pub fn decode(answer: &[u8]) -> Result<Self, HostError> {
         let text = String::from_utf8_lossy(answer);
         let number = |name: &str| {

@@ -63,8 +63,8 @@ impl<'a> EditedHost<'a> {
     }
 }
 
-/// Returns the numbers of the lines of `now` that differ from `before`. For a configuration answer,
-/// the numbers are the file's line numbers, with which its lines start.
+/// The numbers of the lines of `now` that differ from `before`. For a configuration answer, the
+/// numbers are the file's line numbers, with which its lines start.
 fn changed_lines(question: &Question, before: &str, now: &str) -> BTreeSet<u32> {
     let kept: BTreeSet<(u32, &str)> = (1..).zip(before.lines()).collect();
     let other = (1..).zip(now.lines()).filter(|line| !kept.contains(line));

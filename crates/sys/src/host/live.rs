@@ -1,4 +1,4 @@
-//! The machine that walwise runs on.
+//! The running host, as opposed to a capture.
 //!
 //! [`answer`] answers every question: in this process, or in the expendable child if the answer may
 //! never arrive. Reads are bounded, and nothing is opened for writing. A `LiveHost` reads the mount
@@ -80,8 +80,8 @@ impl LiveHost {
         device_scan::magic::signature_names()
     }
 
-    /// Returns the names of the signatures in parts of a device. Each part is an offset and the
-    /// bytes at that offset; `size` is the size of the device in bytes.
+    /// The names of the signatures in parts of a device. Each part is an offset and the bytes at
+    /// that offset; `size` is the size of the device in bytes.
     pub fn identify_signatures(
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
@@ -121,8 +121,8 @@ impl LiveHost {
         host
     }
 
-    /// Returns the deadline for a question that may hang and is therefore sent to a child. `None`
-    /// if the question cannot hang.
+    /// The deadline for a question that may hang and is therefore sent to a child. `None` if the
+    /// question cannot hang.
     fn child_deadline(&self, question: &Question) -> Option<Duration> {
         match question.inner() {
             // Connecting blocks indefinitely while the connection queue of a stopped server is
@@ -134,9 +134,9 @@ impl LiveHost {
                 Some(device_scan::THOROUGH_TIME + READ_GRACE)
             }
             // The kernel reads command line and environment from the process's memory, whose
-            // mappings may never respond. Open files may be on any file system.
-            // The key files that crypttab names may be there as well. Another user may have filled a
-            // directory of log files.
+            // mappings may never respond. Open files may be on any file system. The key files that
+            // crypttab names may be there as well. Another user may have filled a directory of log
+            // files.
             Question::CommandLine(_)
             | Question::Environment(_)
             | Question::Tablespaces(_)
@@ -252,8 +252,8 @@ impl Host for LiveHost {
     }
 }
 
-/// Returns the process whose user's budget is charged. The answer may be large, because it comes
-/// from the process's memory or open files.
+/// The process whose user's budget is charged. The answer may be large, because it comes from the
+/// process's memory or open files.
 fn process_to_charge(question: &Question) -> Option<u32> {
     match question {
         Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
@@ -309,8 +309,8 @@ pub(super) fn answer(question: &Question) -> HostResult {
 // The path is first opened with O_PATH, since opening a tape or a watchdog device already has an
 // effect.
 
-/// Opens a block device for reading. The device opened is the one that was examined, even if
-/// another one takes over its name meanwhile.
+/// The device opened is the one that was examined, even if another one takes over its name
+/// meanwhile.
 fn open_block_device(path: &Path, also: OFlag) -> Result<File, HostError> {
     try_open_block_device(path, also).map_err(|e| host_error(&e))
 }
@@ -343,9 +343,8 @@ fn try_open_block_device(path: &Path, also: OFlag) -> io::Result<File> {
     )
 }
 
-/// Returns why a path without symbolic links cannot be trusted, such as
-/// `/x is not owned by root`. `None` if root owns the file and every directory above it, and
-/// nobody else can write them.
+/// Reason why a path without symbolic links cannot be trusted, such as `/x is not owned by root`.
+/// `None` if root owns the file and every directory above it, and nobody else can write them.
 pub fn untrusted_reason(path: &Path) -> io::Result<Option<String>> {
     for path in path.ancestors() {
         let metadata = fs::symlink_metadata(path)?;
@@ -391,24 +390,23 @@ enum ProtocolAction {
 }
 
 trait ProtocolClient {
-    /// Returns the first message to the server; empty if the server sends first.
+    /// Empty if the server sends first.
     fn first_message(&self) -> Vec<u8>;
 
-    /// Returns the buffer of received bytes that do not form a complete message yet.
+    /// The buffer of received bytes that do not form a complete message yet.
     fn recv_buffer(&mut self) -> &mut Vec<u8>;
 
-    /// Splits the first complete message from `bytes`; `None` if the message is incomplete.
+    /// `None` if the message is incomplete.
     fn split_frame(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, HostError>;
 
     fn handle_message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, HostError>;
 
-    /// Limit on the whole conversation.
+    /// Time limit for the conversation, without connecting.
     fn deadline(&self) -> Duration {
         DEADLINE
     }
 
-    /// Returns what the server has answered so far, if it has reported all settings and only later
-    /// queries are missing.
+    /// The answer so far, if it has all settings and only results of later queries are missing.
     fn partial_answer(&mut self) -> Option<Vec<u8>> {
         None
     }
@@ -432,8 +430,7 @@ trait ProtocolClient {
 /// Kind or number of a message, its body, and the received bytes after the message.
 type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Connects to a socket and runs the protocol. With `server`, the process that listens on the
-/// socket must run as that user id.
+/// With `server`, the process that listens on the socket must run as that user id.
 fn connect_and_run(
     socket: &Path,
     ours: &mut impl ProtocolClient,
@@ -448,8 +445,8 @@ fn connect_and_run(
     run_protocol(stream, ours, server)
 }
 
-/// Runs the protocol over a connection. With `server`, the peer's user id is checked before any
-/// byte is exchanged, because the socket that one user names can belong to another user.
+/// With `server`, the peer's user id is checked before any byte is exchanged, because the socket
+/// that one user names can belong to another user.
 fn run_protocol(
     stream: UnixStream,
     ours: &mut impl ProtocolClient,

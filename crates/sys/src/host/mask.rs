@@ -554,8 +554,7 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Returns where a spelling of an identity is replaced. `None` if it is replaced only where it was
-/// found.
+/// Where a spelling of an identity is replaced. `None` if it is replaced only where it was found.
 fn replacement_scope(
     kind: IdentityKind,
     written: &[u8],
@@ -593,7 +592,7 @@ fn replacement_scope(
     }
 }
 
-/// Assigns a mask to each identity. No mask equals an identity in the capture.
+/// No mask equals an identity in the capture.
 fn assign_masks(
     identities: &BTreeSet<(IdentityKind, Vec<u8>)>,
 ) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {

@@ -1,4 +1,4 @@
-//! A point in time as a machine reports it: to the nanosecond, or only to the second.
+//! A point in time as a host reports it: to the nanosecond, or only to the second.
 //!
 //! Old captures hold whole seconds. Such a moment may lie anywhere in its second, so no fraction is
 //! assumed.
@@ -51,7 +51,8 @@ impl Moment {
         self.nanos.is_some()
     }
 
-    /// Returns the earliest time that the moment can stand for, in nanoseconds since 1970.
+    /// The earliest time of the moment, in nanoseconds since 1970: the start of a second without a
+    /// fraction.
     pub fn earliest_nanos(self) -> u128 {
         u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
     }

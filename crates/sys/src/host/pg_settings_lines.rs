@@ -18,8 +18,8 @@ pub const OVERRIDES: &str = "(overrides)";
 
 pub const MAX_OVERRIDES: usize = 100;
 
-/// Name, `wal_status` (PostgreSQL 13 and later) and retained bytes of the inactive replication slot
-/// that retains most WAL, and the most that any slot retains; missing if no inactive slot retains
+/// The inactive replication slot that retains most WAL: name, `wal_status` (PostgreSQL 13 and
+/// later), retained bytes, and the most that any slot retains. Missing if no inactive slot retains
 /// WAL.
 pub const SLOT: &str = "(slot)";
 
@@ -63,8 +63,8 @@ pub mod counters {
     pub const ARCHIVER_FAILING: &str = "(archiver_failing)";
     /// Time of the last archived segment, in microseconds since 1970; empty if there is none.
     pub const ARCHIVED: &str = "(last_archived_time)";
-    /// Number of connected standbys that a commit may wait for; empty if the role may not see it, as
-    /// is [`WAITING`].
+    /// Number of connected standbys that a commit may wait for; empty if the role may not see it,
+    /// as is [`WAITING`].
     pub const STANDBYS: &str = "(synchronous_standbys)";
     /// Number of sessions that wait for a standby (wait event `SyncRep`).
     pub const WAITING: &str = "(sync_rep_sessions)";

@@ -200,10 +200,9 @@ impl Owner {
             .map_err(denied)
     }
 
-    /// Returns the user id and groups to take on. The groups of `process` count only if
-    /// /proc/PID belongs to its user and group. If the user may not inspect the process,
-    /// /proc/PID belongs to root (PR_SET_DUMPABLE in prctl(2)). A process that has exited
-    /// reports no groups.
+    /// The user id and groups to take on. The groups of `process` count only if /proc/PID belongs
+    /// to its user and group. If the user may not inspect the process, /proc/PID belongs to root
+    /// (PR_SET_DUMPABLE in prctl(2)). A process that has exited reports no groups.
     fn credentials(&self) -> Credentials {
         let of_process = self
             .process

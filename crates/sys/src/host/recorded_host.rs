@@ -15,7 +15,7 @@ pub struct RecordedHost {
 }
 
 impl RecordedHost {
-    /// Parses a capture. [`Host::fact_notes`] describes the entries that could not be read.
+    /// [`Host::fact_notes`] describes the entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
         Self::new(bytes.to_owned())
     }

@@ -61,10 +61,9 @@ pub(crate) fn config_with_key_check(
     Ok(settings.iter().flat_map(ConfigDirective::encode).collect())
 }
 
-/// Returns the part of a program's output that is kept. Tables of device-mapper, which hold keys,
-/// are reduced to kinds and counts; output of ZFS to pools, devices and the requested properties;
-/// the configuration of DRBD to a few options; the control file of PostgreSQL to one line. Other
-/// output is unchanged.
+/// The part of a program's output that is kept. Tables of device-mapper hold keys and are reduced
+/// to kinds and counts. ZFS keeps pools, devices and the requested properties, DRBD a few options,
+/// the control file of PostgreSQL one line. Other output is unchanged.
 pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
         (Tool::Dmsetup, Some("table")) => device_mapper::reduce_table(&text),

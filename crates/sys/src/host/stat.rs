@@ -94,7 +94,7 @@ pub struct StatFs {
     pub magic: u64,
     pub size: u64,
     pub available: u64,
-    /// Number of inodes; 0 if the file system creates inodes as needed.
+    /// 0 if the file system creates inodes as needed.
     pub inodes: u64,
     pub inodes_free: u64,
     /// Block size in bytes (`f_bsize`); `None` in old captures.

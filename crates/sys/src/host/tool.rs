@@ -100,8 +100,7 @@ macro_rules! tools {
                 }
             }
 
-            /// Returns the major release; `None` for a program that is not installed once per
-            /// release.
+            /// `None` for a program that is not installed once per release.
             pub fn major(self) -> Option<u32> {
                 match self {
                     $(Self::$tool)|+ => None,
@@ -113,7 +112,7 @@ macro_rules! tools {
 }
 
 impl Tool {
-    /// Returns the program's name, followed by the major release if the program has one.
+    /// The program's name, followed by the major release if the program has one.
     pub fn name(self) -> Cow<'static, str> {
         let name = self.row().name;
         match self.major() {

@@ -3,7 +3,7 @@
 //!
 //! They are found and run by the same rules as programs that only read. This module checks the
 //! arguments of every caller: mkfs may write only to a loop device, or to an open file under
-//! /proc/PID/fd. On a disk, mkfs gets the size of the area that the trial may use, and must not
+//! /proc/PID/fd. On a disk, mkfs gets the size of the area that the trial may use. It must not
 //! discard, because that would discard the entire disk.
 
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ impl TrialTool {
         }
     }
 
-    /// Returns the package that provides the program in most distributions.
+    /// The package that provides the program in most distributions.
     pub fn package(self) -> &'static str {
         match self {
             Self::Mke2fs => "e2fsprogs",
@@ -47,7 +47,7 @@ impl TrialTool {
         }
     }
 
-    /// Returns the trusted path of the program. Fails if the program is missing or must not be run.
+    /// Fails if the program is missing or must not be run.
     pub fn location(self) -> Result<PathBuf, HostError> {
         programs::find_program(self.name())
     }

@@ -43,7 +43,7 @@ impl From<Errno> for WriteError {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct WriteOptions {
     pub existing: ExistingFilePolicy,
-    /// Mode of the document; `None` leaves the mode to the umask.
+    /// `None` leaves the mode to the umask.
     pub mode: Option<u32>,
     pub runs: bool,
     pub series: bool,
@@ -171,7 +171,7 @@ impl OutputLocation {
 pub(super) struct Draft<'a> {
     location: &'a OutputLocation,
     file: File,
-    /// Name of the draft; empty once the draft has been renamed to its name in the series.
+    /// Empty once the draft has been renamed to its name in the series.
     name: String,
 }
 
@@ -202,7 +202,7 @@ impl<'a> Draft<'a> {
         Ok(draft)
     }
 
-    /// Renames the draft to its final name, and makes the rename durable.
+    /// The rename to the final name is durable on return.
     pub fn publish(mut self) -> Result<PublishedDocument, WriteError> {
         let OutputLocation {
             directory,
@@ -310,8 +310,7 @@ pub(super) struct PublishedDocument {
 
 const MAX_TRIES: usize = 10_000;
 
-/// Renames within a directory. Fails with `EXIST` if the new name exists, even if several processes
-/// try at once.
+/// Fails with `EXIST` if the new name exists, even if several processes try at once.
 fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
         // Some file systems, such as NFS, refuse an exclusive rename but create links exclusively.

@@ -37,7 +37,7 @@ pub(super) fn draft_name(number: u32) -> String {
     format!(".walwise-{number:06}.tmp")
 }
 
-/// Returns the names of a series, the newest first, each with its date: `2026-11-25 07:41`.
+/// The names of a series, the newest first, each with its date: `2026-11-25 07:41`.
 pub fn dated_documents(names: Vec<String>) -> Vec<(String, String)> {
     let mut ours: Vec<String> = names
         .into_iter()
@@ -63,7 +63,7 @@ pub fn dated_documents(names: Vec<String>) -> Vec<(String, String)> {
     ours.into_iter().map(dated).collect()
 }
 
-/// Returns the number in a document's name. `None` for a name that does not belong to a series.
+/// `None` for a name that does not belong to a series.
 fn document_number(name: &str) -> Option<u32> {
     let (number, when) = name.strip_suffix(".json")?.split_once('-')?;
     let plain = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -75,7 +75,7 @@ fn document_number(name: &str) -> Option<u32> {
     }
 }
 
-/// Returns the largest number of a document in the directory; 0 without documents.
+/// 0 without documents.
 pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
     Ok(document_names(directory)?
         .iter()

@@ -55,7 +55,7 @@ pub struct CommitWaits {
     /// Sessions that write or flush the WAL themselves; with InnoDB, all sessions that wait for a
     /// flush of the redo log.
     pub flush: u64,
-    /// Sessions that wait for a standby.
+    /// Sessions that wait for a standby's reply.
     pub standby: u64,
     /// Sum of the squared differences between the sessions waiting in neighbouring samples.
     pub squared_differences: u64,
@@ -63,7 +63,7 @@ pub struct CommitWaits {
     pub background: u64,
     /// Prepared transactions at the start; with InnoDB, those since the first sample.
     pub prepared: u64,
-    /// Sessions at the start.
+    /// Number of sessions at the start, waiting or not.
     pub sessions: u64,
     /// Flushes that the samples prove: the flushed position of the WAL advanced. 0 for InnoDB.
     pub flushes: u64,
@@ -84,7 +84,7 @@ pub struct CommitCounters {
     /// take no transaction id.
     pub subtransactions: u64,
     pub wal_writes: u64,
-    /// `None` for InnoDB.
+    /// Flushes of the WAL since the last reset; `None` for InnoDB.
     pub wal_syncs: Option<u64>,
     /// Writes of the WAL because its buffers were full.
     pub buffers_full: u64,
@@ -103,8 +103,8 @@ pub struct CommitSampler(Option<Subprocess>);
 
 impl CommitSampler {
     /// Starts to sample the server that runs as `server_uid` and listens on `socket`. Root connects
-    /// to PostgreSQL as that user and to InnoDB as root, for a path below /proc/PID/root inside that
-    /// root directory.
+    /// to PostgreSQL as that user and to InnoDB as root, for a path below /proc/PID/root inside
+    /// that root directory.
     pub fn start(
         protocol: ServerProtocol,
         server_uid: u32,
@@ -131,7 +131,7 @@ impl CommitSampler {
         Subprocess::spawn(Role::CommitSampler, &request).map(|child| Self(Some(child)))
     }
 
-    /// Waits for the next sample. `None` after the last one.
+    /// `None` after the last sample.
     pub fn recv(&mut self) -> Option<Result<CommitSample, HostError>> {
         let child = self.0.as_mut()?;
         let message: Result<Option<Result<CommitSample, HostError>>, RecvError> =
@@ -144,8 +144,7 @@ impl CommitSampler {
 }
 
 impl CommitCounters {
-    /// The growth from the first to the last of the readings. `None` with fewer than two readings,
-    /// or if the statistics were reset between two of them.
+    /// `None` with fewer than two readings, or if the statistics were reset between two of them.
     pub fn growth(readings: &[Self]) -> Option<Self> {
         let (first, last) = (readings.first()?, readings.last()?);
         let is_reset = |pair: &[Self]| {
@@ -233,11 +232,11 @@ enum SamplerQuery {
 struct QuerySchedule {
     begun: Instant,
     seconds: f64,
-    /// The query whose result is expected.
+    /// The query that was sent last; `None` before the first one.
     current: Option<SamplerQuery>,
     waits_since_counters: u32,
     queries: u32,
-    /// Whether the current query has given its sample.
+    /// Whether the result of `current` has arrived.
     is_answered: bool,
 }
 
@@ -253,8 +252,7 @@ impl QuerySchedule {
         }
     }
 
-    /// Returns the next query; `None` when the time is over, or if the server answers so fast that
-    /// it cannot have paused.
+    /// `None` when the time is over, or if the server answers so fast that it cannot have paused.
     fn advance(&mut self) -> Option<SamplerQuery> {
         let elapsed = self.begun.elapsed().as_secs_f64();
         let is_over = elapsed >= self.seconds;
@@ -281,7 +279,7 @@ impl QuerySchedule {
         self.current
     }
 
-    /// Marks the current query as answered. A second sample of one query is an error.
+    /// A second sample of one query is an error.
     fn record_answer(&mut self) -> Result<(), HostError> {
         if std::mem::replace(&mut self.is_answered, true) {
             return Err(malformed());
@@ -289,18 +287,18 @@ impl QuerySchedule {
         Ok(())
     }
 
-    /// Limit on the conversation.
+    /// Time limit for the conversation: the requested seconds, and time for the last queries.
     fn deadline(&self) -> Duration {
         Duration::try_from_secs_f64(self.seconds).unwrap_or_default() + LAST_QUERIES
     }
 }
 
-/// Queries that may follow each other at once when the conversation begins.
+/// Number of queries that the rate limit allows at the start of the conversation.
 const FIRST_QUERIES: f64 = 20.0;
 
 const MAX_QUERIES_PER_SECOND: f64 = 3.0;
 
-/// Both times of a reading are whole seconds.
+/// Rounding error in seconds: both times of a reading are whole seconds.
 const RESET_AGE_ERROR_S: u64 = 2;
 
 /// Time for the query that runs when the seconds are over, and for the last counters.
@@ -308,7 +306,7 @@ const LAST_QUERIES: Duration = Duration::from_secs(8);
 
 const OUT_OF_CONNECTIONS: &str = "the server is out of connections, so walwise gave its own back";
 
-/// Sums the squared differences between neighbouring numbers.
+/// Sum over neighbouring samples, for the variance of a systematic sample.
 fn squared_differences(numbers: &[u32]) -> u64 {
     let pairs = numbers.iter().zip(numbers.iter().skip(1));
     pairs

@@ -63,8 +63,8 @@ pub struct PathHandle {
     pub identity: (u64, u64),
 }
 
-/// Returns a descriptor of /proc, which stays open. A process that changes its root directory would
-/// find another /proc by the path.
+/// A descriptor of /proc, which stays open. A process that changes its root directory would find
+/// another /proc by the path.
 pub fn proc_descriptor() -> Result<&'static OwnedFd, HostError> {
     static PROC: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(held) = PROC.get() {
@@ -156,8 +156,8 @@ fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, HostError> {
         .map_err(|e| host_error(&e.into()))
 }
 
-/// Reads a regular file. The contents are cut after [`LARGEST_READ`], those of this process's mount
-/// table after [`MOUNT_TABLE`].
+/// The contents are cut after [`LARGEST_READ`], those of this process's mount table after
+/// [`MOUNT_TABLE`].
 pub fn read_file(path: &Path) -> HostResult {
     if is_sysfs_class_path(path) {
         return read_attribute(path);

@@ -1,4 +1,4 @@
-//! Questions about the machine and walwise's own process: uname(2), user and namespaces, memory and
+//! Questions about the host and walwise's own process: uname(2), user and namespaces, memory and
 //! processors.
 
 use std::fmt::Write as _;
@@ -77,8 +77,8 @@ pub fn user_name(uid: u32) -> HostResult {
         .ok_or_else(|| HostError::new(HostErrorKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// Returns the group of a user in /etc/passwd, or the group of `nobody` for a user not listed
-/// there, such as a container's.
+/// The group of a user in /etc/passwd, or the group of `nobody` for a user not listed there, such
+/// as a container's.
 pub fn primary_group_id(uid: u32) -> u32 {
     let list = files::read_file(Path::new("/etc/passwd")).unwrap_or_default();
     let group =

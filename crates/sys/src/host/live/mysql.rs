@@ -86,8 +86,8 @@ fn counters_query() -> String {
     show_query("STATUS", COUNTERS)
 }
 
-/// Builds the query for [`REPLICAS`]. `Slaves_connected` exists in MariaDB only. Without the
-/// privilege PROCESS a user sees only its own threads, so the query then has no result.
+/// `Slaves_connected` exists in MariaDB only. Without the privilege PROCESS a user sees only its
+/// own threads, so the query then has no result.
 fn replicas_query() -> String {
     format!(
         "SELECT '{REPLICAS}', COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%' \
@@ -124,15 +124,15 @@ enum ProtocolState {
 
 /// Queries that a client sends one after another. Each result has two columns.
 pub(super) trait QuerySequence {
-    /// Returns the next query; `None` after the last one.
+    /// `None` after the last query.
     fn next_query(&mut self) -> Option<String>;
 
     fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError>;
 
-    /// Handles the server's refusal of a query. An error ends the conversation.
+    /// An error ends the conversation.
     fn handle_refusal(&mut self, error: String) -> Result<(), HostError>;
 
-    /// Returns what the server has answered, as far as it is complete; `None` if it is useless.
+    /// The complete part of the server's answer; `None` if it is useless.
     fn take_answer(&mut self) -> Option<Vec<u8>>;
 
     fn deadline(&self) -> Duration {
@@ -149,7 +149,7 @@ enum SettingsQuery {
 
 #[derive(Default)]
 struct SettingsQueries {
-    /// The query whose result is expected.
+    /// The query that was sent last; `None` before the first one.
     query: Option<SettingsQuery>,
     answer: String,
 }

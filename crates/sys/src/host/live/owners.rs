@@ -206,13 +206,12 @@ pub fn strip_process_root(path: &Path, pid: u32) -> PathBuf {
     Path::new("/").join(within)
 }
 
-/// Returns the process id in a path below a process's root directory, such as 7 for
-/// `/proc/7/root/srv`.
+/// The process id in a path below a process's root directory, such as 7 for `/proc/7/root/srv`.
 pub fn process_root_pid(path: &Path) -> Option<u32> {
     proc_pid(path).filter(|_| path.iter().nth(3).is_some_and(|name| name == "root"))
 }
 
-/// Returns the process id in a path below /proc, such as 7 for `/proc/7/mountinfo`.
+/// The process id in a path below /proc, such as 7 for `/proc/7/mountinfo`.
 pub fn proc_pid(path: &Path) -> Option<u32> {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let in_proc = names.next()? == "proc";

@@ -96,7 +96,7 @@ fn commit_overrides_query() -> String {
 
 /// Builds the query for the inactive replication slot that retains most WAL, and for the most that
 /// any slot retains. `None` before PostgreSQL 10, which renamed the WAL functions. A standby
-/// measures from the last WAL that it has received; slots that it synchronizes have no consumer
+/// measures from the last WAL that it has received; slots that it synchronises have no consumer
 /// there.
 fn slots_query(major: u64) -> Option<String> {
     if major < 10 {
@@ -136,8 +136,8 @@ const FLUSHES_FROM_18: [&str; 4] = [
     "trunc(sum(write_time) * 1000)::bigint::text",
 ];
 
-/// Builds the query for the counters. `None` before PostgreSQL 10, which renamed the WAL functions.
-/// On a standby, the write position in the result is NULL.
+/// `None` before PostgreSQL 10, which renamed the WAL functions. On a standby, the write position
+/// in the result is NULL.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
         ARCHIVE_FAILED, ARCHIVED, ARCHIVER_FAILING, BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE,
@@ -365,8 +365,8 @@ impl ProtocolClient for PostgresClient {
 }
 
 impl PostgresClient {
-    /// Returns the complete answer. Unless the server refused the query for overrides, a line
-    /// states whether the answer has all overrides or only the first ones.
+    /// Unless the server refused the query for overrides, a line states whether the answer has all
+    /// overrides or only the first ones.
     fn take_answer(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.overrides_refused {

@@ -34,8 +34,8 @@ const LONGEST_ENVIRONMENT: usize = 512 << 10;
 /// first.
 const MAX_DESCRIPTORS: usize = 4096;
 
-/// Returns the user of a process from /proc/PID/status. `None` if the process has several users, or
-/// a user that is not mapped in this namespace and appears as nobody.
+/// `None` if the process has several users, or a user that is not mapped in this namespace and
+/// appears as nobody.
 pub fn parse_process_user(status: &[u8]) -> Option<u32> {
     parse_single_id(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
@@ -54,8 +54,8 @@ pub fn parse_credentials(status: &[u8]) -> Option<Credentials> {
     })
 }
 
-/// Returns the id in the line of /proc/PID/status that starts with `word`. `None` if the real,
-/// effective, saved and file-system ids differ.
+/// The id in the line of /proc/PID/status that starts with `word`. `None` if the real, effective,
+/// saved and file-system ids differ.
 fn parse_single_id(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
@@ -186,9 +186,9 @@ pub fn open_innodb_tablespaces(pid: u32) -> HostResult {
     Ok(lines.into_bytes())
 }
 
-/// Returns the name of the server that a process runs. The executable's name decides first, because
-/// a server can be started under another name, then the process name. `None` for a process without
-/// an executable, such as a kernel thread.
+/// The name of the server that a process runs. The executable's name decides first, because a
+/// server can be started under another name, then the process name. `None` for a process without an
+/// executable, such as a kernel thread.
 fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(file) => file
@@ -214,7 +214,7 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// Nanoseconds per tick of process times: USER_HZ is 100 on every supported machine
+/// Nanoseconds per tick of process times: USER_HZ is 100 on every supported architecture
 /// (proc_pid_stat(5)).
 const TICK_NANOS: u64 = 10_000_000;
 

@@ -1,10 +1,9 @@
 //! Runs the few programs of the allow-list, always for reading.
 //!
 //! A program is taken only from fixed system directories, and only if nobody but root can change
-//! the program or its directories. The program runs without a shell, with an empty environment in
-//! the C locale, in its own process group, until a deadline. walwise does not wait for the exit of
-//! a killed program that may be stuck. No file can be created in the working directory, because
-//! RAID tools write logs there.
+//! the program or its directories. The program runs without a shell, in the C locale, in its own
+//! process group, until a deadline. A killed program may be stuck, so its exit is not awaited. No
+//! file can be created in the working directory, because RAID tools write logs there.
 
 use std::fs;
 use std::io::{self, Read};
@@ -35,7 +34,7 @@ const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
 const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// The working directory of programs: not even root can create a file there.
+/// Not even root can create a file there.
 const WORKING_DIRECTORY: &str = "/proc";
 
 /// Limit on the output of a program, in bytes; further output is discarded.
@@ -89,7 +88,7 @@ fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
     }
 }
 
-/// Returns the paths of Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
+/// The paths of Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
 fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
     [
         format!("/usr/lib/postgresql/{major}/bin/{name}"),
@@ -123,8 +122,8 @@ fn program_paths(tool: Tool) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the first existing candidate, and its path with links resolved. A program that users
-/// other than root can change is refused.
+/// The first existing candidate, and its path with links resolved. A program that users other than
+/// root can change is refused.
 fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), HostError> {
     for candidate in candidates {
         match fs::canonicalize(candidate) {
@@ -154,8 +153,8 @@ fn check_root_only(program: &Path) -> Result<(), HostError> {
 }
 
 /// Runs the program in its own process group, so that terminal signals do not reach it, and returns
-/// the output. With `printed_counts`, the output of a failed program is returned too, because some
-/// tools report the state of a controller or disk by their exit status.
+/// the output. With `printed_counts`, a failed program's output is returned too: some tools report
+/// the state of a controller or disk by their exit status.
 fn command_output(command: &mut Command, deadline: Duration, printed_counts: bool) -> HostResult {
     let deadline = Instant::now() + deadline;
     let mut process = command

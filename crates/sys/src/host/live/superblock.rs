@@ -1,9 +1,9 @@
 //! Reads features, cluster size and UUID of a file system from the superblock on its device.
 //!
 //! Tools are not used, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF
-//! on the device). ext4 keeps its superblock in the device's page cache, and a direct read would
-//! write out the dirty page, so ext4 is read through the cache. XFS has buffers of its own, so a
-//! page in the device's cache may be older than the disk, and XFS is read with direct I/O.
+//! on the device). The superblock of ext4 is read through the device's page cache: a direct read
+//! would write out the dirty page. XFS is read with direct I/O: it has buffers of its own, so a
+//! page in the device's cache may be older than the disk.
 
 mod crc32c {
     //! CRC-32C (Castagnoli), the checksum of ext4 and XFS metadata: bit-reflected, as in RFC 3720.

@@ -45,7 +45,7 @@ const UDEV_FIELDS: [&str; 8] = [
 
 type IdentityRange = (Range<usize>, IdentityKind);
 
-/// Returns the words that are never masked, apart from those of kernel paths.
+/// The words that are never masked, apart from those of kernel paths.
 pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
     COMMON_WORDS
         .split_ascii_whitespace()
@@ -134,7 +134,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     }
 }
 
-/// Returns the names that people choose: database and role of an override, and the name of a slot.
+/// The names that people choose: database and role of an override, and the name of a slot.
 fn chosen_names(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = pieces_in(text, line, b'\t');
     let kind = parts.next().and_then(|kind| text.get(kind));
@@ -147,7 +147,7 @@ fn chosen_names(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     names.map(|name| (name, IdentityKind::Name)).collect()
 }
 
-/// Returns the identity in a line of `zpool status`, which may name a device by its link under
+/// The identity in a line of `zpool status`, which may name a device by its link under
 /// /dev/disk/by-id.
 fn identity_in_pool_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
@@ -195,8 +195,8 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     Vec::new()
 }
 
-/// Returns the serial in a wwid: the end of `t10.…`, or in `nvme.…` the hexadecimal serial between
-/// vendor and model. `naa.…` and `eui.…` are recognised by shape instead.
+/// The serial in a wwid: the end of `t10.…`, or in `nvme.…` the hexadecimal serial between vendor
+/// and model. `naa.…` and `eui.…` are recognised by shape instead.
 fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     let whole = trim_range(text, 0..text.len());
     let id = text.get(whole.clone())?;
@@ -221,7 +221,7 @@ fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     ))
 }
 
-/// Returns the identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
+/// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
 /// `virtio-SERIAL` or `md-name-HOST:0`.
 fn in_by_id_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone())?;
@@ -269,8 +269,8 @@ fn personal_user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange>
     (!name_places::is_system_account(name)).then_some((range, IdentityKind::User))
 }
 
-/// Returns where the last word begins: after the last underscore, or else after the dash that
-/// follows the bus, as in `ata-SERIAL`.
+/// Where the last word begins: after the last underscore, or else after the dash that follows the
+/// bus, as in `ata-SERIAL`.
 fn last_word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
     let underscore = part.iter().rposition(|b| *b == b'_');

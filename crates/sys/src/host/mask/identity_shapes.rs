@@ -83,8 +83,8 @@ fn run_length(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
         .count()
 }
 
-/// Returns the end of the groups that begin at `at` and have these `sizes`. `None` if the groups do
-/// not match, or if a further character follows for which `fits` is true.
+/// The end of the groups that begin at `at` and have these `sizes`. `None` if the groups do not
+/// match, or if a further character follows for which `fits` is true.
 fn groups_end(
     text: &[u8],
     at: usize,

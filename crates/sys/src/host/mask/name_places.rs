@@ -102,8 +102,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     }
 }
 
-/// Finds the fields that hold paths or labels. Elsewhere a number cannot be a name that a person
-/// chose.
+/// In other fields, a number cannot be a name that a person chose.
 fn path_and_label_fields(text: &[u8]) -> Vec<Range<usize>> {
     let named = |range: &Range<usize>| {
         text.get(range.clone())
@@ -269,7 +268,7 @@ fn serial_words(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<
     })
 }
 
-/// Returns the word at the start of `range`, or the escape (`\x20`) that starts there.
+/// The word at the start of `range`, or the escape (`\x20`) that starts there.
 pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     let bytes = text.get(range.clone()).unwrap_or_default();
     if bytes.starts_with(b"\\x") {

@@ -6,7 +6,7 @@ pub const COMMON_WORDS: &str = "arch backup boot btrfs centos cluster data datab
     localdomain localhost log main mariadb mysql none opt oracle pgdata pgsql postgres postgresql proc raid redhat rhel \
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
-/// Returns the fields between tabs (literal or escaped), ends of lines and zero bytes.
+/// The fields between tabs (literal or escaped), ends of lines and zero bytes.
 pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     const TAB: &[u8] = b"\\x09";
     let mut at = Some(0);

@@ -12,7 +12,7 @@ use crate::host::Tool;
 use crate::host::tool::IdentityKeys;
 use walwise_model::text::JoinText;
 
-/// Returns the keys of all programs, because one program's row may lack a key that another row has.
+/// The keys of all programs, because one program's row may lack a key that another row has.
 fn identity_keys(
     of: fn(&IdentityKeys) -> &'static [&'static str],
 ) -> impl Iterator<Item = &'static str> {

@@ -167,7 +167,8 @@ fn parse_line(line: &str) -> Option<DmTargetLine<'_>> {
 }
 
 /// Reduces a table to lines `NAME: TARGET`. A linear target is followed by its start and its offset
-/// on the device below, in sectors; a cache by its mode; multipath by its policy without a path.
+/// on the device below, in sectors. A cache is followed by its mode, multipath by its policy
+/// without a path.
 pub fn reduce_table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine {

@@ -1,5 +1,5 @@
-//! The kernel's command line, reduced to the root, the devices that the boot waits for, and the
-//! names of other parameters that mount or unlock something.
+//! The kernel's command line, reduced to the root and the devices that the boot waits for. Other
+//! parameters that mount or unlock something are reduced to names.
 //!
 //! All further parameters are dropped, and a parameter kept by name loses its value. The line
 //! `names` is written even if empty, unlike in old captures, which lack it.
@@ -123,7 +123,7 @@ pub fn redact_kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     settings
 }
 
-/// Finds the parameter in the allow-lists. As for systemd and the kernel, `_` equals `-`.
+/// As for systemd and the kernel, `_` equals `-`.
 fn allowed_parameter_name(key: &[u8]) -> Option<&'static str> {
     let key: Vec<u8> = key
         .iter()

@@ -1,9 +1,9 @@
 //! Filters mount options of an fstab, a mount unit or the kernel's command line.
 //!
 //! Options with a known name and a value that cannot be secret are kept. A local disk needs no
-//! password, so the names of its other options are kept without their values: a misspelt option is
-//! the most common mistake in an fstab. After an unknown option with a value, an unknown name is
-//! dropped, because it may be the rest of that value.
+//! password, so its other options are kept without their values. A misspelt option is the most
+//! common mistake in an fstab. After an unknown option with a value, an unknown name is dropped,
+//! because it may be the rest of that value.
 
 use walwise_model::facts::catalog::boot::OPTIONS_WITHOUT_VALUE;
 

@@ -45,7 +45,7 @@ pub fn is_switch(name: &str) -> bool {
     }
 }
 
-/// Normalises the name of an option. `None` for a name that the filter drops.
+/// `None` for a name that the filter drops.
 pub fn exposed_option_name(text: &[u8]) -> Option<OptionName> {
     let name = str::from_utf8(text)
         .ok()?
@@ -85,8 +85,7 @@ pub fn redact_option_file(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-/// Returns the group that a line such as `[mysqld]` opens. `None` for a group that servers do not
-/// read.
+/// The group that a line such as `[mysqld]` opens. `None` for a group that servers do not read.
 fn server_group_name(text: &[u8]) -> Option<String> {
     let text = text.get(1..)?;
     let end = text.iter().position(|b| *b == b']')?;

@@ -38,8 +38,8 @@ enum PidLineSyntax {
 pub enum PlainFileKind {
     /// A file of the kernel, whose text is kept unchanged.
     Kernel,
-    /// The chassis asset tag. Only Azure's tag is kept, because any other tag could name the
-    /// machine.
+    /// The chassis asset tag. Only Azure's tag is kept, because any other tag could identify the
+    /// host.
     ChassisTag,
     MountTable,
     /// A file of udev's database, for the names of ZFS volumes.
@@ -51,7 +51,7 @@ pub enum PlainFileKind {
 }
 
 impl PlainFileKind {
-    /// Determines the kind from the path. Fails for a file whose text an answer must not contain.
+    /// Fails for a file whose text an answer must not contain.
     pub fn from_path(path: &Path) -> Result<Self, HostError> {
         const RESERVED: &str =
             "files may hold passwords; only known files, and known keys in them, are read";

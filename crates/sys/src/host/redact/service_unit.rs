@@ -50,8 +50,8 @@ pub fn redact_service_unit(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-/// Returns the directory in `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. Only an absolute
-/// path counts as a directory.
+/// The directory in `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. Only an absolute path
+/// counts as a directory.
 fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
@@ -72,8 +72,8 @@ fn data_directory_option(words: &[Vec<u8>]) -> Option<&[u8]> {
     None
 }
 
-/// Returns the numbered lines without comments. If a line ends with a backslash, the next line is
-/// joined to it with a blank.
+/// The numbered lines without comments. If a line ends with a backslash, the next line is joined to
+/// it with a blank.
 fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut pending: Option<(u32, Vec<u8>)> = None;
@@ -96,7 +96,7 @@ fn join_continued_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     lines
 }
 
-/// Splits a value into words and removes their quotes. The result is empty if a quote stays open.
+/// The result is empty if a quote stays open.
 fn split_words(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut begun): (Vec<u8>, Option<u8>, bool) = (Vec::new(), None, false);

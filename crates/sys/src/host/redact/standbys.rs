@@ -55,8 +55,7 @@ fn parse_method(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     .filter(|(_, count, _)| *count > 0)
 }
 
-/// Counts the standbys in a list; a number counts as a standby's name. `None` if the list is
-/// malformed.
+/// A number counts as a standby's name. `None` if the list is malformed.
 fn name_count(list: &[StandbyToken]) -> Option<usize> {
     let is_name =
         |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
@@ -110,8 +109,8 @@ fn starts_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
-/// Returns the text after a quoted name whose opening quote precedes `text`. In the name, two
-/// quotes stand for one.
+/// The text after a quoted name whose opening quote precedes `text`. In the name, two quotes stand
+/// for one.
 fn after_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;

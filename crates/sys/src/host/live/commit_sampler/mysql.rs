@@ -1,8 +1,8 @@
 //! The queries to MariaDB 10.6 and later.
 //!
-//! Since 10.6, a session that has committed leaves the commit with the state `Updating status`, and
-//! waits there for its flush (MDEV-24341); with the binary log, it waits with the state `Commit`.
-//! A transaction that writes takes two ids, one when it starts to write and one when it ends.
+//! Since 10.6, a committed session waits for its flush in the state `Updating status` (MDEV-24341).
+//! With the binary log, it waits in the state `Commit`. A transaction that writes takes two ids,
+//! one when it starts to write and one when it ends.
 
 use std::time::Duration;
 
@@ -162,8 +162,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
 const TIME_QUERY: &str =
     "SELECT 'time', CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS UNSIGNED) UNION ALL ";
 
-/// Builds the query for [`CommitWaits`]. The parts of the union run in order, so that a pause of
-/// random length precedes each sample.
+/// The parts of the union run in order, so that a pause of random length precedes each sample.
 fn waits_query() -> String {
     let sample = format!(
         " UNION ALL SELECT 'pause', SLEEP(0.015 + RAND() * 0.02) UNION ALL SELECT 'waiting', COUNT(*) \
@@ -180,7 +179,6 @@ fn waits_query() -> String {
     )
 }
 
-/// Builds the query for [`CommitCounters`].
 fn counters_query() -> String {
     format!(
         "{TIME_QUERY}SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \

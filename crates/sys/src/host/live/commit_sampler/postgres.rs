@@ -13,8 +13,8 @@ use crate::host::live::postgres::{
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
-/// The first release that counts its flushes of the WAL, and its writes because of full buffers
-/// (`pg_stat_wal`). 13 is the first one that counts subtransactions.
+/// The first release with `pg_stat_wal`, which counts flushes of the WAL and writes because of full
+/// buffers. Release 13 was the first to count subtransactions.
 const OLDEST_MAJOR: u64 = 14;
 
 pub struct SamplerClient<F> {
@@ -156,10 +156,10 @@ fn parse_list(list: &[u8]) -> Option<Vec<u32>> {
     list.split(' ').map(|number| number.parse().ok()).collect()
 }
 
-/// Builds the query for [`CommitWaits`]. The pauses between samples are random, so that no periodic
-/// work of the server is always seen in the same state. `pg_stat_get_activity` depends on the pause and
-/// the number, so that it is called after each pause and no result is reused (Memoize); clearing
-/// the snapshot adds new sessions.
+/// Builds the query for [`CommitWaits`]. The pauses between samples are random, so that samples do
+/// not coincide with periodic work of the server. `pg_stat_get_activity` depends on pause and
+/// number, so that it runs after each pause and no result is reused (Memoize). Clearing the
+/// snapshot adds new sessions.
 ///
 /// PostgreSQL 17 renamed the events to `WalWrite` and `WalSync` (PostgreSQL manual, *wait events*).
 fn waits_query() -> String {
@@ -191,7 +191,6 @@ fn waits_query() -> String {
     )
 }
 
-/// Builds the query for [`CommitCounters`].
 fn counters_query(major: u64) -> String {
     // PostgreSQL 18 moved the counts of writes and flushes.
     let (writes, syncs, table) = match major {

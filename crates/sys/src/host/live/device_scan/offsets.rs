@@ -22,7 +22,7 @@ const SAMPLE_BITS: u32 = 12;
 /// Offsets of the superblocks of btrfs after the first (`btrfs_sb_offset` in fs/btrfs/fs.h).
 const BTRFS: [u64; 2] = [64 << 20, 256 << 30];
 
-/// Returns the offsets of known metadata between the two ends of the device, ascending, in bytes.
+/// The offsets of known metadata between the two ends of the device, ascending, in bytes.
 pub fn metadata_offsets(size: u64) -> Vec<u64> {
     let mut places: BTreeSet<u64> = BTreeSet::new();
     places.extend((0..NEAR_END_BYTES).step_by(saturating_usize(MIB)));
@@ -43,8 +43,8 @@ pub fn tail_offset(size: u64) -> u64 {
     size.saturating_sub(END_BYTES) / PIECE_BYTES * PIECE_BYTES
 }
 
-/// Returns the offsets of the block groups of ext2, ext3 and ext4 that may hold a superblock copy,
-/// for every block size. These are group 1, the powers of 3, 5 and 7
+/// The offsets of the block groups of ext2, ext3 and ext4 that may hold a superblock copy, for
+/// every block size. These are group 1, the powers of 3, 5 and 7
 /// (Documentation/filesystems/ext4/blockgroup.rst), and the last two for `sparse_super2`.
 pub fn ext_superblock_offsets(size: u64) -> impl Iterator<Item = u64> {
     (10u32..=16).flat_map(move |log| {
@@ -61,7 +61,7 @@ pub fn ext_superblock_offsets(size: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Returns the offsets of the headers of the allocation groups that `mkfs.xfs` creates by default
+/// The offsets of the headers of the allocation groups that `mkfs.xfs` creates by default
 /// (`calc_default_ag_geometry` of xfsprogs). A disk gets 4 groups, an array 8 to 32; groups of
 /// large devices have 1 TiB.
 pub fn xfs_group_header_offsets(size: u64) -> impl Iterator<Item = u64> {
@@ -74,9 +74,8 @@ pub fn xfs_group_header_offsets(size: u64) -> impl Iterator<Item = u64> {
     shares.into_iter().chain([LARGEST]).flat_map(of)
 }
 
-/// Returns the offsets of the samples, in bytes, one in each equal part of the device. `seed`
-/// decides the place within the part. A device with parts smaller than [`PIECE_BYTES`] has no
-/// samples.
+/// The offsets of the samples, in bytes, one in each equal part of the device. `seed` decides the
+/// place within the part. A device with parts smaller than [`PIECE_BYTES`] has no samples.
 pub fn sample_offsets(size: u64, seed: u64) -> impl Iterator<Item = u64> {
     let part = (size >> SAMPLE_BITS) / PIECE_BYTES * PIECE_BYTES;
     let slots = part / PIECE_BYTES;
