@@ -10,8 +10,8 @@ mod servers;
 mod start_time;
 mod user_host;
 pub mod log_room {
-    //! The space that a server's logs have: the WAL's file system in units of `max_wal_size`, and
-    //! the share of the binary logs in theirs.
+    //! Space for a server's logs: size and free space of the WAL's file system, in units of
+    //! `max_wal_size`, and the share that binary logs take of theirs.
     //!
     //! `max_wal_size` is a soft limit, which WAL can exceed (PostgreSQL manual, WAL Configuration).
     //! Free space of only one or two times `max_wal_size` is therefore little.

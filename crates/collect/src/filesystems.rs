@@ -17,7 +17,7 @@ mod superblocks {
         pub features: Vec<String>,
         /// The cluster size in bytes; `None` if there are no clusters, or in older captures.
         pub cluster: Option<u64>,
-        /// The UUID as blkid prints it. Older captures lack it.
+        /// As blkid prints it; older captures lack it.
         pub uuid: Option<String>,
     }
 

@@ -57,8 +57,8 @@ mod collector {
         pub run: fn(&dyn Host, &Request, &mut FactSet),
     }
 
-    /// Describes many subjects in parallel. `describe` sees the facts of the host, of the given
-    /// subjects, and of everything directly below them, and may record facts of the given subjects
+    /// Describes many subjects in parallel. `describe` gets the facts of the host, of the given
+    /// subjects and of everything directly below them. It may record facts of the given subjects
     /// only.
     pub fn describe_in_parallel<T: Sync>(
         things: &[T],
@@ -104,12 +104,12 @@ mod error_readings {
         }
     }
 
-    /// The reading of an answer about a file, which is its source.
+    /// The file is the source of the reading.
     pub fn file_reading<T>(answer: Result<T, HostError>, path: &str) -> Reading<T> {
         answer_reading(answer, path, Source::file(path))
     }
 
-    /// The reading of an answer that a system call gave.
+    /// The source of the reading is the system call, such as `statfs /srv`.
     pub fn call_reading<T>(answer: Result<T, HostError>, call: &str) -> Reading<T> {
         answer_reading(answer, call, Source::system_call(call))
     }
@@ -157,7 +157,7 @@ mod attribute {
     use crate::host::Host;
     use crate::text::display_path;
 
-    /// Reads a string, trimmed and display-safe; an empty attribute is malformed.
+    /// The text is trimmed and display-safe; an empty attribute is malformed.
     pub fn read_text(host: &dyn Host, path: &Path) -> Reading<String> {
         let shown = display_path(path);
         match host.read_attribute(path) {
@@ -194,7 +194,7 @@ mod attribute {
         })
     }
 
-    /// Reads `0` or `1`; other contents are malformed.
+    /// Contents other than `0` and `1` are malformed.
     pub fn read_flag(host: &dyn Host, path: &Path) -> Reading<bool> {
         read_text(host, path).and_then(|text| match text.as_str() {
             "0" => Ok(false),

@@ -73,8 +73,8 @@ pub fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
     table
 }
 
-/// Parses one line. The flag is true if the superblock options contain a blank, which some file
-/// systems print unescaped.
+/// The flag is true if the superblock options contain a blank, which some file systems print
+/// unescaped.
 fn parse_entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     let mut fields = line.split(|b| *b == b' ');
     let mut next = |missing| fields.next().ok_or(missing);

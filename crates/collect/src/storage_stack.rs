@@ -132,7 +132,7 @@ fn log_and_realtime_devices(
         .collect()
 }
 
-/// The device names; unknown if any device was not found, because a commit waits for each.
+/// Unknown if any device was not found, because a commit waits for each.
 fn names_if_all_found(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
     let mut names = Vec::new();
     for (path, device) in devices {

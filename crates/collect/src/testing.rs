@@ -15,8 +15,7 @@ pub(crate) struct FakeHost {
 }
 
 impl FakeHost {
-    /// Adds a file. Files below /sys, and /proc/version, get a final newline, as the kernel writes
-    /// one.
+    /// Files below /sys, and /proc/version, get a final newline, as the kernel writes one.
     pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
         let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
         if (path.starts_with("/sys") || path == Path::new("/proc/version"))
@@ -33,7 +32,7 @@ impl FakeHost {
         })
     }
 
-    /// Sets the answer of stat(2); `mode` is `st_mode`, with type and permissions.
+    /// `mode` is `st_mode`, with type and permissions.
     pub(crate) fn stat_node(self, path: &str, mode: u64) -> Self {
         let (node_major, node_minor) = (253, 0);
         let stat = Stat {

@@ -1,16 +1,16 @@
 //! The mounts that a path lookup reaches, as opposed to those covered by others.
 //!
 //! The order of mountinfo is meaningless once mounts are moved or propagated, so the tree of mount
-//! ids decides. A mount is hidden if another is mounted on the same mount point or on a directory
-//! above it, or if its parent mount is hidden. Hostile input may hold cycles, whose mounts are
+//! ids decides. A mount on the same mount point, or on a directory above, hides an earlier mount.
+//! Mounts on a hidden mount are hidden as well. Hostile input may hold cycles, whose mounts are
 //! never reached.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::mountinfo::Entry;
 
-/// For each mount, whether a path lookup reaches it: its parent is reached, no sibling covers a
-/// directory above it, and no other mount is on top.
+/// For each mount, whether a path lookup reaches it. A lookup reaches the parent, no sibling covers
+/// a directory above, and no other mount is on top.
 pub fn mount_visibility(entries: &[Entry]) -> Vec<bool> {
     let by_id: HashMap<u64, &Entry> = entries.iter().map(|entry| (entry.id, entry)).collect();
     let mut points: HashMap<u64, BTreeSet<&[u8]>> = HashMap::new();
@@ -57,8 +57,7 @@ pub fn mount_visibility(entries: &[Entry]) -> Vec<bool> {
         .collect()
 }
 
-/// Returns the parent's id. Mounts whose parent is not in the mount table get one common id and so
-/// count as siblings.
+/// Mounts whose parent is not in the mount table get one common id and so count as siblings.
 fn parent_id(entry: &Entry, by_id: &HashMap<u64, &Entry>) -> u64 {
     if by_id.contains_key(&entry.parent) && entry.parent != entry.id {
         entry.parent

@@ -1,5 +1,5 @@
 //! Processes in another mount namespace, such as servers in containers. Files are read through
-//! /proc/PID/root, and directories of the process are mapped to paths in our namespace.
+//! /proc/PID/root, and directories of the process are mapped to paths in walwise's namespace.
 //!
 //! Symbolic links are resolved here, one by one, because an absolute link starts at the process's
 //! root. A mapped path is derived from both mount tables (device, root, mount point), then proven:
@@ -25,7 +25,7 @@ const MAX_LINKS: usize = 40;
 pub struct NamespaceHost<'a> {
     host: &'a dyn Host,
     /// The host with walwise's own rights, for directories that the process's user cannot reach in
-    /// our namespace.
+    /// walwise's mount namespace.
     invoker_host: &'a dyn Host,
     pid: u32,
     root: PathBuf,
@@ -35,8 +35,8 @@ pub struct NamespaceHost<'a> {
 }
 
 impl<'a> NamespaceHost<'a> {
-    /// The file system as process `pid` sees it; `None` if the process shares our mount namespace,
-    /// or if that is unknown.
+    /// The file system as process `pid` sees it; `None` if the process shares walwise's mount
+    /// namespace, or if that is unknown.
     pub fn new(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link_target(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host
@@ -103,14 +103,14 @@ impl<'a> NamespaceHost<'a> {
         Ok(done)
     }
 
-    /// Returns the path below /proc/PID/root of the process's `path`. The directories above `path`
-    /// must not be links, because an absolute link would start at our root.
+    /// The path below /proc/PID/root of the process's `path`. The directories above `path` must not
+    /// be links, because an absolute link would start at walwise's root.
     fn path_through_process(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The path of the process's directory in our mount namespace. The reading is known only if
-    /// both paths have the same device and inode.
+    /// The path of the process's directory in walwise's mount namespace. The reading is known only
+    /// if both paths have the same device and inode.
     pub fn host_path(&self, path: &Path) -> Reading<PathBuf> {
         let shown = display_path(path);
         let from = format!("/proc/{}/mountinfo", self.pid);
@@ -173,10 +173,9 @@ impl<'a> NamespaceHost<'a> {
     }
 }
 
-/// Returns the uid of a directory's owner. The directory's path is `seen` for the process and
-/// `here` for us. If the process has its own mount namespace and `seen` belongs to `user`, the
-/// owner of `here` is returned: a process can change its own mounts between two queries, but not
-/// ours.
+/// The uid of a directory's owner. The directory's path is `seen` for the process and `here` for
+/// walwise. In another mount namespace, the owner of `here` counts if `seen` belongs to `user`: a
+/// process can change its own mounts between two queries, but not walwise's.
 pub fn directory_owner(
     host: &dyn Host,
     inside: Option<&NamespaceHost<'_>>,

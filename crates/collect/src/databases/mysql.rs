@@ -230,8 +230,8 @@ enum VariablesReply {
     NoReply(UnknownReason, String, Remedy),
 }
 
-/// Queries a running server for its variables. `view` is the host in the server's mount namespace,
-/// and `seen` is the data directory's path there.
+/// `view` is the host in the server's mount namespace, and `seen` is the data directory's path
+/// there.
 fn query_variables(
     view: &dyn Host,
     edition: &ProductVersion,
@@ -370,8 +370,7 @@ impl VariablesReply {
 // Redo-log and binary-log counters that a running MySQL or MariaDB reports. They start at zero
 // with the server.
 
-/// Records the counters of a running server. `answer` is `None` if no process is proven to be
-/// the server.
+/// `answer` is `None` if no process is proven to be the server.
 fn record_counters(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
     let count = |name: &str| counter(answer, name);
     facts.insert(

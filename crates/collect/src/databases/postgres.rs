@@ -154,11 +154,11 @@ struct RecordedPaths {
     followed_configs: BTreeSet<PathBuf>,
     /// Directories named by processes that could not be proven to serve them.
     unproven_directories: Vec<PathBuf>,
-    /// Clusters that could not be read in time, or at all although a server names them.
+    /// Clusters that a server names but that could not be read, and those not read in time.
     unread_clusters: Vec<UnreadCluster>,
 }
 
-/// A cluster of which nothing but the named directory is known.
+/// Only the named directory is known.
 struct UnreadCluster {
     directory: PathBuf,
     source: Source,
@@ -424,8 +424,8 @@ impl<'a> ConfigLoad<'a> {
         }
     }
 
-    /// Returns the settings with a gap at each file that may have changed since the server
-    /// loaded it. The gaps have a remedy if the name of the user `owner` is known.
+    /// The settings with a gap at each file that may have changed since the server loaded it. The
+    /// gaps have a remedy if the name of the user `owner` is known.
     pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
         conf.with_changed_file_gaps(
             |path| self.change_since_load(path),
@@ -523,8 +523,7 @@ fn packaged_data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBu
     found
 }
 
-/// Whether the directory has a PG_VERSION. A directory to which access is denied counts as a
-/// cluster directory.
+/// PG_VERSION decides. A directory to which access is denied counts as a cluster directory.
 fn is_cluster_directory(host: &dyn Host, path: &Path) -> bool {
     match host.stat(&path.join("PG_VERSION")) {
         Ok(_) => true,
@@ -576,8 +575,7 @@ fn list_as_owner(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<
 
 const CHECKSUMS_SETTING: &str = "data_checksums";
 
-/// Whether data checksums are on. `data` is the data directory in the mount namespace of
-/// `host`.
+/// `data` is the data directory in the mount namespace of `host`.
 fn data_checksums(
     host: &dyn Host,
     request: &Request,

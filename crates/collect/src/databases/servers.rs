@@ -21,11 +21,11 @@ use crate::text::{decode_display_safe, display_path, display_safe};
 
 #[derive(Debug)]
 pub struct ServerProcess {
-    /// The process id in our PID namespace.
+    /// The process id in walwise's PID namespace.
     pub pid: u32,
     pub parent: u32,
     /// The process's user; `None` if its real, effective, saved and file-system ids differ, or if
-    /// the user has no id in our namespace.
+    /// the user has no id in walwise's user namespace.
     pub uid: Option<u32>,
     pub name: String,
 }
@@ -67,8 +67,8 @@ pub fn own_uid(host: &dyn Host) -> Option<u32> {
         .find_map(|line| line.strip_prefix("euid=")?.parse().ok())
 }
 
-/// Returns the server processes without workers, those of the target's owner first. Errs if
-/// processes cannot be listed.
+/// The server processes without workers, those of the target's owner first. Fails if processes
+/// cannot be listed.
 pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerListing, HostError> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
@@ -119,8 +119,8 @@ pub fn server_processes(host: &dyn Host, request: &Request) -> Result<ServerList
     })
 }
 
-/// Whether `hidepid` hides other users' processes from us (filesystems/proc.rst of the kernel).
-/// Never true for root, who sees all processes.
+/// Whether `hidepid` hides other users' processes from walwise (filesystems/proc.rst of the
+/// kernel). Never true for root, who sees all processes.
 fn is_hidepid_in_force(host: &dyn Host) -> bool {
     const HIDING: [&[u8]; 4] = [
         b"hidepid=2",
@@ -156,7 +156,7 @@ fn parse_skipped_count(line: &str) -> Option<(Option<u32>, u64)> {
 }
 
 /// Parses a user id. `-` means that the ids of the process differ, or that its user has no id in
-/// our namespace.
+/// walwise's user namespace.
 fn parse_uid(word: &str) -> Result<Option<u32>, ParseIntError> {
     if word == "-" {
         Ok(None)
@@ -246,7 +246,7 @@ pub fn preloaded_eatmydata(host: &dyn Host, pid: u32, environment: &HostResult) 
     }
 }
 
-/// Returns the first of the libraries that is libeatmydata, which turns fsync into a no-op.
+/// The first of the libraries that is libeatmydata, which turns fsync into a no-op.
 fn eatmydata_library(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
     libraries
@@ -254,7 +254,7 @@ fn eatmydata_library(libraries: &[u8]) -> Option<String> {
         .map(display_safe)
 }
 
-/// The real path of a server's directory. Errs if that is another file than the named path (device
+/// The real path of a server's directory. Fails if that is another file than the named path (device
 /// and inode), so that a server never gets another server's directory.
 pub fn verified_real_path(host: &dyn Host, path: &Path) -> Result<PathBuf, HostError> {
     let real = host.real_path(path)?;

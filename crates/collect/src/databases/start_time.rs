@@ -35,8 +35,8 @@ pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path)
         .find_map(|path| change_after_start(host, started, path))
 }
 
-/// Returns all symbolic links on the path to a file, each once; `None` if there are more than the
-/// kernel follows, for example in a loop.
+/// All symbolic links on the path to a file, each once; `None` if there are more than the kernel
+/// follows, for example in a loop.
 fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut links = BTreeSet::new();
     let mut ways = vec![path.to_owned()];
@@ -76,8 +76,7 @@ fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> 
     }
 }
 
-/// Whether the change certainly happened before `started`. If one of the times is known only to the
-/// second, the seconds must differ.
+/// Times known only to the second must differ by their seconds.
 fn is_certainly_before(changed: Moment, started: Moment) -> bool {
     if changed.has_nanos() && started.has_nanos() {
         changed.earliest_nanos() + MAX_CLOCK_LAG_NS < started.earliest_nanos()
@@ -99,15 +98,16 @@ pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
     }
 }
 
-/// The start time of a server. The start of its process refines the recorded second if the two
-/// agree. If not, the clock was set between them, and the recorded second counts.
+/// The start of the process refines the recorded second if the two agree. If not, the clock was set
+/// between them, and the recorded second counts.
 pub fn server_start(second: u64, process: Option<Moment>) -> Moment {
     process
         .filter(|process| process.second() == second)
         .unwrap_or_else(|| Moment::from_second(second))
 }
 
-/// USER_HZ, the ticks per second of times in /proc; 100 on all common machines (proc_pid_stat(5)).
+/// USER_HZ, the ticks per second of times in /proc; 100 on all common architectures
+/// (proc_pid_stat(5)).
 const TICKS_PER_SECOND: u64 = 100;
 
 /// The boot time in seconds since 1970 (`btime` of /proc/stat).

@@ -1,5 +1,5 @@
-//! The host as another user sees it: queries about files and to database servers run with that
-//! user's rights, all others with those of the invoking user.
+//! The host with another user's rights, for queries about files and to database servers. All other
+//! queries run with the rights of the invoking user.
 //!
 //! The user is fixed before anything is read: the user of a process, or the owner of a directory.
 //! For root's files the user is `nobody`, so that a symbolic link reveals only what everybody can

@@ -169,8 +169,8 @@ fn read_options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     })
 }
 
-/// Whether the file system has a journal. Without a journal, `journal_task` is `<none>`. Older
-/// kernels lack that file, but print `data=` only with a journal.
+/// Without a journal, `journal_task` is `<none>`. Older kernels lack that file, but print `data=`
+/// only with a journal.
 fn has_journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
     let task = task.clone().map(|task| task != "<none>");
     match (&task, options) {
@@ -185,9 +185,8 @@ fn has_journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Readin
 
 const JOURNALS_DIRECTORY: &str = "/proc/fs/jbd2";
 
-/// The external journal of each file system. /proc/fs/jbd2 lists internal journals with their inode
-/// (`sda1-8`) and external ones without their file system (`sdb1`). If several are possible, the
-/// name of the journal's thread decides.
+/// /proc/fs/jbd2 lists internal journals with their inode (`sda1-8`) and external ones without
+/// their file system (`sdb1`). If several are possible, the name of the journal's thread decides.
 fn find_external_journals(
     host: &dyn Host,
     facts: &FactSet,
@@ -265,8 +264,7 @@ fn fast_commit_in_use(
 /// The maximal length of /proc/PID/comm in kernels before 5.17, in bytes.
 const MAX_COMM_BYTES: usize = 15;
 
-/// The external journal device; *absent* for an internal journal. `task` is the process id in
-/// the file system's `journal_task`.
+/// *Absent* for an internal journal. `task` is the process id in the file system's `journal_task`.
 fn journal_device(
     host: &dyn Host,
     own: &Subject,
@@ -302,8 +300,7 @@ fn journal_device(
     }
 }
 
-/// Whether the thread name is that of an internal journal; `None` if undecidable, for example
-/// because the name is truncated.
+/// `None` if undecidable, for example because the name is truncated.
 fn is_internal_journal(name: &str, own: &str) -> Option<bool> {
     if let Some(inode) = name
         .strip_prefix(own)

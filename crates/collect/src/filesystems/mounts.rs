@@ -1,8 +1,8 @@
 //! Current mounts, one subject each, from /proc/self/mountinfo, with size and free space.
 //!
 //! Mounts are named by mount point. A later mount on the same point gets a suffix such as `#2`; the
-//! last one is visible. statfs(2) on a network or FUSE file system may never return, so it is
-//! called only if the target is on that mount.
+//! last one is visible. A call of statfs(2) on a network or FUSE file system may never return. Such
+//! a mount is therefore queried only for a target on it.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

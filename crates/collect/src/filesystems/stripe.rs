@@ -1,9 +1,9 @@
 //! Whether a file system's stripe matches that of the md array below.
 //!
-//! ext4 prints `stripe=` in blocks, XFS `swidth=` in units of 512 bytes (ext4(5), xfs(5)). The
-//! array reports its stripe as the preferred size of a write. Only a file system directly on the
-//! array is compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no
-//! stripe on flash.
+//! ext4 prints `stripe=` in blocks, XFS `swidth=` in units of 512 bytes (ext4(5), xfs(5)). An array
+//! reports its stripe as the preferred size of a write. Only a file system directly on the array is
+//! compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no stripe on
+//! flash.
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, ArrayLevel};

@@ -114,8 +114,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// Returns the name of a dataset: for a mount from mountinfo, for a volume from its udev link, such
-/// as `zvol/tank/pg`.
+/// The name of a dataset: for a mount from mountinfo, for a volume from its udev link, such as
+/// `zvol/tank/pg`.
 fn dataset_name(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -212,9 +212,9 @@ impl Pool {
     }
 }
 
-/// Returns the names of the devices that the pool uses, and the subjects of those that are found.
-/// The names are unknown if the list is incomplete or a device is not found, because the worst
-/// device decides.
+/// The names of the devices that the pool uses, and the subjects of those that are found. The names
+/// are unknown if the list is incomplete or a device is not found, because the worst device
+/// decides.
 fn pool_devices(
     host: &dyn Host,
     name: &str,
@@ -262,8 +262,7 @@ fn pool_devices(
     (names, devices)
 }
 
-/// Whether flushes to disks are disabled. Before zil_nocacheflush existed, zfs_nocacheflush also
-/// governed the flushes of the intent log.
+/// Before zil_nocacheflush existed, zfs_nocacheflush also governed the flushes of the intent log.
 fn are_flushes_disabled(host: &dyn Host) -> Reading<bool> {
     let at = |name: &str| Path::new("/sys/module/zfs/parameters").join(name);
     let [all, log] =

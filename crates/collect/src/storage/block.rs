@@ -105,7 +105,7 @@ pub mod dm {
     use crate::facts::catalog::device::{self, DeviceKind};
     use crate::host::Host;
 
-    /// Returns the UUID, which is empty if unknown.
+    /// Records name and UUID; the result is the UUID, empty if unknown.
     pub fn record_name_and_uuid(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
         facts.insert(
             &node.subject,

@@ -227,7 +227,7 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
         .collect()
 }
 
-/// Checks that the mount table shows every use of a device. Errs in a container, or if the mount
+/// Checks that the mount table shows every use of a device. Fails in a container, or if the mount
 /// table is incomplete.
 fn check_mounts_visible(facts: &FactSet) -> Result<(), Reading<()>> {
     use MountNote::{BeyondBound, MalformedLine, NoTable};

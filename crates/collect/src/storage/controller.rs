@@ -24,7 +24,7 @@ mod storcli_json {
         Some(canonical_keys(json::first_json_object(answer)?.0))
     }
 
-    /// Replaces synonyms by canonical keys. Two synonyms with different values become null.
+    /// Two synonyms with different values become null.
     fn canonical_keys(value: Value) -> Value {
         match value {
             Value::Object(fields) => {
@@ -54,7 +54,7 @@ mod storcli_json {
         text_field(entry, &["Command Status", "Controller"])
     }
 
-    /// The data of an entry; `None` if the command failed.
+    /// The part `Response Data` of an entry; `None` if the command failed.
     pub fn response_data(entry: &Value) -> Option<&Value> {
         let done = text_field(entry, &["Command Status", "Status"])
             .is_some_and(|status| status == "Success");
@@ -74,7 +74,7 @@ mod storcli_json {
         Some(crate::text::display_safe(text.trim().as_bytes()))
     }
 
-    /// Reads the field at `path`. `meaning` translates the value, which it receives in lower case.
+    /// `meaning` translates the value, which it receives in lower case.
     pub fn parse_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -90,7 +90,7 @@ mod storcli_json {
             .flatten()
     }
 
-    /// Reads the field at `path`. `meaning` translates the value, which it receives unchanged.
+    /// `meaning` translates the value, which it receives unchanged.
     pub fn parse_exact_field<T: Copy>(
         value: &Value,
         path: &[&str],
@@ -527,7 +527,7 @@ fn controller_report(
     })
 }
 
-/// Runs one command; `Err(None)` means that the tool is not installed.
+/// `Err(None)` means that the tool is not installed.
 fn run_command(
     host: &dyn Host,
     tool: Tool,
@@ -570,8 +570,8 @@ impl CacheModes {
     }
 }
 
-/// Derives the write modes of a volume. `own` are the fields of the volume, `cache` those of
-/// the controller's cache. `keeps_no_writes` is true if the cache is used only for reads.
+/// `own` are the fields of the volume, `cache` those of the controller's cache. `keeps_no_writes`
+/// is true if the cache is used only for reads.
 fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheModes {
     let caching = own.parse_value("caching", |word| match word {
         "enabled" => Some(CachePolicy::WriteBack),

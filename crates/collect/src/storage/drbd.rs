@@ -188,9 +188,9 @@ fn parse_show(text: &[u8]) -> Devices {
     text.split(|b| *b == b'\n').filter_map(line).collect()
 }
 
-/// Returns the first of the methods barrier, flush and drain that is allowed, or else *none*, as
-/// DRBD does (`max_allowed_wo` in drbd_receiver.c). `None` if a setting before the first allowed
-/// one is unknown.
+/// The first of the methods barrier, flush and drain that is allowed, or else *none*, as DRBD does
+/// (`max_allowed_wo` in drbd_receiver.c). `None` if a setting before the first allowed one is
+/// unknown.
 fn write_ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
     let methods = [
         DrbdOrdering::Barrier,

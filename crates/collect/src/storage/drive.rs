@@ -1,9 +1,9 @@
 //! The answers of the disks themselves, which only root can query: write caches, warnings,
 //! rotation, zones.
 //!
-//! Only disks below a mount or an unused device are queried: a bounded number, several at a time,
-//! each with the tool for its kind ([`nvme`], [`smart`], [`write_cache_flag`]). A disk in standby
-//! is not woken, so its answers stay unknown.
+//! Only disks below a mount or an unused device are queried, several at a time, up to a limit. Each
+//! kind of disk has its tool ([`nvme`], [`smart`], [`write_cache_flag`]). A disk in standby is not
+//! woken, so its answers stay unknown.
 
 mod capacitor;
 mod nvme;
@@ -148,8 +148,7 @@ fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
 struct PartitionsByDisk(BTreeMap<Subject, Vec<Subject>>);
 
 impl PartitionsByDisk {
-    /// Groups the partitions by disk. The storage stack is walked once for all disks, because a
-    /// large host has thousands of disks.
+    /// The storage stack is walked once for all disks, because a large host has thousands of disks.
     fn from_facts(facts: &FactSet) -> Self {
         let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
@@ -171,8 +170,8 @@ impl PartitionsByDisk {
     }
 }
 
-/// Records the fact of a disk. A reading of shingled zones is recorded for the partitions too, or
-/// dropped if it adds nothing to what the kernel shows.
+/// A reading of shingled zones is recorded for the partitions too, or dropped if it adds nothing to
+/// what the kernel shows.
 fn record_drive_fact(
     disk: &Subject,
     partitions: &PartitionsByDisk,
@@ -319,14 +318,14 @@ impl ToolOutput {
         }
     }
 
-    /// The output's first JSON object; null if there is none.
+    /// Null without a JSON object in the output.
     pub fn json(&self) -> serde_json::Value {
         json::first_json_object(&self.text)
             .map(|(first, _)| first)
             .unwrap_or_default()
     }
 
-    /// The reading of a value; *absent* if the output lacks it. `what` names the field.
+    /// *Absent* if the output lacks the value; `what` names the field.
     pub fn reading_or_absent<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
         match value {
             Some(value) => Reading::known(value, self.source()),
@@ -334,7 +333,7 @@ impl ToolOutput {
         }
     }
 
-    /// The reading of a field that every output has; *malformed* if it is missing.
+    /// For a field that every output has: *malformed* if it is missing.
     pub fn reading_or_malformed<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
         match value {
             Some(value) => Reading::known(value, self.source()),
@@ -476,7 +475,7 @@ fn query_presented_disk_cache(questions: &DriveQuery) -> DriveFacts {
     drive
 }
 
-/// Queries a physical disk; returns `otherwise` if no tool reports the flag.
+/// `otherwise` is the result if no tool reports the flag.
 fn query_write_cache_flag(
     questions: &DriveQuery,
     otherwise: Reading<DriveCache>,

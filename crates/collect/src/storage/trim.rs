@@ -2,10 +2,10 @@
 //! the mount point (fstrim(8), `--listed-in`).
 //!
 //! Trimming by cron or custom units is not detected. Trimming one mount trims the file system, so
-//! its other mounts are covered too. Before util-linux 2.33 the service trimmed everything mounted;
-//! since 2.34 it trims `/` although fstab does not list it, and since 2.38 X-fstrim.notrim leaves a
-//! file system out (release notes of util-linux).
-//! The distribution's preset does not count, only the link that enables the timer.
+//! its other mounts are covered too. Before util-linux 2.33 the service trimmed everything mounted.
+//! Since 2.34 it trims `/` even if fstab does not list it; since 2.38 X-fstrim.notrim excludes a
+//! file system (release notes of util-linux). The distribution's preset does not count, only the
+//! link that enables the timer.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -255,8 +255,7 @@ fn split_options(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Returns the visible mount at a mount point: the last one, because later mounts cover earlier
-/// ones.
+/// The last mount there, because later mounts cover earlier ones.
 fn visible_mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     let nth = |n: usize| {
         let subject = Subject::mount(if n > 1 {

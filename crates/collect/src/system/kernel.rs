@@ -105,9 +105,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_dirty_limits(host, facts);
 }
 
-/// Returns the size of a memory page in bytes. On aarch64, Red Hat Enterprise Linux has pages of
-/// 4 KiB since release 9 (coreos-assembler issue 3617). Earlier releases, and kernels with `64k` in
-/// their release, have 64 KiB.
+/// The size of a memory page in bytes. On aarch64, Red Hat Enterprise Linux has pages of 4 KiB
+/// since release 9 (coreos-assembler issue 3617). Earlier releases, and kernels with `64k` in their
+/// release, have 64 KiB.
 fn page_size(machine: &str, release: Option<&str>, vendor: Option<&str>) -> Option<u64> {
     const LARGE: u64 = 64 << 10;
     const SMALL: u64 = 4 << 10;
@@ -119,12 +119,12 @@ fn page_size(machine: &str, release: Option<&str>, vendor: Option<&str>) -> Opti
     }
 }
 
-/// The vendor of a release, as in the fact `kernel.vendor`; `other` if unknown.
+/// A value of the fact `kernel.vendor`; `other` if unknown.
 pub fn kernel_vendor_of(release: &str) -> &'static str {
     vendor::identify_vendor(release, "").name
 }
 
-/// Returns the upstream stable version for vendors that publish it outside the release string, and
+/// The upstream stable version for vendors that publish it outside the release string, and
 /// otherwise the version in the release string.
 fn kernel_version(
     host: &dyn Host,
@@ -288,7 +288,7 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// Returns the build date in the time zone of the builder.
+/// Date at the end of a build string, in the time zone of the builder.
 fn parse_build_date(build: &str) -> Option<Date> {
     let words: Vec<&str> = build.split_ascii_whitespace().collect();
     let last = words.last()?;

@@ -126,7 +126,7 @@ fn is_diskless(facts: &FactSet, base: &Subject) -> bool {
         .is_some_and(mount::MountClass::is_diskless)
 }
 
-/// Whether the directory is empty; an empty `lost+found` does not count.
+/// An empty `lost+found` does not count.
 fn is_directory_empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
     let shown = display_path(directory);
     file_reading(host.is_directory_empty(directory), &shown)

@@ -114,7 +114,7 @@ impl ServerDirectories {
             .find(|spot| spot.holds_wal_or_redo())
     }
 
-    /// Returns the first directory on each file system; the data directory precedes all others.
+    /// The data directory precedes all others.
     pub fn one_per_file_system(&self) -> Vec<&ServerDirectory> {
         let mut seen = BTreeSet::new();
         self.directories
@@ -124,8 +124,7 @@ impl ServerDirectories {
     }
 }
 
-/// The directories of all servers. Links each server to the mount and the device of its WAL or redo
-/// log.
+/// Links each server to the mount and the device of its WAL or redo log.
 pub fn server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     let homes: Vec<ServerDirectories> = clusters
@@ -178,9 +177,9 @@ fn servers_using<'h>(
         .collect()
 }
 
-/// Returns directories of the servers that use the target, one on each other file system. If the
-/// target holds a server's data, all file systems of that server are included. If it holds neither
-/// data nor log, only the log's file system is included, because commits wait there.
+/// Directories of the servers that use the target, one on each other file system. If the target
+/// holds a server's data, all file systems of that server are included. If it holds neither data
+/// nor log, only the log's file system is included, because commits wait there.
 pub fn server_directories_elsewhere(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],

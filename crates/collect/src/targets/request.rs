@@ -1,5 +1,5 @@
-//! The requested target: a directory, existing or not, a mount point, or a block device; and the
-//! other directories of a server whose data is on it.
+//! The requested target: a directory, existing or not, a mount point, or a block device. The other
+//! directories of a server whose data is on it are targets, too.
 //!
 //! A path that cannot be a target is dropped with a warning. A name below /dev means a device, so a
 //! missing one is an error, never a directory to be created.
@@ -70,7 +70,7 @@ pub fn target_error(
     })
 }
 
-/// The target of a path; `None`, with a warning, if the path cannot be a target.
+/// `None`, with a warning, if the path cannot be a target.
 pub fn requested_target(
     host: &dyn Host,
     path: &Path,
@@ -194,8 +194,7 @@ fn with_unknown_mount(place: ProspectiveTarget, detail: String) -> ProspectiveTa
     }
 }
 
-/// The target for a directory that could not be read. No further query is made, since each could
-/// take as long as the first.
+/// No further query is made, since each could take as long as the first.
 pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> ProspectiveTarget {
     let io_error = miss.is_io_error();
     let kind = error_reading(miss, &display_path(&path));

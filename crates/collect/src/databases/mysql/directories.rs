@@ -2,9 +2,9 @@
 //! that names it.
 //!
 //! Relative paths start at the data directory, which is the server's working directory. A value
-//! that a running server reports is in force; its source is the line of an option file that sets
-//! the same value, if there is one. A binary log is set by a file-name prefix, and in new MariaDB
-//! versions also by a directory.
+//! that a running server reports is in force. Its source is the option file's line with the same
+//! value, if there is one. A binary log is set by a file-name prefix, and in new MariaDB versions
+//! also by a directory.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ const DIRECTORY_SETTINGS: [&str; 4] = [
 pub struct DirectoryReader<'a> {
     /// The host in the server's mount namespace.
     pub host: &'a dyn Host,
-    /// Maps the server's paths to ours; `None` if the server is in our mount namespace.
+    /// Maps the server's paths to those of walwise; `None` if both share a mount namespace.
     pub namespace: Option<&'a NamespaceHost<'a>>,
     /// The data directory's path in the server's mount namespace.
     pub server_data_path: &'a Path,
@@ -40,7 +40,7 @@ pub struct DirectoryReader<'a> {
     pub answer: Option<&'a VariablesReply>,
     pub name: &'a str,
     pub edition: &'a ProductVersion,
-    /// The data directory's path in our mount namespace, with symbolic links resolved.
+    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub data_path: &'a Path,
     pub data_source: &'a Source,
 }
@@ -285,8 +285,7 @@ impl DirectoryReader<'_> {
         }
     }
 
-    /// The directory set for binary logs; MariaDB has this setting from 12.3.1 on (MariaDB
-    /// documentation).
+    /// MariaDB has this setting from 12.3.1 on (MariaDB documentation).
     fn binlog_directory_setting(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.setting_in_force("binlog_directory")?;
         match self.edition.product_and_version() {
@@ -304,8 +303,8 @@ impl DirectoryReader<'_> {
         }
     }
 
-    /// The directory of the doublewrite pages. From MySQL 8.0.20 on, separate files hold them;
-    /// earlier releases and MariaDB keep them in the system tablespace.
+    /// From MySQL 8.0.20 on, separate files hold doublewrite pages; earlier releases and MariaDB
+    /// keep them in the system tablespace.
     fn doublewrite_directory(&self, tablespace: &Reading<String>) -> Reading<String> {
         let Some(setting) = settings::find_variable("innodb_doublewrite") else {
             return Reading::not_collected();

@@ -1,8 +1,8 @@
 //! The facts of one server, gathered from its process, option files, program and data directory.
 //!
 //! If a running server does not answer, its files count only if they have not changed since its
-//! start. In another mount namespace the data directory may have a different path than in ours;
-//! device and inode prove that both paths lead to the same directory.
+//! start. In another mount namespace the data directory may have another path. Device and inode
+//! then prove that both paths lead to one directory.
 
 use std::path::{Path, PathBuf};
 
@@ -29,11 +29,11 @@ use crate::host::{Host, HostErrorKind, Question};
 use crate::text::{display_path, display_safe};
 
 pub struct HostViews<'a> {
-    /// The host in our mount namespace, with the rights of [`ServerLead::reader_uid`].
+    /// The host in walwise's mount namespace, with the rights of [`ServerLead::reader_uid`].
     pub host: &'a dyn Host,
     /// The host with the rights of the invoking user, for running installed programs.
     pub invoker_host: &'a dyn Host,
-    /// The host in the process's mount namespace, if that differs from ours.
+    /// The host in the process's mount namespace, if that differs from walwise's.
     pub namespace: Option<&'a NamespaceHost<'a>>,
 }
 
@@ -55,7 +55,7 @@ pub struct ServerLead<'a> {
 }
 
 pub struct DataDirectory {
-    /// The data directory's path in our mount namespace, with symbolic links resolved.
+    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub path: PathBuf,
     server_path: PathBuf,
     data_source: Source,
@@ -226,8 +226,7 @@ impl DataDirectory {
         self.conf.last_value("datadir").is_some()
     }
 
-    /// Checks that no server can be running on the directory; an error states the reason to suspect
-    /// one.
+    /// The error is the reason to suspect that a server is running on the directory.
     pub fn prove_stopped(
         &self,
         view: &HostViews<'_>,
@@ -402,9 +401,8 @@ impl DataDirectory {
         facts.insert(&subject, &mysql::VERSION, self.edition.version);
     }
 
-    /// The value in force. If the server reports the value of the files, the source is the line
-    /// that sets it. Without a report, a setting that may have changed since the server's start is
-    /// unknown.
+    /// If the server reports the value of the files, the source is the line that sets it. Without a
+    /// report, a setting that may have changed since the server's start is unknown.
     fn value_in_force(
         &self,
         setting: &ServerVariable,

@@ -18,7 +18,7 @@ use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
 use crate::ternary::Ternary;
 use crate::text::{display_path, display_safe};
 
-/// The maximal nesting of includes. Servers skip deeper ones.
+/// Servers skip deeper includes.
 const MAX_INCLUDE_DEPTH: usize = 10;
 /// The maximal number of option files. The limit ends cycles of files that include each other.
 const MAX_FILES: usize = 256;
@@ -381,9 +381,8 @@ impl OptionFileReader<'_> {
         self.conf.mark_file_end(path);
     }
 
-    /// Adds a setting; prefixes of its name, such as `skip_`, are resolved as in my_getopt. A bare
-    /// `log_bin` means on, and an empty `binlog_storage_engine` is kept. Any other empty value
-    /// counts as unknown.
+    /// Prefixes of the name, such as `skip_`, are resolved as in my_getopt. A bare `log_bin` means
+    /// on, and an empty `binlog_storage_engine` is kept. Any other empty value counts as unknown.
     fn add_setting(&mut self, name: &str, value: &[u8], source: &Source) {
         let (name, turned) = strip_option_prefixes(name);
         let is_zero = value == b"0";

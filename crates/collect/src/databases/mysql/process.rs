@@ -17,7 +17,7 @@ use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, HostError, HostResult, Moment, Question, Stat, path_from_bytes};
 use crate::text::decode_display_safe;
 
-/// Options by name. The value is `None` if the option has no value or the host withheld it.
+/// `None` for an option without a value, or if the host withheld the value.
 type CommandLineOptions = Vec<(String, Option<Vec<u8>>)>;
 
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl MysqldProcess {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 
-    /// Returns the value of the option's first occurrence, which is the one that counts for options
-    /// that name files.
+    /// The value of the option's first occurrence, which is the one that counts for options that
+    /// name files.
     pub fn option_value(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
         options
@@ -50,13 +50,13 @@ impl MysqldProcess {
             .as_deref()
     }
 
-    /// The value of an environment variable; an empty variable counts as unset.
+    /// An empty variable counts as unset.
     pub fn environment_variable(&self, name: &str) -> Option<Vec<u8>> {
         servers::environment_variable(self.environment.as_deref().ok()?, name)
     }
 }
 
-/// Returns the running servers, and processes that may be servers but cannot be examined. Errs if
+/// The running servers, and processes that may be servers but cannot be examined. Fails if
 /// processes cannot be listed.
 pub fn running_servers(
     host: &dyn Host,
@@ -133,8 +133,8 @@ fn parse_options(answer: &[u8]) -> CommandLineOptions {
     answer.lines().filter_map(option).collect()
 }
 
-/// Whether the process has this system tablespace open. Any user can choose a path as argument or
-/// working directory, but only a server's user can open its tablespace.
+/// Any user can choose a path as argument or working directory, but only a server's user can open
+/// its tablespace.
 pub fn has_tablespace_open(
     host: &dyn Host,
     pid: u32,

@@ -41,14 +41,14 @@ pub struct ProductVersion {
 const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
 impl ProductVersion {
-    /// Returns product and version; `None` if one of them is unknown.
+    /// `None` if product or version is unknown.
     pub fn product_and_version(&self) -> Option<(ProductLine, &Version)> {
         self.line.value().copied().zip(self.version.value())
     }
 
     /// Product and version of a running process, if it runs the installed program. Device and inode
-    /// must match too, because the program's path in a container may lead to another program in our
-    /// mount namespace.
+    /// must match too, because the program's path in a container may lead to another program in
+    /// walwise's mount namespace.
     pub fn for_process(
         host: &dyn Host,
         request: &Request,

@@ -77,7 +77,7 @@ impl ServerVariable {
         }
     }
 
-    /// Returns the value in one spelling, so that equal values compare equal.
+    /// The value in one spelling, so that equal values compare equal.
     pub fn canonical_value(&self, value: &[u8]) -> String {
         let text = display_safe(value.trim_ascii());
         match self.parse_value(&text) {
@@ -156,9 +156,9 @@ pub fn find_variable(name: &str) -> Option<&'static ServerVariable> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
-/// Returns the element of `words` that `text` stands for, in any letter case. `innodb_flush_method`
-/// also accepts the index of a word, and `innodb_doublewrite` a Boolean or `detect_and_recover`.
-/// Other numbers are rejected, because their meaning differs between versions.
+/// The element of `words` that `text` stands for, in any letter case. `innodb_flush_method` also
+/// accepts the index of a word, and `innodb_doublewrite` a Boolean or `detect_and_recover`. Other
+/// numbers are rejected, because their meaning differs between versions.
 fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     let by_number = || words.get(text.parse::<usize>().ok()?).copied();
@@ -177,7 +177,8 @@ fn parse_choice(name: &str, words: &[&'static str], text: &str) -> Option<&'stat
 /// Parses a switch as my_getopt does; `log_bin` is a path prefix instead.
 pub fn parse_flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // Only an empty path means off: `0` is a file name. One such as `on` is certainly a mistake.
+        // Only an empty path means off: `0` is a file name. One such as `on` is certainly a
+        // mistake.
         return match text.to_ascii_lowercase().as_str() {
             "" => Ok(false),
             "off" | "false" | "on" | "true" => {

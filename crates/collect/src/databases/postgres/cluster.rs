@@ -2,7 +2,7 @@
 //!
 //! A running server's answer overrides the files; a difference gets a note. Without an answer,
 //! files count only if they have not changed since the server loaded them. In another mount
-//! namespace the data directory may have a different path than in ours.
+//! namespace the data directory may have another path.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub struct ClusterLead<'a> {
 
 pub struct ClusterConfig<'a> {
     lead: ClusterLead<'a>,
-    /// The data directory's path in our mount namespace, with symbolic links resolved.
+    /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub data_path: PathBuf,
     /// The data directory's path in the server's mount namespace.
     server_data_path: PathBuf,
@@ -116,8 +116,7 @@ impl<'a> ClusterLead<'a> {
 }
 
 impl ClusterConfig<'_> {
-    /// Checks that no server can be running on the directory; an error states the reason to suspect
-    /// one.
+    /// The error is the reason to suspect that a server is running on the directory.
     pub fn prove_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
         match self.is_running(&PidFile::read(host, &self.server_data_path)) {
             Reading::Known { value: false, .. } => Ok(()),
@@ -341,7 +340,7 @@ impl ClusterConfig<'_> {
         Ok(())
     }
 
-    /// The directory's owner. Errs if the directory is missing and no process serves it, or if the
+    /// The directory's owner. Fails if the directory is missing and no process serves it, or if the
     /// query timed out, as further queries would.
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = display_path(&self.data_path);

@@ -11,13 +11,12 @@ use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
 use crate::host::{ConfigDialect, Host, HostError, path_bytes, path_from_bytes};
 use crate::text::display_path;
 
-/// The maximal nesting of includes. The server refuses to start with deeper ones.
+/// The server refuses to start with deeper includes.
 const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_FILES: usize = 256;
 
 impl Conf {
-    /// Adds a file with its includes. An absent file is recorded as a gap; optional files need
-    /// [`Conf::add_optional_file`].
+    /// An absent file is recorded as a gap; optional files need [`Conf::add_optional_file`].
     pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,

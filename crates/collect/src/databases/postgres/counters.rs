@@ -156,7 +156,7 @@ impl CounterReader<'_> {
             .and_then(|value| parse_integer(value.as_bytes()))
     }
 
-    /// Mean duration of a flush in µs. With an open method a write is a flush.
+    /// In µs. With an open method, a write is a flush.
     fn mean_flush(&self) -> Reading<f64> {
         let method = self.setting("wal_sync_method", |word| {
             let word = display_safe(word);

@@ -18,7 +18,7 @@ pub struct Postmaster {
 }
 
 impl Postmaster {
-    /// Returns the value of the setting's last occurrence, which is the one that counts.
+    /// The value of the setting's last occurrence, which is the one that counts.
     pub fn setting(&self, name: &str) -> Option<&[u8]> {
         self.settings
             .iter()
@@ -32,8 +32,8 @@ impl Postmaster {
     }
 }
 
-/// The running servers; errs if processes cannot be listed. Adds a note on processes that were
-/// skipped because of the limit, also those of MySQL and MariaDB.
+/// Fails if processes cannot be listed. Adds a note on processes that were skipped because of the
+/// limit, also those of MySQL and MariaDB.
 pub fn running_postmasters(
     host: &dyn Host,
     request: &Request,

@@ -23,7 +23,7 @@ use crate::version::Version;
 pub struct SettingsReply {
     socket: String,
     rows: BTreeMap<String, PgSetting>,
-    /// The settings of databases and roles; `None` if the server did not list them.
+    /// `None` if the server did not list the settings of databases and roles.
     overrides: Option<Vec<SettingOverride>>,
     is_truncated: bool,
     /// `None` if the server did not list its slots.
@@ -69,7 +69,7 @@ const SESSION_SOURCES: [&str; 6] = [
     "interactive",
 ];
 
-/// Queries the server; `None` if it does not answer, so that the files are the only source.
+/// `None` if the server does not answer, so that the files are the only source.
 pub fn query_settings(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
     let lines = || answer.split(|b| *b == b'\n');
@@ -222,7 +222,7 @@ impl SettingsReply {
         Some((directory.to_owned(), port.parse().ok()?, source))
     }
 
-    /// Returns the value that applies to all sessions; `None` if the server does not report one.
+    /// The value that applies to all sessions; `None` if the server does not report one.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name)?;
         if SESSION_SOURCES.contains(&row.origin.as_str()) {
@@ -261,8 +261,7 @@ impl SettingsReply {
             .ok()
     }
 
-    /// The supported values of `wal_compression`; absent before PostgreSQL 15, where the setting is
-    /// a switch.
+    /// Absent before PostgreSQL 15, where the setting is a switch.
     pub fn wal_compressions(&self) -> Reading<Vec<String>> {
         let words = self
             .rows

@@ -165,7 +165,7 @@ impl ConfigParameter {
             && parse_size(text, None).is_err()
     }
 
-    /// Returns the value in one spelling, so that equal values compare equal.
+    /// The value in one spelling, so that equal values compare equal.
     pub fn canonical_value(&self, value: &[u8], version: Option<&Version>) -> String {
         let text = display_safe(value.trim_ascii()).to_ascii_lowercase();
         match self.name {
@@ -205,8 +205,8 @@ impl ConfigParameter {
     }
 }
 
-/// Returns the number of standbys that a commit waits for. The host masks the names of standbys:
-/// `FIRST 1 (_)`, `ANY 2 (_, _)`, or an empty string.
+/// The number of standbys that a commit waits for. The host masks the names of standbys: `FIRST 1
+/// (_)`, `ANY 2 (_, _)`, or an empty string.
 fn parse_standby_count(shape: &str) -> Result<u64, String> {
     if shape.is_empty() {
         return Ok(0);

@@ -168,7 +168,7 @@ fn record_flush_counting(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.insert(&node.subject, &device::COUNTS_FLUSHES, counts);
 }
 
-/// Whether the driver is bio-based; the kernel counts no flushes of such drivers.
+/// The kernel counts no flushes of bio-based drivers.
 fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     match node.kind {
         DeviceKind::Disk => {

@@ -149,7 +149,7 @@ fn has_member_count(level: ArrayLevel) -> bool {
     )
 }
 
-/// Errs unless exactly `wanted` members, not counting replacements, are in sync, so that a member
+/// Fails unless exactly `wanted` members, not counting replacements, are in sync, so that a member
 /// that sysfs does not list cannot go unnoticed.
 fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
     let spares = members_in_state(&members, MemberState::Replacement);
@@ -167,8 +167,8 @@ fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<Arr
     }
 }
 
-/// The level of an array. A container has external metadata without a parent array; a volume's
-/// metadata names the parent (`external:/md127/0`).
+/// A container has external metadata without a parent array; a volume's metadata names the parent
+/// (`external:/md127/0`).
 fn array_level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
     let external = metadata
         .value()

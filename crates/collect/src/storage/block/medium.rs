@@ -120,8 +120,8 @@ fn hides_its_disks(transport: Transport) -> bool {
     transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
-/// Whether a disk writes in shingled zones. `queue/zoned` covers disks that report zones. A
-/// rotating disk that accepts discards may hide its zones (smartmontools' drive database).
+/// `queue/zoned` covers disks that report zones. A rotating disk that accepts discards may hide its
+/// zones (smartmontools' drive database).
 fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones =
         |zones: Shingled| Reading::known(zones, Source::derived_from([device::ZONED.name()]));

@@ -141,7 +141,7 @@ fn read_serial_number(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     }))
 }
 
-/// The firmware revision; `None` for kinds of disks without a revision in sysfs.
+/// `None` for kinds of disks without a revision in sysfs.
 fn read_firmware_revision(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     let file = match node {
         node if node.has_name_prefix("nvme") => "device/firmware_rev",
@@ -186,7 +186,7 @@ fn read_model(host: &dyn Host, node: &Node) -> Reading<String> {
     })
 }
 
-/// Components of device paths that show the transport. The first row that matches decides.
+/// The first row that matches decides.
 const BY_DEVICE_PATH: &[(&str, Transport)] = &[
     ("/usb", Transport::Usb),
     ("/session", Transport::Network),

@@ -21,9 +21,9 @@ pub enum DeviceUse {
     Member(String),
     Swap,
     LvmInternal,
-    /// A part of the device that the first field names; the second field is that device's use.
+    /// Part of another device: its name, and the use of that device.
     PartOf(String, Box<DeviceUse>),
-    /// A path to a unit. The first field names another path to it; the second is that path's use.
+    /// Path to a unit: the name of another path to the same unit, and the use of that path.
     PathTo(String, Box<DeviceUse>),
 }
 

@@ -433,8 +433,7 @@ impl DiskCaches<'_> {
         }
     }
 
-    /// The cache of the member disks. Every version prints the common policy; only newer versions
-    /// print the cache of each disk.
+    /// Every version prints the common policy; only newer versions print the cache of each disk.
     fn smartraid_disk_cache(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
         let policy = self
             .common_disk_cache_policy()

@@ -42,7 +42,7 @@ impl Fields {
             .or_insert(new);
     }
 
-    /// The value of a key; `None` if the key is missing or has several different values.
+    /// `None` if the key is missing or has several different values.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.values.get(key)?.as_ref().ok().map(String::as_str)
     }
@@ -55,7 +55,7 @@ impl Fields {
         self.values.contains_key(key)
     }
 
-    /// Reads the value of a key. `meaning` translates the value, which it receives in lower case.
+    /// `meaning` translates the value, which it receives in lower case.
     pub fn parse_value<T: Copy>(
         &self,
         key: &str,

@@ -23,7 +23,7 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((parse(&volumes, &batteries), VOLUMES))
 }
 
-/// Parses the answers about volumes and batteries. Neither contains a PCI address or a model.
+/// Neither answer contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let volumes = parse_volumes(volumes);
     let batteries = parse_batteries(batteries);
@@ -152,8 +152,7 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
     }
 }
 
-/// The caches of the member disks. A CacheCade SSD counts as *disk default*, because MegaCli does
-/// not print its cache.
+/// A CacheCade SSD counts as *disk default*, because MegaCli does not print its cache.
 fn disk_cache(fields: &Fields) -> FieldReading<MemberDiskCache> {
     const CACHED: &str = "is vd cached";
     let of_disks = fields.parse_value("disk cache policy", |word| match word {

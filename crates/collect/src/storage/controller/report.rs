@@ -47,7 +47,7 @@ impl<T: Copy> FieldReading<T> {
         }
     }
 
-    /// Returns this reading if `other` has a value, and otherwise the reason why `other` has none.
+    /// This reading if `other` has a value, and otherwise the reason why `other` has none.
     pub fn only_if_known<U>(self, other: &FieldReading<U>) -> Self {
         match other {
             FieldReading::Value(_) => self,

@@ -88,8 +88,8 @@ fn parse_adapter(entry: &Value, properties: &Value) -> Adapter {
     }
 }
 
-/// Returns the numbers of controllers whose JSON lists a battery without its state. Only the
-/// battery tables (`/cX/cv show status`, `/cX/bbu show status`) may print the state.
+/// The numbers of controllers whose JSON lists a battery without its state. Only the battery tables
+/// (`/cX/cv show status`, `/cX/bbu show status`) may print the state.
 pub fn controllers_without_battery_module(all: &[u8]) -> Vec<String> {
     let Some(all) = parse_storcli_document(all) else {
         return Vec::new();
@@ -131,8 +131,8 @@ fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
     }
 }
 
-/// Returns the worst of presence, module state and state code; missing if presence and module
-/// contradict each other.
+/// The worst of presence, module state and state code; missing if presence and module contradict
+/// each other.
 fn worst_battery_state(
     data: &Value,
     module: FieldReading<BatteryCondition>,
@@ -344,8 +344,8 @@ fn disk_cache(own: &Value) -> FieldReading<MemberDiskCache> {
     })
 }
 
-/// The cache of a CacheCade SSD, in versions with the column `Cac`: off without an SSD, else *disk
-/// default*, because storcli does not print the SSD's cache.
+/// Cache of a CacheCade SSD, from the column `Cac` of some versions: off without an SSD. With an
+/// SSD it is *disk default*, because storcli does not print the SSD's cache.
 fn ssd_cache(row: &Value) -> Option<FieldReading<MemberDiskCache>> {
     let key = "Cac";
     row.get(key)?;

@@ -1,6 +1,5 @@
 //! The power-loss capacitor of an NVMe drive: log page C0h of the OCP Datacenter NVMe SSD
-//! Specification (*SMART / Health Information Extended*), in nvme-cli's dump format for any log
-//! page.
+//! Specification (*SMART / Health Information Extended*), as nvme-cli dumps it.
 //!
 //! C0h is vendor-specific, so the page counts only with its GUID and a published version. Three
 //! other sources do not show the capacitor's state and are not read: log page C6h (components),
@@ -100,7 +99,7 @@ pub struct CapacitorLogPage {
 }
 
 impl CapacitorLogPage {
-    /// Parses the page; `None` if it is another page or has an unpublished version.
+    /// `None` for another page, or an unpublished version.
     pub fn parse(page: &[u8]) -> Option<Self> {
         let known =
             page.get(496..LENGTH)? == GUID && VERSIONS.contains(&little_endian(page, 494, 2)?);

@@ -96,8 +96,8 @@ pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
     }
 }
 
-/// Returns the names of the active warnings. Newer versions of nvme-cli print an object with the
-/// number and each bit instead of the number.
+/// The names of the active warnings. Newer versions of nvme-cli print an object with the number and
+/// each bit instead of the number.
 pub fn critical_warnings(log: &Json) -> Option<Vec<String>> {
     let field = log.get("critical_warning")?;
     if let Some(bits) = field.as_u64() {

@@ -153,7 +153,7 @@ fn double_dashes(name: &str) -> String {
     name.replace('-', "--")
 }
 
-/// Whether a LUKS device is unlocked; `header` is `luks-UUID` or `UUID`.
+/// `header` is `luks-UUID` or `UUID`.
 fn is_luks_unlocked(facts: &FactSet, header: &str) -> bool {
     let header = header
         .strip_prefix("luks-")

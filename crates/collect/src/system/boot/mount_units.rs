@@ -1,7 +1,7 @@
 //! Mount units as systemd merges them: their directories, precedence, and drop-ins, also for lines
 //! of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*; systemd.mount(5), *fstab*).
 //!
-//! Units below /run do not survive a boot and are left out. A line of fstab is a unit too: a
+//! Units below /run do not survive a boot and are left out. A line of fstab is a unit too. A
 //! drop-in replaces its options, a unit in /etc replaces the line, and a link to /dev/null masks
 //! it.
 

@@ -58,8 +58,7 @@ const SUSE_BASES: &[&str] = &[
     "6.12.0-16",
 ];
 
-/// Returns the vendor of a kernel release. `build` is the text of /proc/version, or empty if
-/// unknown.
+/// `build` is the text of /proc/version, or empty if unknown.
 pub fn identify_vendor(release: &str, build: &str) -> Vendor {
     let digits = release
         .bytes()
@@ -223,7 +222,7 @@ fn is_number(text: &str) -> bool {
         && (text == "0" || !text.starts_with('0'))
 }
 
-/// Whether the vendor backports features; true for an unknown vendor.
+/// True for an unknown vendor, so that its features count as unknown.
 pub fn may_backport(name: &str) -> bool {
     const VENDORS_WITHOUT_BACKPORTS: &[&str] = &[
         "mainline",

@@ -74,7 +74,7 @@ impl MemberLine {
         }
     }
 
-    /// Returns the disk's number, which newer firmware prints.
+    /// Number that newer firmware prints for the disk; absent in older output.
     fn number(&self) -> Option<&str> {
         self.key.strip_prefix("device ")
     }
@@ -165,7 +165,7 @@ fn matching_indices(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) 
 }
 
 impl PhysicalDisk {
-    /// The serial number; `None` if it is missing or masked.
+    /// `None` if the number is missing or masked.
     fn serial(&self) -> Option<&str> {
         self.fields
             .get("serial number")
