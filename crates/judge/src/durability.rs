@@ -50,8 +50,7 @@ mod fact_reader {
             }
         }
 
-        /// Returns a fact's value and records the fact as used. If the fact is unknown, nothing is
-        /// recorded.
+        /// The value of a fact, which is recorded as used. An unknown fact is not recorded.
         pub fn get<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
             let reading = self.facts.reading(subject, key.id());
             let source = reading.source()?;
@@ -64,7 +63,7 @@ mod fact_reader {
             reading.value().and_then(T::from_value)
         }
 
-        /// Like `get`, but records an unknown fact as missing.
+        /// Like [`Self::get`], but records an unknown fact as missing.
         pub fn require<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
             let value = self.get(subject, key);
             if value.is_none() {
@@ -73,8 +72,7 @@ mod fact_reader {
             value
         }
 
-        /// Records a fact as missing if it is unknown; `remedy` applies only if the reading itself
-        /// has no remedy.
+        /// `remedy` applies only if the reading itself has no remedy.
         pub fn note_missing<T: FactValue>(
             &mut self,
             subject: &Subject,
@@ -108,7 +106,7 @@ mod fact_reader {
             });
         }
 
-        /// The source of the fact's value, as text; empty if the fact is unknown.
+        /// Empty if the fact is unknown.
         pub fn source_text<T>(&self, subject: &Subject, key: &Key<T>) -> String {
             self.facts
                 .reading(subject, key.id())
@@ -413,7 +411,7 @@ struct Route {
     pub broken: Option<String>,
 }
 
-/// All paths from the target to its disks. The flag is true if they were merged into one path.
+/// The flag is true if all paths were merged into one.
 fn find_routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];
@@ -517,8 +515,8 @@ impl DrillRecord {
         )
     }
 
-    /// Turns *unproven* paths into *proven by drill*. Does nothing if commits were lost, a path
-    /// is worse than *unproven*, or a database or rule is the reason for *unproven*.
+    /// Does nothing if commits were lost, a path is worse than *unproven*, or a database or rule is
+    /// the reason for *unproven*.
     pub fn promote_to_proven_by_drill(&self, paths: &mut [Path]) {
         let open = |path: &Path| {
             let stays = |one: &Evidence| {

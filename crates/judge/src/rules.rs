@@ -174,7 +174,7 @@ impl DisabledRule {
 }
 
 impl LevelOverride {
-    /// The note about this change; `idle` means that the host has no subject for the rule.
+    /// `idle` means that the host has no subject for the rule.
     pub fn to_note(&self, idle: bool) -> RulesNote {
         let Self {
             rule,
@@ -406,8 +406,7 @@ const DESTRUCTIVE_WORDS: [&str; 40] = [
     "wipefs",
 ];
 
-/// Byte range of the first destructive word. Parts of longer words do not count, and case does not
-/// matter.
+/// Parts of longer words do not count, and case does not matter.
 fn find_destructive_word(command: &str) -> Option<Range<usize>> {
     let lower = command.to_ascii_lowercase();
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -442,8 +441,8 @@ impl Condition {
 }
 
 impl FactTest {
-    /// Whether the reading passes the test. If the reading has no value, the result is unknown,
-    /// except for a test of `known`, and for a test of `exists` if the fact is absent.
+    /// Without a value, the result is unknown. Exceptions are tests of `known`, and tests of
+    /// `exists` for an absent fact.
     pub fn holds(&self, reading: &Reading<Value>) -> Ternary {
         match (&self.op, reading.value()) {
             (TestOperator::Known(wanted), value) => (value.is_some() == *wanted).into(),
@@ -505,8 +504,7 @@ impl FactTest {
 }
 
 impl TestOperator {
-    /// Whether the value passes the test. Unknown if the value's type does not fit the test, or if
-    /// two versions cannot be compared.
+    /// Unknown if the value's type does not fit the test, or if two versions cannot be compared.
     fn holds(&self, value: &Value) -> Ternary {
         let one_of = |values: &[Value]| {
             let each: Vec<Ternary> = values.iter().map(|one| equal_values(value, one)).collect();
@@ -562,8 +560,7 @@ impl TestOperator {
     }
 }
 
-/// Whether two values are equal; unknown for different types. Lists are compared as sets, and
-/// numbers by value.
+/// Unknown for different types. Lists are compared as sets, and numbers by value.
 fn equal_values(a: &Value, b: &Value) -> Ternary {
     let within = |a: &[String], b: &[String]| a.iter().all(|word| b.contains(word));
     match (a, b) {

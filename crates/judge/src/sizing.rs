@@ -208,15 +208,14 @@ impl ServerFacts<'_> {
         self.facts.value(&mount, key)
     }
 
-    /// Free space into which the log may grow. On a nearly full file system there is none, as
-    /// nothing that grows may be advised there.
+    /// 0 on a nearly full file system, where nothing that grows may be advised.
     fn log_free_bytes(&self) -> Option<u64> {
         let percent = self.log_mount_value(&mount::FREE_PERCENT)?;
         let free = self.log_mount_value(&mount::FREE)?;
         Some(if percent < LOW_SPACE_PERCENT { 0 } else { free })
     }
 
-    /// Whether a disk of the log rotates; replay speed on such disks was not measured.
+    /// Replay speed on rotating disks was not measured.
     fn is_on_rotating_disk(&self) -> bool {
         let mount = self.facts.subject_in_scope(self.subject, Scope::Mount);
         let disks = mount
@@ -231,7 +230,7 @@ impl ServerFacts<'_> {
     }
 }
 
-/// The reading of a result that follows from the facts `names`.
+/// A reading with the facts `names` as its source; an unknown fact passes on its own reading.
 fn derived_reading<T>(result: Result<T, UnknownFact>, names: &[&str]) -> Reading<T> {
     result.map_or_else(
         |why| why.reading(),
@@ -243,12 +242,12 @@ fn derived_source(names: &[&str]) -> Source {
     Source::derived_from(names.iter().copied())
 }
 
-// What retains WAL beyond `max_wal_size`, which standbys are missing, and how much WAL fits.
+// Causes that retain WAL beyond `max_wal_size`, missing standbys, and the space for WAL.
 
 /// A WAL file that waits longer for the archiver is overdue (`pg.archiver-fails`).
 const OVERDUE_MICROS: f64 = 3600e6;
 
-/// Concludes what keeps WAL, and how much WAL the file system has room for.
+/// Concludes the causes that retain WAL, and the WAL size that fits into the file system.
 fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
     let server = ServerFacts {
         facts,

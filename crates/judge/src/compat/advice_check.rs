@@ -126,8 +126,8 @@ fn check_mount_options(
         .try_for_each(|(option, ruling)| require_accepted(&format!("{option} ({fs})"), ruling))
 }
 
-/// Checks a feature word of mkfs. A word that omits a feature is always accepted, because any
-/// kernel mounts a file system without the feature.
+/// A word that omits a feature is always accepted, because any kernel mounts a file system without
+/// the feature.
 fn check_mkfs_feature_word(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String> {
     let asked = word.strip_suffix("=1").unwrap_or(word);
     match fs {
@@ -137,8 +137,8 @@ fn check_mkfs_feature_word(word: &str, fs: Option<&str>, facts: &FactSet) -> Res
     }
 }
 
-/// Checks that the running kernel can mount a new file system of this type: by the table of kernels
-/// or, if the table does not decide, by /proc/filesystems. The error is a sentence.
+/// Checks that the running kernel can mount a new file system of this type. The table of kernels
+/// decides first, then /proc/filesystems. The error is a sentence.
 pub(super) fn check_new_file_system(
     fs: &str,
     features: &[String],

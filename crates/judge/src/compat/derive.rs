@@ -98,8 +98,8 @@ fn boot_options_in_effect(facts: &FactSet, line: &Subject, options: &[String]) -
     options
 }
 
-/// Support of each option of a boot line by this kernel. An option in force on the current mount
-/// counts as accepted, unless that mount has another type or the kernel is assumed.
+/// An option in force on the current mount counts as accepted, unless that mount has another type
+/// or the kernel is assumed.
 pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Support)>> {
     let known = kernel_and_fstype(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
     let Reading::Known {

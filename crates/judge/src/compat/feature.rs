@@ -79,8 +79,8 @@ pub struct FeatureTable {
     pub present: Vec<FileSystemFeature>,
 }
 
-/// The table of features. If the compiled-in text does not parse, the table is empty and every
-/// feature is unknown; a test checks that the text parses.
+/// If the compiled-in text does not parse, the table is empty and every feature is unknown; a test
+/// checks that the text parses.
 pub fn feature_table() -> &'static FeatureTable {
     static TABLE: LazyLock<FeatureTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());

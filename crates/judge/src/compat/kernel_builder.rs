@@ -41,8 +41,7 @@ pub enum KernelBuilder {
     Custom,
 }
 
-/// The builder of a kernel by the value of the fact `kernel.vendor`; an unlisted vendor counts as a
-/// custom builder.
+/// An unlisted vendor counts as a custom builder.
 pub fn builder_for_vendor(vendor: &str) -> KernelBuilder {
     match (
         DISTRIBUTIONS.contains(&vendor),

@@ -87,8 +87,8 @@ pub fn skips_journal(options: &[String]) -> bool {
         .any(|option| matches!(option.as_str(), "noload" | "norecovery"))
 }
 
-/// Support for an option on an ext4 file system without a journal, if the kernel refuses the option
-/// there or may refuse it: ext4 then checks the same options as after a mount with `noload`.
+/// Support for an option that the kernel refuses, or may refuse, on ext4 without a journal. There
+/// ext4 checks the same options as after a mount with `noload`.
 ///
 /// Source: `ext4_fill_super`, "fs mounted w/o journal", in fs/ext4/super.c.
 pub fn support_without_journal(option: &str, kernel: &Version, vendor: &str) -> Option<Support> {
@@ -115,8 +115,8 @@ struct OptionQuery<'a> {
     vendor: &'a str,
 }
 
-/// Support for mounting a file system of type `fs`. For a list such as `udf,iso9660`, which
-/// mount(8) tries in turn, the type with the most support counts.
+/// For a list such as `udf,iso9660`, which mount(8) tries in turn, the type with the most support
+/// counts.
 pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
     best_of_types(fs, |one| {
         built_in_support("file system", one, kernel, vendor)
@@ -141,8 +141,8 @@ pub fn new_file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Supp
     table_support("file system", fs, kernel, vendor)
 }
 
-/// Support by the next kernel for a file system type, if the next kernel's builder also built the
-/// running kernel and the running kernel supports the type.
+/// Support by the next kernel for a file system type that the running kernel supports, if both
+/// kernels have one builder.
 pub fn file_system_support_if_rebuilt(fs: &str, kernel: &Version, vendor: &str) -> Support {
     best_of_types(fs, |one| {
         table_support_if_rebuilt("file system", one, kernel, vendor)
@@ -198,8 +198,7 @@ choice! {
     }
 }
 
-/// Support for a layer of the storage stack. Depending on `layer`, `name` is an md level, an md
-/// superblock version or a device-mapper target.
+/// Depending on `layer`, `name` is an md level, an md superblock version or a device-mapper target.
 pub fn layer_support(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Support {
     match layer {
         BlockDriver::Md | BlockDriver::DeviceMapper => {
@@ -242,8 +241,7 @@ fn table_support_if_rebuilt(of: &str, name: &str, kernel: &Version, vendor: &str
 /// about features that no custom kernel lacks.
 const CUSTOM_BUILD: &str = "own";
 
-/// Support for a feature that a kernel can be built without. For a custom kernel, only a refusal or
-/// a table entry for custom kernels decides.
+/// For a custom kernel, only a refusal or a table entry for custom kernels decides.
 fn built_in_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
     let row = match find_row(of, name) {
         Ok(row) => row,
@@ -292,8 +290,8 @@ impl OptionQuery<'_> {
             .collect()
     }
 
-    /// Support for one option of a line. `beside` has all options of the line, and `holding` only
-    /// those that remain in effect.
+    /// Support for one option of a line. `beside` are all options of the line, `holding` those that
+    /// remain in effect.
     fn support_of_option(&self, option: &str, beside: &[String], holding: &[String]) -> Support {
         let table = option_table();
         let family = option_family(self.fs, self.kernel, self.vendor);

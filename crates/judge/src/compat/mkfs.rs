@@ -10,7 +10,7 @@ use crate::ternary::Ternary;
 use crate::version::Version;
 
 impl FileSystemFeature {
-    /// Whether a kernel supports the feature; unknown if the vendor may have backported support.
+    /// Unknown if the vendor may have backported support.
     pub(super) fn is_mounted_by(&self, kernel: &Version, vendor: &str) -> Ternary {
         let by_vendor = self
             .vendors

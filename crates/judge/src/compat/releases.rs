@@ -115,8 +115,7 @@ struct ReleaseTable {
     release: Vec<ProductRelease>,
 }
 
-/// The releases in the table. The list is empty if the compiled-in table does not parse; a test
-/// checks that it parses.
+/// The list is empty if the compiled-in table does not parse; a test checks that it parses.
 pub fn releases() -> &'static [ProductRelease] {
     static TABLE: LazyLock<ReleaseTable> =
         LazyLock::new(|| parse_without_verification_stamps(TEXT).unwrap_or_default());

@@ -18,8 +18,8 @@ pub struct ServerSetting {
     pub changed_by: ChangedBy,
 }
 
-/// Support for a PostgreSQL setting. `server` may lack the minor release, as in `PG_VERSION`; a
-/// setting introduced by a minor release is then unknown.
+/// `server` may lack the minor release, as in `PG_VERSION`; a setting introduced by a minor release
+/// is then unknown.
 pub fn postgres_setting_support(name: &str, server: &Version) -> Support {
     let Some(setting) = server_table().find_postgres_setting(name) else {
         return Support::unknown(format!("The setting {name} is not in walwise's tables."));
@@ -116,7 +116,7 @@ fn is_postgres_size(value: &str) -> bool {
     ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
 }
 
-/// Support for a value of a setting of MySQL or MariaDB; `line` names the product.
+/// `line` names the product.
 pub fn mysql_setting_support(
     name: &str,
     value: &str,

@@ -134,8 +134,7 @@ impl SupportRange {
         })
     }
 
-    /// The steps that count for `kernel`. Steps that came and went between two release candidates
-    /// count only for a candidate.
+    /// Steps that came and went between two release candidates count only for a candidate.
     fn released_steps(&self, kernel: &Version) -> Vec<&EffectChange> {
         let release = |version: &Version| {
             Version::parse(&version.numeric_part()).filter(|release| version < release)
@@ -197,8 +196,7 @@ impl EffectChange {
     }
 }
 
-/// Whether a kernel has reached a version, vendors' release numbers included: `3.10.0-1160` has
-/// reached `3.10.0-1127`.
+/// Vendors' release numbers count, too: `3.10.0-1160` has reached `3.10.0-1127`.
 pub fn has_reached_release(from: &Version, kernel: &Version) -> bool {
     kernel > from
         || (kernel == from && vendor_release_number(kernel) >= vendor_release_number(from))
@@ -208,7 +206,7 @@ pub fn may_contain_backports(kernel: &Version, vendor: &str) -> bool {
     kernel.has_backports() || vendor.starts_with("el") || vendor == "sles"
 }
 
-/// The vendor's release number: 1127 for `3.10.0-1127.19.1.el7.x86_64`, and 0 if there is none.
+/// 1127 for `3.10.0-1127.19.1.el7.x86_64`, and 0 if there is none.
 pub fn vendor_release_number(version: &Version) -> u64 {
     let tail = version.vendor_tail().trim_start_matches('-');
     let digits: String = tail.chars().take_while(char::is_ascii_digit).collect();

@@ -190,8 +190,8 @@ pub struct OptionTable {
     _filter: Vec<IgnoredAny>,
 }
 
-/// The table of options. If the compiled-in text does not parse, the table is empty and every
-/// option is unknown; a test checks that the text parses.
+/// If the compiled-in text does not parse, the table is empty and every option is unknown; a test
+/// checks that the text parses.
 pub fn option_table() -> &'static OptionTable {
     static TABLE: LazyLock<OptionTable> = LazyLock::new(|| load_table().unwrap_or_default());
     &TABLE
@@ -233,13 +233,13 @@ pub fn option_key(option: &str) -> &str {
     option.split('=').next().unwrap_or(option)
 }
 
-/// Whether a row is about this file system; a row for `vfs` covers every file system.
+/// A row for `vfs` covers every file system.
 fn covers_file_system(row: &[String], of: &str) -> bool {
     row.iter().any(|name| name == of || name == "vfs")
 }
 
-/// Whether one of the names is that of the option. A name that ends in `=` matches the option with
-/// any value; any other name must equal the complete option.
+/// A name that ends in `=` matches the option with any value; any other name must equal the
+/// complete option.
 fn matches_any_name(names: &[String], option: &str) -> bool {
     names.iter().any(|name| match name.strip_suffix('=') {
         Some(start) => option
@@ -289,8 +289,8 @@ impl OptionTable {
             .map(|row| (row, None))
     }
 
-    /// The options in effect: revoked ones are left out. If a revocation leaves another option in
-    /// force, that one takes the place of the revoked one.
+    /// Revoked options are left out. If a revocation leaves another option in force, that one takes
+    /// the place of the revoked one.
     pub fn options_in_effect(&self, of: &str, options: &[String]) -> Vec<String> {
         let rows: Vec<&RevokedOptions> = self
             .undone

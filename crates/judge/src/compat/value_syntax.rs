@@ -56,7 +56,7 @@ pub enum ValueError {
 const INT_MAX: u64 = 0x7fff_ffff;
 
 impl OptionSyntax {
-    /// The error in a value; `None` if every kernel accepts the value.
+    /// `None` if every kernel accepts the value.
     pub fn error_in(&self, value: &str) -> Option<ValueError> {
         match self {
             Self::Any => None,

@@ -47,7 +47,7 @@ fn kernel_series(kernel: &Version) -> [u64; 2] {
     [kernel.number(0), kernel.number(1)]
 }
 
-/// Whether an OpenZFS release supports a kernel. The error gives the reason why that is unknown.
+/// The error is the reason why support is unknown.
 pub fn openzfs_supports_kernel(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = DISTRIBUTION_BUILDS
         .iter()

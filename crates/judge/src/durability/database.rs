@@ -196,7 +196,7 @@ impl DeviatingSessions {
 struct EvidenceLog {
     pub evidence: Vec<Evidence>,
     pub exceptions: DeviatingSessions,
-    /// What happens to commits if this host is lost, as sentences. Empty if no standby is
+    /// Consequences for commits if this host is lost, as sentences. Empty if no standby is
     /// configured or a needed setting is unknown.
     pub host_loss: String,
 }

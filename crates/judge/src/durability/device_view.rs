@@ -54,9 +54,8 @@ mod sd {
         }
     }
 
-    /// The kernel's `cache_type` of a RAID volume. The volume itself is not queried, because its
-    /// answer would describe the controller's cache, which the facts of the controller's tool
-    /// describe in full.
+    /// The volume itself is not queried, because its answer would describe the controller's cache,
+    /// which the facts of the controller's tool describe in full.
     pub fn raid_volume_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
             .get(disk, &device::CACHE_TYPE)
@@ -89,8 +88,7 @@ use crate::ternary::Ternary;
 
 pub use crate::facts::catalog::device::CacheVolatility;
 
-/// What happens to a flush in one layer of the stack, from the most dangerous outcome to the
-/// safest.
+/// Outcomes of a flush in one layer of the stack, the most dangerous first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlushOutcome {
     Dropped(FlushSuppressor),
@@ -226,7 +224,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let remote = ask.get(disk, &device::FABRIC).is_some();
     let guarantor = match (raid, remote) {
         (true, false) => None,
-        // A volume of a RAID controller in another host, which this host sees as an array.
+        // A volume of a RAID controller in another host, which appears as an array on this host.
         (true, true) => Some(Guarantor::Array),
         (false, _) => guarantor::find_guarantor(&mut ask, disk, transport),
     };
@@ -450,8 +448,8 @@ fn cache_evidence_with_queue(
     )
 }
 
-/// Source of the disk's report about its cache: the disk's own answer if there is one, else the
-/// field VWC of NVMe, else the kernel's `cache_type`. Empty if there is no report.
+/// Source of the disk's report about its cache: the disk's own answer, else the field VWC of NVMe,
+/// else the kernel's `cache_type`. Empty if there is no report.
 fn cache_report_source_text(ask: &FactReader, disk: &Subject) -> String {
     let answers = [
         ask.source_text(disk, &device::DRIVE_CACHE),
@@ -568,10 +566,9 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CacheReport {
     Volatile,
-    /// The disk's reports contradict each other. The text is a sentence about the
-    /// contradiction.
+    /// The text is a sentence about the contradiction.
     Conflicting(String),
-    /// The disk reports no volatile cache. The text names the origin of the report.
+    /// The text names the origin of the report.
     NoCache(String),
     /// The disk reports the cache as off, while the driver assumes a cache that is on.
     SwitchedOff,

@@ -286,7 +286,7 @@ fn node_hop(
     }
 }
 
-/// State of a flush at a server, file system or layer. `keeps_unflushed` means that the layer keeps
+/// State of a flush at a server, file system or layer. `keeps_unflushed` means that the layer holds
 /// data that no flush writes out, so the commit is lost there.
 fn layer_flush_state(
     standing: VerdictKind,
@@ -355,8 +355,7 @@ fn disk_flush_state(
     }
 }
 
-/// The hop for the member disks of a RAID volume; `None` unless the controller's tool reports the
-/// setting of their caches.
+/// `None` unless the controller's tool reports the setting of the member disks' caches.
 fn raid_member_disks_hop(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
     let fate = match facts.value(disk, &controller::DISK_CACHE)? {
         MemberDiskCache::Off => FlushState::NoCache,
@@ -456,7 +455,7 @@ fn mark_hop_of_loss(hops: &mut [FlushHop]) {
     }
 }
 
-/// The worst verdict among the evidence; *durable* without evidence.
+/// *Durable* without evidence.
 fn worst_verdict_kind(evidence: &[&Evidence]) -> VerdictKind {
     evidence
         .iter()

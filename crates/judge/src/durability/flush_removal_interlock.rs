@@ -16,8 +16,8 @@ use crate::ternary::Ternary;
 /// Advice to omit flushes requires a gain above this share of the commit latency.
 const MIN_GAIN_SHARE: f64 = 0.05;
 
-/// Whether flushes could be removed; an unknown reading lists the missing facts. `live` means that
-/// the facts come from this host, so measurements count.
+/// An unknown reading lists the missing facts. `live` means that the facts come from this host, so
+/// measurements count.
 pub fn evaluate_flush_removal_interlock(
     facts: &FactSet,
     target: &Subject,

@@ -24,7 +24,7 @@ use crate::ternary::Ternary;
 pub struct DisksBelow {
     pub cache: CacheVolatility,
     pub write_back: Ternary,
-    /// Whether no hop between this hop and the disks keeps data that only a flush writes out.
+    /// Whether no hop between this hop and the disks holds data that only a flush writes out.
     pub is_stateless: Ternary,
 }
 
@@ -392,7 +392,7 @@ fn write_refused_finding(says: String) -> (FlushOutcome, VerdictImpact, String) 
     (FlushOutcome::Unknown, VerdictImpact::Unproven, says)
 }
 
-// Whether a device between file system and disks keeps data or a mapping that only a flush writes
+// Whether a device between file system and disks holds data or a mapping that only a flush writes
 // out. Such a device needs flushes even if no disk below does.
 //
 // Only root can read the targets of a mapping. An LVM volume with unread targets and no other
@@ -478,8 +478,8 @@ fn find_unknown_dm_target(targets: &[String]) -> Option<&str> {
     }
 }
 
-/// Whether a device of this kind can have targets that fail. An LVM volume with unread targets
-/// cannot: it is linear or striped, unless another mapping is below.
+/// False for an LVM volume with unread targets: it is linear or striped, unless another mapping is
+/// below.
 fn can_have_failing_targets(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
     match kind {
         DeviceKind::Lvm => {

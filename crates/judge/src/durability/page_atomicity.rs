@@ -185,7 +185,7 @@ fn severity_rank(page: &PageOutcome) -> u8 {
 // server, kernel release.
 //
 // A page in the page cache reaches the disk whenever the kernel writes back, in any number of
-// pieces. PostgreSQL writes all its pages that way.
+// requests. PostgreSQL writes all its pages through the page cache.
 
 /// PostgreSQL's default page size in bytes (BLCKSZ).
 const POSTGRES_PAGE: u64 = 8192;
@@ -413,13 +413,13 @@ choice! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PageLink {
     pub place: LinkPlace,
-    /// Whether a page at an offset that is a multiple of its size passes this link in one piece.
+    /// Whether a page at an offset that is a multiple of its size passes this link undivided.
     pub holds: Ternary,
     text: String,
 }
 
 impl PageLink {
-    /// Creates a link; `says` is a clause without a full stop.
+    /// `says` is a clause without a full stop.
     pub fn new(place: LinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
         Self {
             place,

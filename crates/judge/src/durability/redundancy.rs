@@ -63,8 +63,8 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
     }
 }
 
-/// The redundancy of a RAID volume: always *unknown*, because only the controller's own tool
-/// reports it. `None` for any other device.
+/// Always *unknown*, because only the controller's own tool reports it. `None` for any other
+/// device.
 fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundancy> {
     let transport = ask.get(hop, &device::TRANSPORT);
     let is_one = raid_controller::is_behind_raid(ask, hop, transport)

@@ -30,7 +30,6 @@ pub struct VerdictCap {
     pub assumed: Vec<String>,
 }
 
-/// The source of evidence from a rule.
 pub fn rule_source(rule: &str) -> String {
     format!("rule {rule}")
 }

@@ -158,7 +158,6 @@ fn serialize_guarantors<S: Serializer>(
 const MAX_EXCEPTIONS: usize = 3;
 
 impl Verdict {
-    /// The evidence that decides the verdict.
     pub fn deciding_evidence(&self) -> impl Iterator<Item = &Evidence> {
         let evidence = self.paths.iter().flat_map(|path| &path.evidence);
         evidence.filter(|one| one.standing == self.standing)

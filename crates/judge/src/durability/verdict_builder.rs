@@ -242,8 +242,7 @@ fn flush_suppressor(passage: FlushOutcome) -> Option<FlushSuppressor> {
     }
 }
 
-/// Flush outcome of the complete stack: *dropped* if any hop drops flushes, *not needed* only if no
-/// disk needs them.
+/// *Dropped* if any hop drops flushes, *not needed* only if no disk needs them.
 fn combined_flush_outcome(hops: &[FlushOutcome], disks: &[FlushOutcome]) -> FlushOutcome {
     let at_disks = disks.iter().min().copied().unwrap_or(FlushOutcome::Unknown);
     let on_the_way = hops.iter().min().copied().unwrap_or(FlushOutcome::Sent);

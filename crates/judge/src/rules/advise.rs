@@ -19,8 +19,7 @@ pub struct EvaluationOptions {
 }
 
 impl EvaluationOptions {
-    /// Whether a reading is an observation on this host. A result of a probe is one only if the
-    /// facts are live.
+    /// The result of a probe counts only if the facts are live.
     fn is_observed_here(self, reading: &Reading<Value>) -> bool {
         let Some(source) = reading.source() else {
             return false;
@@ -144,8 +143,7 @@ impl AdviceSpec {
         }
     }
 
-    /// The change of a setting, with facts filled in. `None` if the value to set is unknown, or if
-    /// nothing is to be added or removed.
+    /// `None` if the value to set is unknown, or if nothing is to be added or removed.
     fn change_for_subject(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
         let text = |fact| match facts.reading_via_link(subject, fact).value()? {
             Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),

@@ -300,7 +300,7 @@ pub(super) fn deciding_facts(
 /// subjects.
 pub(super) struct TestDomains<'c>(Vec<(&'c FactTest, [ValueSet; 2])>);
 
-/// A set of possible readings of a fact: bit 0 means that the fact stays unknown, and each other
+/// Possible readings of a fact as a bit set. Bit 0 means that the fact stays unknown; each other
 /// bit is one of its distinct values.
 type ValueSet = u64;
 
@@ -362,7 +362,7 @@ impl FactDemands {
             .collect()
     }
 
-    /// The demands of both together; `None` if a fact has no value that meets both.
+    /// `None` if a fact has no value that meets both.
     fn combine_demands(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
             match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {

@@ -114,7 +114,6 @@ impl FileDiagnostics {
             .filter(|diag| diag.severity == Severity::Remark)
     }
 
-    /// The diagnostic in one line: `FILE:12: no effect: …`.
     pub fn one_line_text(&self, diag: &Diagnostic) -> String {
         let help = diag
             .help

@@ -81,7 +81,7 @@ impl Evaluation {
     }
 }
 
-/// All subjects of the host, scope by scope.
+/// Subjects are ordered scope by scope.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL
         .iter()
@@ -104,7 +104,7 @@ pub fn evaluate_rules(
     };
     let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
-    // A known change is judged only before an upgrade.
+    // Rows of known changes describe upgrades, so they are judged only under an assumed kernel.
     let is_upgrade = is_kernel_assumed(facts);
     let is_judged = |rule: &Rule| {
         rule.change
@@ -149,7 +149,7 @@ pub fn rule_subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
     scope_subjects(facts, rule.scope).filter(about).collect()
 }
 
-/// The subjects of a scope. For *host*, that is the host, even if no fact about the host is known.
+/// The scope *host* has its subject even if no fact about the host is known.
 fn scope_subjects(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     let host = (scope == Scope::Host).then(Subject::host);
     let others = facts

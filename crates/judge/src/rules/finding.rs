@@ -171,7 +171,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The values to set or options to add; empty for a removal and for *keep*.
+    /// Empty for a removal and for *keep*.
     pub fn values(&self) -> &[String] {
         match self {
             Self::Set(value) => std::slice::from_ref(value),
@@ -329,8 +329,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A sort key: findings that apply come before undecided ones, then those with the highest
-    /// level and confidence.
+    /// Findings that apply come before undecided ones, then those with the highest level and
+    /// confidence.
     pub fn sort_key(&self) -> impl Ord {
         let outcome = match self.outcome {
             Outcome::Applies => 0,
@@ -382,7 +382,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Lists the readings of all parts of the condition.
+    /// Readings of all parts of the condition, in the order of the rule.
     pub fn observations(&self) -> Vec<&Observation> {
         let nested = self.kids.iter().flat_map(Self::observations);
         self.seen.iter().chain(nested).collect()

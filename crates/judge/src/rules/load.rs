@@ -161,8 +161,8 @@ struct ParseResult {
 
 const MAX_FILE_BYTES: usize = 1 << 20;
 
-/// Reads one rule file. The cost is bounded by the size of the file, the length of texts and lists,
-/// and the number of listed mistakes.
+/// The cost is bounded by the size of the file, the length of texts and lists, and the number of
+/// listed mistakes.
 pub(super) fn load_rule_file(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     if source.len() > MAX_FILE_BYTES {
         let message = format!(
@@ -204,8 +204,8 @@ fn load_recovering(file: &str, source: &str, terms: LoadOptions) -> LoadedFile {
     loaded
 }
 
-/// Parses a rule file or a section of one. `known` is false for a section whose table name is not
-/// valid in rule files; then only the keys of that table are checked.
+/// `known` is false for a section whose table name is not valid in rule files; then only the keys
+/// of that table are checked.
 fn parse_rule_text(file: &str, source: &str, terms: LoadOptions, known: bool) -> ParseResult {
     let mut problems = Diagnostics::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
@@ -389,8 +389,7 @@ fn parse_rule(
     Some((rule, head.id?.span))
 }
 
-/// Parses the question of a rule. A fact in the text is a mistake, because an undecided rule may
-/// lack the fact's value.
+/// A fact in the text is a mistake, because an undecided rule may lack the fact's value.
 fn parse_question(text: &SpannedText, problems: &mut Diagnostics) -> Template {
     let (template, unknown) = Template::parse(&join_lines(&text.text), |_| None);
     if let Some(name) = unknown.first() {

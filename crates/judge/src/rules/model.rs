@@ -47,7 +47,7 @@ pub struct Rule {
     /// Ids of rules that yield to this one if both advise different values for a setting.
     pub overrides: Vec<String>,
     pub when: Condition,
-    /// What an upgrade does, in a row of known changes. Such a rule is judged only under an assumed
+    /// Effect of an upgrade, in a row of known changes. Such a rule is judged only under an assumed
     /// kernel, as by `walwise upgrade`, or to explain a shift of commit latency.
     pub change: Option<ChangeEffect>,
     pub advise: Vec<AdviceSpec>,
@@ -71,7 +71,7 @@ impl Rule {
 }
 
 choice! {
-    /// What a known change does to a server after an upgrade.
+    /// Effect of a known change on a server after an upgrade.
     pub enum ChangeEffect {
         Stops = "does not start",
         SlowsDown = "slower",
@@ -266,8 +266,8 @@ impl Rule {
 }
 
 choice! {
-    /// Kind of element that a quantifier covers in the subject's stack. The stack includes the subject
-    /// itself.
+    /// Kind of element that a quantifier covers in the subject's stack. The stack includes the
+    /// subject itself.
     pub enum QuantifiedElement {
         Leaf = "leaf",
         Layer = "layer",

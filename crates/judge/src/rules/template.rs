@@ -93,8 +93,8 @@ fn shell_quote_or_name(name: &str, shown: &str) -> String {
 }
 
 impl Template {
-    /// Parses a text; `find` looks a fact up by name. The second value lists unknown names, which
-    /// stay in the text.
+    /// `find` looks a fact up by name. The second value lists unknown names, which stay in the
+    /// text.
     pub fn parse(
         source: &str,
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
@@ -181,8 +181,7 @@ impl Template {
         self.parts.iter().map(one).collect()
     }
 
-    /// The text as prose, with facts filled in; an unknown fact prints as `unknown`. `which` are
-    /// the elements found by the condition.
+    /// An unknown fact prints as `unknown`. `which` are the elements found by the condition.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
         if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
@@ -191,8 +190,7 @@ impl Template {
             .into()
     }
 
-    /// The text as a shell command, with quoted facts. The command becomes a comment if a required
-    /// fact is unknown, or if a value cannot be quoted.
+    /// The command becomes a comment if a required fact is unknown, or if a value cannot be quoted.
     pub fn shell_command(&self, facts: &FactSet, subject: &Subject) -> ShellCommand {
         let mut command = ShellCommand::new("");
         for part in &self.parts {

@@ -93,7 +93,7 @@ pub struct WalSizing {
 }
 
 impl WalSizing {
-    /// Sizes the WAL; `None` if too few checkpoints or no time was counted.
+    /// `None` if too few checkpoints or no time was counted.
     pub fn new(settings: CheckpointSettings, counts: WalCounts) -> Option<Self> {
         let all = counts.timed.saturating_add(counts.requested);
         (all >= MIN_CHECKPOINTS && counts.seconds > 0.0).then(|| {
@@ -123,8 +123,8 @@ impl WalSizing {
         self.forced_checkpoints() / self.counts.timed.saturating_add(self.counts.requested) as f64
     }
 
-    /// The peak rate as a range. Lower end: every forced checkpoint came just before the timeout.
-    /// Upper end: forced checkpoints fill the time that timed checkpoints leave.
+    /// At the lower end of the range, every forced checkpoint came just before the timeout. At the
+    /// upper end, forced checkpoints fill the time that timed checkpoints leave.
     fn peak_rate(&self) -> Forecast {
         let CheckpointSettings {
             max_wal_size: most,

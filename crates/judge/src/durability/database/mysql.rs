@@ -245,7 +245,7 @@ fn judge_doublewrite(
     judge_page_copies(ask, of, cluster, &copies, sayer);
 }
 
-/// Whether the target holds data pages; true if the target's contents are unknown.
+/// True if the target's contents are unknown.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
     let holds = |role: &DirectoryRole| {
         matches!(

@@ -1,5 +1,5 @@
-//! The guarantor of a disk is the party that vouches for acknowledged writes: the drive itself, a
-//! hypervisor, a cloud provider, a remote array or a Ceph cluster.
+//! The guarantor of a disk vouches for acknowledged writes. It is the drive itself, a hypervisor, a
+//! cloud provider, a remote array or a Ceph cluster.
 //!
 //! Every protocol defines what a flush means, so a disk that accepts flushes is durable unless a
 //! remote array serves it. A disk that reports no volatile cache also needs documentation of its
@@ -27,7 +27,7 @@ const AZURE_UNCACHED_SIZE: u64 = 4 << 40;
 /// these disk types.
 const AZURE_UNCACHED_SECTOR: u64 = 4096;
 
-/// The guarantor of a disk that is not a RAID volume; `None` if the disk's attachment is unknown.
+/// `None` if the disk's attachment is unknown.
 pub fn find_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
@@ -65,7 +65,7 @@ pub fn find_guarantor(
         | Transport::Usb
         | Transport::Mmc
         | Transport::Pmem
-        // RAID volumes do not get here, so the controller passes this disk through.
+        // The caller excludes RAID volumes, so the controller passes this disk through.
         | Transport::Megaraid
         | Transport::Raid => Some(match machine {
             Some("none") | None => Guarantor::Drive,
@@ -159,7 +159,7 @@ pub fn note_cache_unverifiable(
     );
 }
 
-/// What the remedy advises to ask or check, as a clause; `None` if the disk's guarantor is the
+/// Question or check that the remedy advises, as a clause; `None` if the disk's guarantor is the
 /// drive, a Ceph cluster or unknown.
 fn question_for_guarantor(
     ask: &mut FactReader,

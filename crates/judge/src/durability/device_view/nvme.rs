@@ -1,4 +1,4 @@
-//! What NVMe drives report about their caches: VWC of Identify Controller and feature 06h (NVM
+//! Reports of NVMe drives about their caches: VWC of Identify Controller and feature 06h (NVM
 //! Express base specification).
 //!
 //! The kernel sets FUA only for drives with a volatile cache, and sysfs cannot change FUA. FUA

@@ -2,7 +2,7 @@
 //! persistent memory and unknown attachments.
 //!
 //! A device of *persistent memory* may be ordinary memory that the kernel command line declares
-//! (`memmap=`). The two look alike.
+//! (`memmap=`). Nothing on this host distinguishes the two.
 
 use super::{CacheReport, device_evidence, guarantor};
 use crate::durability::fact_reader::FactReader;
@@ -61,8 +61,8 @@ pub fn judge_unprovable_disk(
             | Transport::Hyperv
             | Transport::Xen
             | Transport::Mmc
-            // With this transport, only a cloud provider's volume gets here. The provider's report
-            // about the volume decides.
+            // Only volumes of a cloud provider are left with this transport; the provider's report
+            // decides.
             | Transport::Network
             | Transport::Megaraid
             | Transport::Raid,
@@ -94,7 +94,7 @@ fn judge_remote_disk(
 ) -> (CacheVolatility, Evidence) {
     let name = disk.name();
     guarantor::note_cache_unverifiable(ask, disk, Some(Guarantor::Array), transport);
-    // The kernel sets the queue's mode from the report of the remote machine, so the mode counts if
+    // The kernel sets the queue's mode from the report of the remote host, so the mode counts if
     // the disk itself reports nothing.
     let cache = match word {
         CacheReport::Volatile => CacheVolatility::Volatile,

@@ -13,7 +13,7 @@ use crate::facts::{Choice, MissingFact, Reading, Subject, UnknownReason};
 /// Facts that can only lower a verdict, each with the words before and after the disk's name in a
 /// message.
 ///
-/// If such a fact is *absent*, the disk's own report stands: nvme-cli may be missing, and most
+/// If such a fact is *absent*, the disk's own report decides: nvme-cli may be missing, and most
 /// drives lack the log page about the capacitor. A fact that could not be read means *unproven*.
 const LOWERING_FACTS: [(&str, &str, &str); 3] = [
     (device::EPHEMERAL.info.name, "whether", "is ephemeral"),

@@ -32,7 +32,7 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
     )
 }
 
-/// Findings about a stacked device; none for a partition, which uses the queue of its disk.
+/// None for a partition, which uses the queue of its disk.
 pub fn queue_findings(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> Vec<HopFinding> {
     let kind = ask.require(hop, &device::KIND);
     // Reads the targets to record them as used, because `is_stateless` reads them without `ask`.
@@ -233,8 +233,7 @@ fn device_kind_finding(
     }
 }
 
-/// Judges a mapping by its targets, which only root can read. Unread targets of an LVM volume are
-/// no finding, because LVM's own targets all pass flushes on.
+/// Unread targets of an LVM volume are no finding, because LVM's own targets all pass flushes on.
 fn mapping_target_finding(
     ask: &mut FactReader,
     hop: &Subject,

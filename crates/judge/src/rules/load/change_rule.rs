@@ -1,5 +1,5 @@
-//! Parses a row of the table of known changes: what an upgrade of the kernel or of the distribution
-//! does to a server, as a rule that is judged only under the upgrade.
+//! Parses a row of the table of known changes: effects of a kernel's or distribution's upgrade on a
+//! server. The row becomes a rule that is judged only under the upgrade.
 //!
 //! The rule's examples are a host with the change, and the same host with other facts.
 

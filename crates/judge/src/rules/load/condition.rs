@@ -21,7 +21,7 @@ const COMBINATION_KEYS: [&str; 5] = ["all", "any", "not", "every", "some"];
 /// the enclosing quantifiers.
 #[derive(Clone, Debug)]
 pub(super) struct FactVisibility {
-    /// The scope of the rule; `None` if the rule names no scope, so that every fact is visible.
+    /// `None` if the rule names no scope, so that every fact is visible.
     scope: Option<Scope>,
     elements: Vec<Scope>,
 }

@@ -133,7 +133,7 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    /// The place of a key; if the key is absent, the place of the table.
+    /// If the key is absent, the place of the table.
     pub fn key_span(&self, key: &str) -> Span {
         self.table
             .get_key_value(key)
@@ -144,7 +144,7 @@ impl<'a> CheckedTable<'a> {
         parse_text(self.get(key)?, problems)
     }
 
-    /// Parses `true` or `false`; false without the key.
+    /// False without the key.
     pub fn parse_flag(&self, key: &str, problems: &mut Diagnostics) -> bool {
         let Some(item) = self.get(key) else {
             return false;
@@ -155,7 +155,7 @@ impl<'a> CheckedTable<'a> {
         })
     }
 
-    /// Parses a day, with or without quotes: `2027-03-31`.
+    /// A day with or without quotes: `2027-03-31`.
     pub fn parse_date(&self, key: &str, problems: &mut Diagnostics) -> Option<Date> {
         let item = self.get(key)?;
         let written = match item.get_ref() {
@@ -173,7 +173,7 @@ impl<'a> CheckedTable<'a> {
         date
     }
 
-    /// The list of texts under a key; `None` if the key is absent.
+    /// `None` if the key is absent.
     pub fn parse_text_list(
         &self,
         key: &str,

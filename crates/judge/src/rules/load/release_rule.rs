@@ -135,7 +135,7 @@ fn version_fact_name(product: &str) -> Option<&'static str> {
     }
 }
 
-/// The fact and value that a test for equality requires; `None` for any other condition.
+/// `None` for any other condition.
 fn required_fact(condition: &Condition) -> Option<ExampleFact> {
     match condition {
         Condition::Fact(FactTest {

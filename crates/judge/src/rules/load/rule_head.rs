@@ -104,8 +104,7 @@ impl RuleHeader {
         }
     }
 
-    /// Parses the texts that describe the rule: title, reason and remedies. `{which}` is a mistake
-    /// unless the condition has a quantifier.
+    /// Title, reason and remedies. `{which}` is a mistake unless the condition has a quantifier.
     pub fn parse_templates(&self, quantifies: bool, problems: &mut Diagnostics) -> HeadTemplates {
         let mut parse = |text: &SpannedText| {
             let find =
@@ -194,8 +193,7 @@ impl RuleHeader {
 
 const ALLOWED_CAPS: [VerdictKind; 2] = [VerdictKind::AtRisk, VerdictKind::Unproven];
 
-/// Parses the cap of the verdict. The rule's level must be at least as severe as the cap, and *at
-/// risk* also needs a remedy.
+/// The rule's level must be at least as severe as the cap, and *at risk* also needs a remedy.
 pub(super) fn parse_verdict_cap(
     head: &RuleHeader,
     fields: &CheckedTable<'_>,

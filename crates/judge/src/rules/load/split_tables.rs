@@ -14,7 +14,7 @@ pub(super) struct TableSection<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Splits the text of a file. The sections, joined in order, give the text again.
+/// The sections, joined in order, give the text again.
 pub(super) fn table_sections(source: &str) -> Vec<TableSection<'_>> {
     let mut pieces = vec![TableSection {
         text: "",

@@ -112,7 +112,7 @@ pub(super) fn parse_operator(
     }
 }
 
-/// Parses a fragment of text. An empty fragment is a mistake, because every text contains it.
+/// An empty fragment is a mistake, because every text contains it.
 fn parse_fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     let SpannedText { text, span } = parse_text(item, problems)?;
     if text.is_empty() {
