@@ -142,8 +142,7 @@ pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
     }
 }
 
-/// Returns the number of an intact page of the drill `run`; `None` if any word of the page is
-/// wrong.
+/// The number of an intact page of the drill `run`; `None` if any word of the page is wrong.
 pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
     let word = |at: usize| {
         page.get(at..at + 8)?
@@ -158,8 +157,8 @@ pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
     (page.len() == PAGE_BYTES && whole).then_some(number)
 }
 
-/// Returns the 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words
-/// are noise, made by the finaliser of SplitMix64.
+/// The 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words are noise,
+/// made by the finaliser of SplitMix64.
 fn nth_word(place: u64, run: u64, number: u64) -> u64 {
     match place {
         0 => PAGE_MAGIC,
@@ -330,8 +329,7 @@ pub struct AckLog {
     pub was_stopped: bool,
 }
 
-/// Parses the log of acknowledgements. The error is a clause, to be shown after the name of the
-/// log.
+/// The error is a clause, to be shown after the name of the log.
 pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
     let mut found: Option<AckLog> = None;
     for line in complete_lines(text) {

@@ -120,8 +120,7 @@ impl PgTest {
         format!("{}: {}", self.section().label(), self.label().trim_start())
     }
 
-    /// Returns the method under test; `None` for the two tests that reopen the file in every
-    /// operation.
+    /// The method under test; `None` for the two tests that reopen the file in every operation.
     pub fn method(self) -> Option<Method> {
         match self {
             Pages(_, method) => Some(method),
@@ -232,7 +231,7 @@ impl MeasuredLog {
         }
     }
 
-    /// Returns the setting that chooses the method; `None` if no setting is needed.
+    /// The setting that chooses the method; `None` if no setting is needed.
     pub fn setting_for_method(&self, method: Method) -> Option<&str> {
         self.settings
             .iter()

@@ -22,9 +22,9 @@ pub mod wear {
     const MIN_WRITES_PER_DAY: f64 = 0.3;
     const WARRANTY_DAYS: f64 = 365.0 * 5.0;
 
-    /// Returns the size in bytes of the smallest disk among `leaves` that wears out by writing.
-    /// Hard disks and memory do not wear out; an unknown medium counts as wearing out. `None` if a
-    /// size is unknown or no disk wears out.
+    /// The size in bytes of the smallest disk among `leaves` that wears out by writing. Hard disks
+    /// and memory do not wear out; an unknown medium counts as wearing out. `None` if a size is
+    /// unknown or no disk wears out.
     pub fn smallest_flash_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
         let wears = |leaf: &&Subject| {
             facts

@@ -169,8 +169,7 @@ impl LoadResult {
 }
 
 impl TrialRecord {
-    /// Compares the ranked candidates under each load. Empty unless the reference and at least
-    /// one other candidate are ranked.
+    /// Empty unless the reference and at least one other candidate are ranked.
     pub fn load_results(&self) -> Vec<LoadResult> {
         let ranked = self.ranked_candidates();
         if ranked.first() != Some(&0) || ranked.len() < 2 {
@@ -224,8 +223,7 @@ impl TrialRecord {
         Some(blocks.saturating_sub(done) as f64 * each)
     }
 
-    /// Returns the index of the candidate that is best under every deciding load, if there is
-    /// one.
+    /// The index of the candidate that is best under every deciding load, if there is one.
     pub fn winner(&self) -> Option<usize> {
         let deciding = self
             .load_results()
@@ -275,8 +273,8 @@ pub enum LoopFidelity {
     Faithful,
     /// The figures scatter too much to decide; the numbers are the ends of the interval.
     Unsettled(f64, f64),
-    /// The loop device is slower or faster than the file: the order of the candidates holds,
-    /// but their ratios are nearer to 1 than on the disk.
+    /// The loop device is slower or faster than the file. The order of the candidates holds, but
+    /// their ratios are nearer to 1 than on the disk.
     OrderOnly(f64),
     /// The loop device is slower or faster by a factor above 1.3: figures are only an
     /// indication.
@@ -317,9 +315,8 @@ impl TrialRecord {
         }
     }
 
-    /// Measures how steady the disk is: the ratio of the 90th to the 10th percentile of the
-    /// commit rate on the bare extent, over all blocks. `None` without blocks, or if the 10th
-    /// percentile is 0.
+    /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
+    /// bare extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
     pub fn bare_extent_spread(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self
             .samples_by_block(CellTarget::Floor, 0)
@@ -362,8 +359,8 @@ const MAX_TRIAL_BLOCKS: usize = 124;
 pub enum TrialEnding {
     Running,
     Settled,
-    /// The time limit was reached. The limit is declared in advance, so all blocks until then
-    /// are analysed once more.
+    /// The time limit was reached. The limit is declared in advance, so all blocks until then are
+    /// analysed again.
     Budget,
     /// The user may have stopped the trial because of the figures, so only interim analyses
     /// count.

@@ -1,6 +1,5 @@
-//! The runner of a trial makes, mounts and measures file systems on its own loop file, or on a disk
-//! that the user named by serial number. [`crate::trial`] defines the loads and compares the
-//! results.
+//! Runs a trial: makes, mounts and measures file systems on a loop file, or on a disk that the user
+//! named by serial number. [`crate::trial`] defines the loads and compares the results.
 //!
 //! Two child processes do the work. The first creates a mount namespace and a PID namespace. The
 //! second is process 1 of the PID namespace; everything in the namespace ends with it.
@@ -69,9 +68,8 @@ pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<
 
 fn enter_namespaces() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
-    // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect
-    // here, so that no unmounted file system stays in use until the trial ends
-    // (mount_namespaces(7)).
+    // With MS_SLAVE, mounts made here stay invisible outside, but unmounts outside take effect here
+    // (mount_namespaces(7)). No unmounted file system then stays in use until the trial ends.
     let none: Option<&str> = None;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)?;
     std::env::set_current_dir("/")
@@ -128,8 +126,8 @@ impl TrialHandle {
         }
     }
 
-    /// Ends the trial. `tell` gets the progress of clearing a disk. Returns true if the disk
-    /// was cleared, and always for a loop file.
+    /// `tell` gets the progress of clearing a disk. Returns true if the disk was cleared, and
+    /// always for a loop file.
     pub fn close(mut self, tell: &mut dyn FnMut(TrialEvent)) -> bool {
         self.end_children(tell);
         self.cleared || !self.clears
@@ -223,7 +221,7 @@ pub struct TrialJob {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureRequest {
-    /// Candidates of the trial; the reference is first.
+    /// The reference is first.
     pub candidates: Vec<CandidateRecord>,
     pub loads: Vec<TrialLoad>,
     /// Duration of each load for one candidate in one block, in seconds.
@@ -273,7 +271,7 @@ enum TrialRequest {
 
 const WRITE_BYTES: usize = 1 << 20;
 
-/// Writes zeros to a part of a file or device. The caller must flush them.
+/// The caller must flush the zeros.
 fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
     let piece = vec![0u8; WRITE_BYTES];
     let mut at = part.start;
@@ -291,8 +289,8 @@ fn write_zeros(file: &OwnedFd, part: Range<u64>) -> Result<(), Errno> {
     Ok(())
 }
 
-// The space that a loop file leaves on the host's file system: a fifth of it, and at least 5
-// GiB, stay free, whatever size the user requests.
+// Space that a loop file leaves on the host's file system: a fifth of it, and at least 5 GiB,
+// whatever size the user requests.
 
 const MIN_FREE_BYTES: u64 = 5 << 30;
 
@@ -313,8 +311,7 @@ impl FreeSpace {
         }
     }
 
-    /// True if a loop file leaves enough space free. `bytes` is the size of the extent, without
-    /// the tail of the loop file.
+    /// `bytes` is the size of the extent, without the tail of the loop file.
     pub fn leaves_enough_space(self, bytes: u64) -> bool {
         let left = self.free.checked_sub(bytes + TAIL_BYTES);
         left.is_some_and(|left| {

@@ -40,7 +40,7 @@ impl DrillRecord {
         }
     }
 
-    /// Parses a record of drills. The error is a clause, to be shown after the name of the file.
+    /// The error is a clause, to be shown after the name of the file.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self = serde_json::from_str(text)
             .map_err(|error| format!("the file is not a record of drills: {error}"))?;
@@ -113,9 +113,9 @@ impl DrillRecord {
         Ok(())
     }
 
-    /// Adds the figures of the record as facts about `target`. Fails if the stack of `target` is
-    /// not that of the record, or if the record has no drill; the error is a clause with the
-    /// reason. `from` is the display-safe name of the record's file.
+    /// Adds the figures of the record as facts about `target`. Fails if `target` has another stack
+    /// than the record, or if the record has no drill. The error is a clause with the reason.
+    /// `from` is the display-safe name of the record's file.
     pub fn insert_facts(
         &self,
         facts: &mut FactSet,

@@ -1,8 +1,8 @@
 use super::{Measurement, MethodResult};
 use crate::text;
 
-/// Formats a table of the latency by commit size. Empty unless a method that a server can use was
-/// measured with more than two pages, because the comparison of methods already shows one and two.
+/// Formats a table of the latency by commit size. Empty unless a server's method was measured with
+/// more than two pages, because the comparison of methods already shows one and two.
 pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
     let rows = || {
         found

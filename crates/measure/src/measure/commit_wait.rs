@@ -1,6 +1,6 @@
-//! What a commit waits for in production, from samples of a server's sessions: the mean number of
-//! sessions that wait, divided by the durable commits per second, is the mean wait of a commit
-//! (Little, *A proof for the queuing formula L = λW*, Operations Research 1961).
+//! Waits of commits in production, from samples of a server's sessions. The mean wait of a commit
+//! is the mean number of waiting sessions, divided by the durable commits per second (Little, *A
+//! proof for the queuing formula L = λW*, Operations Research 1961).
 //!
 //! The law holds for any arrival and service times, so it needs no timing setting. It needs the
 //! right count of commits: where subtransactions, rollbacks or prepared transactions make that
@@ -22,7 +22,7 @@ const MAX_HALF_WIDTH: f64 = 0.25;
 /// the end of the wait and the answer.
 const UNCOVERED_SHARE: f64 = 0.1;
 
-/// The 97.5 % quantile of the normal distribution.
+/// 97.5 % quantile of the normal distribution, for two-sided intervals of 95 %.
 const NORMAL_QUANTILE: f64 = 1.96;
 
 /// Share of commits above which writes of a full WAL buffer make the waits those of bulk loads.
@@ -45,7 +45,8 @@ pub enum LogFlush {
     Open,
 }
 
-/// What is known about the server and the disks below its log.
+/// Properties of the server, and of the disks below its log, on which the meaning of samples
+/// depends.
 #[derive(Clone, Debug, Default)]
 pub struct CommitSettings {
     pub log_flush: Option<LogFlush>,
@@ -54,8 +55,8 @@ pub struct CommitSettings {
     pub separates_turn: bool,
     /// Why commits may return before their flush, as a clause.
     pub asynchronous: Option<String>,
-    /// Whether every flush of the server must be counted by the disks: each has a volatile cache
-    /// and counts flushes, and nothing above it suppresses them.
+    /// Whether the disks must count every flush of the server. Each disk then has a volatile cache
+    /// and counts flushes, and no layer above suppresses them.
     pub flushes_must_arrive: bool,
     /// Names of the disks below the log.
     pub disks: Vec<String>,
@@ -90,7 +91,7 @@ impl DiskFlushes {
     }
 }
 
-/// What was read from a server and its disks.
+/// Readings of one server and of its disks, in the order of time.
 #[derive(Clone, Debug, Default)]
 pub struct CommitSamples {
     pub waits: Vec<CommitWaits>,
@@ -191,7 +192,7 @@ pub struct CommitWait {
 }
 
 impl CommitWait {
-    /// Computes the waits; `None` with fewer than two samples of waits.
+    /// The result of a passive measurement; `None` with fewer than two samples of waits.
     pub fn from_samples(
         directory: &str,
         samples: &CommitSamples,
@@ -276,7 +277,6 @@ impl CommitWait {
         })
     }
 
-    /// The result as lines of text.
     pub fn lines(&self) -> Vec<String> {
         let commits = self.commits_per_second;
         let mut lines = vec![format!(
@@ -363,8 +363,8 @@ struct Totals {
 
 impl Totals {
     /// Each sample stands for the time until the next one. The variance is that of a systematic
-    /// sample, from the differences of neighbouring samples (Cochran, *Sampling Techniques*,
-    /// section 8.11), so that a load which changes slowly does not widen the interval.
+    /// sample (Cochran, *Sampling Techniques*, section 8.11). It follows from differences of
+    /// neighbouring samples, so a slowly changing load does not widen the interval.
     fn from_waits(all: &[CommitWaits]) -> Self {
         let mut totals = Self::default();
         for pair in all.windows(2) {
@@ -383,8 +383,8 @@ impl Totals {
         totals
     }
 
-    /// The mean wait of a commit in µs, with a 95 % interval from the scatter of the samples and the
-    /// bounds of the count of commits. `None` without commits, or if no session waited.
+    /// Mean wait of a commit in µs. The 95 % interval reflects the scatter of the samples and the
+    /// bounds of the number of commits. `None` without commits, or if no session waited.
     fn wait_interval(&self, commits: Estimate) -> Option<Estimate> {
         if self.waiting == 0 || commits.low <= 0.0 {
             return None;
@@ -491,7 +491,7 @@ fn server_flushes(
     })
 }
 
-/// Flushes that a server must have made, of which hardly any reached a disk that must have seen
+/// Flushes that a server must have made, of which hardly any reached a disk that must have counted
 /// each of them.
 fn contradiction(
     growth: &CommitCounters,
@@ -511,8 +511,8 @@ fn contradiction(
     let flushes = if settings.separates_turn {
         proven as f64
     } else if settings.asynchronous.is_none() {
-        // A session waits for its flush, so one flush completes at most one commit of each session;
-        // commits that only change temporary tables take an id, but write no redo log.
+        // A session waits for its flush, so one flush completes at most one commit of each session.
+        // Commits that change only temporary tables take an id, but write no redo log.
         (commits.low / separate as f64).min(growth.wal_writes as f64)
     } else {
         return None;

@@ -24,7 +24,7 @@ pub fn compare_server_methods(rows: &[MethodResult], default: Method) -> Vec<Com
         .collect()
 }
 
-/// Compares two methods by paced commits of one page; `None` if such commits of either are missing.
+/// `None` if paced one-page commits of either method are missing.
 pub fn compare_paced_commits(
     rows: &[MethodResult],
     method: Method,
@@ -100,9 +100,8 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     Some((gain, enough))
 }
 
-/// Returns the conclusion of the probe from all comparisons. A best method other than the default
-/// settles the probe; otherwise any undecided method that may still beat the default leaves it
-/// unsettled.
+/// The conclusion of the probe from all comparisons. A best method other than the default settles
+/// the probe; otherwise any undecided method that may still beat the default leaves it unsettled.
 pub fn overall_conclusion(measurement: &Measurement, default: Method) -> Conclusion {
     let open = |c: &Comparison| c.settled.is_undecided() && c.gain_percent.high >= 0.0;
     if measurement.best != default {

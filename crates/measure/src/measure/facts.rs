@@ -13,8 +13,7 @@ pub enum WalFlushMethod {
     Unknown,
 }
 
-/// Inserts the results of a probe as facts about `target`. Facts about the method in force are
-/// unknown if that method is unknown or was not measured.
+/// Facts about the method in force are unknown if that method is unknown or was not measured.
 pub fn insert_probe_facts(
     found: &Measurement,
     target: &Subject,

@@ -1,6 +1,6 @@
 //! Figures measured elsewhere: the text of `pg_test_fsync` (three formats) and fio's JSON.
 //!
-//! Imported figures are shown separately and never used for advice: one figure per method has no
+//! Imported figures are shown separately and never used for advice. One figure per method has no
 //! interval, and both tools open files differently from the server.
 
 mod fio;

@@ -90,8 +90,8 @@ fn drift_percent(runs: &[f64]) -> f64 {
     quantile(&sorted(&runs.iter().map(away).collect::<Vec<f64>>()), 0.9)
 }
 
-/// Returns the number of ratios outside the interval at each end, for inputs of `n` and `m`
-/// medians, by the normal approximation of the Mann-Whitney test.
+/// Number of ratios outside the interval at each end, for `n` and `m` medians (normal approximation
+/// of the Mann-Whitney test).
 fn ranks_outside_interval(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
     let rank = n * m / 2.0 - Z_99_PERCENT * (n * m * (n + m + 1.0) / 12.0).sqrt();

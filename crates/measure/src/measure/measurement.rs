@@ -225,7 +225,7 @@ impl Measurement {
         )
     }
 
-    /// Returns the rows of one-page commits as a server makes them, without rows that failed.
+    /// The rows of one-page commits as a server makes them, without rows that failed.
     pub fn one_page_server_rows(&self) -> impl Iterator<Item = &MethodResult> {
         self.methods
             .iter()
@@ -250,8 +250,7 @@ impl Measurement {
             .map_or(Method::Fdatasync, |row| row.method)
     }
 
-    /// True if the server uses the method of this row. `wal` is the server's `wal_sync_method`, and
-    /// is ignored for a redo log.
+    /// `wal` is the server's `wal_sync_method`, and is ignored for a redo log.
     pub fn is_in_force(&self, row: &MethodResult, wal: Option<WalSyncMethod>) -> bool {
         let is_it = match self.log.kind {
             LogKind::Wal => wal.is_some() && row.method.wal_sync_method() == wal,

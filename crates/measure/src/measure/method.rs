@@ -161,7 +161,7 @@ impl Method {
         self.properties().name
     }
 
-    /// The matching value of `wal_sync_method`; `None` if no server writes its log like this.
+    /// `None` if no server writes its log like this.
     pub fn wal_sync_method(self) -> Option<WalSyncMethod> {
         self.properties().server
     }

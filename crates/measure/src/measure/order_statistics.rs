@@ -118,8 +118,8 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     .collect()
 }
 
-/// Returns a function that gives the quantile of a share, such as 0.95, over all rounds with equal
-/// weight. Without weights a slow round, which has fewer operations, would count less.
+/// A function that gives the quantile of a share, such as 0.95, over all rounds with equal weight.
+/// Without weights a slow round, which has fewer operations, would count less.
 pub fn round_weighted_quantiles(rounds: &[&[f64]]) -> impl Fn(f64) -> f64 {
     let weigh = |round: &&[f64]| {
         let weight = 1.0 / round.len().max(1) as f64;

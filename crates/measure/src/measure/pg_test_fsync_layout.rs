@@ -70,8 +70,8 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Returns the footnote about refused O_DIRECT, which `pg_test_fsync` prints only below the two
-/// sections that compare methods.
+/// The footnote about refused O_DIRECT, which `pg_test_fsync` prints only below the two sections
+/// that compare methods.
 fn footnote_lines(refused: bool, group: Option<SourceSection>) -> Vec<String> {
     let says = refused
         && matches!(

@@ -89,7 +89,7 @@ impl Progress {
 }
 
 impl Measurement {
-    /// Drops the caveats that only the end of a probe can decide, for display before the end.
+    /// For display before the end of a probe, which alone decides some caveats.
     #[must_use]
     pub fn without_final_caveats(mut self) -> Self {
         self.caveats

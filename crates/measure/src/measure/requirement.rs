@@ -6,11 +6,11 @@
 //! if less than 1 % of the commits are slow. Neighbouring commits depend on each other, so a round
 //! is one observation: the share of slow commits among consecutive commits.
 //!
-//! Two wealths bet on these shares, one against each answer. If an answer is wrong, the wealth that
-//! bets on it is a supermartingale, so it ever grows to 100 with a probability of at most 1 %
-//! (Ville's inequality). The bound is exact for every distribution within rounds and at every
-//! round, so a test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded
-//! random variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
+//! Two wealths bet on these shares, one against each answer. The wealth that bets on a wrong answer
+//! is a supermartingale. It ever grows to 100 with a probability of at most 1 % (Ville's
+//! inequality). The bound is exact for every distribution within rounds and at every round, so a
+//! test may stop at any time (Waudby-Smith and Ramdas, "Estimating means of bounded random
+//! variables by betting", JRSS-B 2024). For single commits it is Wald's binomial test.
 
 #[cfg(test)]
 mod tests;
@@ -213,7 +213,7 @@ impl Wealth {
 /// Rounds in which a burst of slow commits counts as one observation: a quarter of a second.
 const BURST_ROUNDS: usize = 25;
 
-/// The sequential test of one requirement.
+/// Sequential test of one requirement, which may stop after any round.
 #[derive(Clone, Debug)]
 pub struct RequirementTest {
     requirement: Requirement,
@@ -233,7 +233,7 @@ impl RequirementTest {
         }
     }
 
-    /// Adds a round. Its number of commits must have been chosen before it began.
+    /// The number of commits must have been chosen before the round began.
     pub fn push(&mut self, times_us: &[f64], seconds: f64) {
         let slow = times_us
             .iter()
@@ -290,9 +290,9 @@ impl RequirementTest {
 }
 
 impl RequirementResult {
-    /// Answers the requirement from rounds, each with its latencies in microseconds and its duration
-    /// in seconds. `is_complete` is false for a run that was cancelled or failed,
-    /// which answers nothing.
+    /// Answers the requirement from rounds, each with its latencies in microseconds and its
+    /// duration in seconds. `is_complete` is false for a run that was cancelled or failed, which
+    /// answers nothing.
     pub fn new(requirement: Requirement, rounds: &[(&[f64], f64)], is_complete: bool) -> Self {
         let mut test = RequirementTest::new(requirement);
         rounds

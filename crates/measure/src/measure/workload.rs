@@ -34,7 +34,7 @@ pub struct RowSamples {
 }
 
 impl RowSamples {
-    /// Makes a row with one thread and no samples.
+    /// The row has one thread and no samples.
     pub fn new(name: impl Into<String>, bytes: u64) -> Self {
         Self {
             name: name.into(),
@@ -200,7 +200,7 @@ fn conclusion_from_ratios(ratios: &[f64]) -> Conclusion {
 
 type RowFigure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
-/// Inserts the facts of the workloads that ran; the facts of others stay *not collected*.
+/// Facts of workloads that did not run stay *not collected*.
 pub(super) fn insert_workload_facts(
     found: &[WorkloadResult],
     target: &Subject,

@@ -58,8 +58,7 @@ pub struct WriteCursor {
 }
 
 impl WriteCursor {
-    /// Begins at `start`. Both `start` and `end` are offsets in bytes, and multiples of the page
-    /// size.
+    /// `start` and `end` are offsets in bytes, and multiples of the page size.
     pub fn new(start: u64, end: u64) -> Self {
         Self {
             start,
@@ -91,7 +90,7 @@ pub struct CommitTiming {
 }
 
 impl CommitWriter {
-    /// Makes a writer. The file must have been opened with the method's flags.
+    /// The file must have been opened with the method's flags.
     pub fn new(method: Method, file: OwnedFd) -> Self {
         Self { method, file }
     }

@@ -1,5 +1,5 @@
-//! Observes what the commits of a running server wait for. Writes nothing: it asks the server over
-//! one connection, and reads the counters of the disks.
+//! Observes the waits of a running server's commits, without writing anything: over one connection
+//! to the server, and by the counters of the disks.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
 use crate::measure::{CommitSamples, CommitSettings, CommitWait, DiskFlushes, LogFlush};
 use crate::text::decode_display_safe;
 
-/// A server to observe, and what its facts say about its commits.
+/// A server to observe, and its settings that decide about commits.
 #[derive(Clone, Debug)]
 pub struct PassivePlan {
     directory: String,
@@ -173,8 +173,8 @@ fn asynchronous_redo_reason(cluster: &Subject, facts: &FactSet) -> Option<String
     }
 }
 
-/// Observes the server until its time is over, or the samples contradict each other, or `cancel` is
-/// used. `progress` gets the seconds since the start. The result covers the time until the last
+/// Observes the server until its time is over, the samples contradict each other, or `cancel` is
+/// set. `progress` gets the seconds since the start. The result covers the time until the last
 /// reading of the counters; an error of the server ends the observation.
 pub fn observe_commits(
     plan: &PassivePlan,

@@ -25,7 +25,7 @@ pub struct BenchmarkCase {
 pub struct ProbePlan {
     /// Parent of the scratch directory, with symbolic links resolved.
     pub directory: PathBuf,
-    /// Size of a scratch file that stands for a WAL segment.
+    /// Size of a scratch file that represents a WAL segment.
     pub file_bytes: u64,
     /// Largest disk space in use at any time, in bytes.
     pub peak_bytes: u64,
@@ -55,8 +55,8 @@ pub struct ProbePlan {
     pub(super) options: ProbeOptions,
 }
 
-/// Space in bytes that a workload needs in addition to two scratch files: for half a second of
-/// writes of the second writer (`interference`), or for some thousand small files.
+/// Space in bytes that a workload needs besides two scratch files: half a second of the second
+/// writer's data (`interference`), or some thousand small files.
 const WORKLOAD_EXTRA_BYTES: u64 = 16 << 20;
 
 pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {

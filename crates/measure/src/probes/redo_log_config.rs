@@ -31,7 +31,7 @@ pub struct RedoLogConfig {
 }
 
 impl RedoLogConfig {
-    /// Returns the default of MySQL 8.4, which is used if the server's configuration is unknown.
+    /// The default of MySQL 8.4, which is used if the server's configuration is unknown.
     pub fn mysql_default_config() -> Self {
         Self {
             methods: vec![(Method::Fdatasync, "innodb_use_fdatasync = on")],
@@ -68,7 +68,7 @@ impl RedoLogConfig {
         Some(log)
     }
 
-    /// Returns the first of `methods`, or fdatasync if there is none.
+    /// The first of `methods`, or fdatasync if there is none.
     pub fn method_or_default(&self) -> Method {
         self.methods
             .first()
@@ -120,9 +120,9 @@ impl RedoSettings {
         }
     }
 
-    /// Returns the methods and block size of MySQL's redo log. MySQL writes the log through the
-    /// page cache, whatever `innodb_flush_method` is for data files. For `O_DSYNC`, it opens the
-    /// log with O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc, log_flush_low of
+    /// The methods and block size of MySQL's redo log. MySQL writes the log through the page cache,
+    /// whatever `innodb_flush_method` is for data files. For `O_DSYNC`, it opens the log with
+    /// O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc, log_flush_low of
     /// log/log0write.cc).
     fn mysql_config(self, version: &Version) -> RedoLogConfig {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
@@ -157,9 +157,9 @@ impl RedoSettings {
         }
     }
 
-    /// Returns the methods and block size of MariaDB's redo log. MariaDB before 10.8 writes the log
-    /// through the page cache. Later releases use O_DIRECT unless `innodb_log_file_buffering` is
-    /// on, and O_DSYNC if the log is written through (strace of 10.11.19). MariaDB flushes with
+    /// The methods and block size of MariaDB's redo log. MariaDB before 10.8 writes the log through
+    /// the page cache. Later releases use O_DIRECT unless `innodb_log_file_buffering` is on, and
+    /// O_DSYNC if the log is written through (strace of 10.11.19). MariaDB flushes with
     /// fdatasync(2) (os_file_sync_posix).
     fn mariadb_config(self, version: &Version, sector: u32) -> RedoLogConfig {
         let has = |name| {
@@ -223,8 +223,8 @@ impl RedoSettings {
     }
 }
 
-/// Returns the largest known physical sector of the disks under `target`, in bytes;
-/// [`MAX_BLOCK_BYTES`] if none is known.
+/// The largest known physical sector of the disks under `target`, in bytes; [`MAX_BLOCK_BYTES`] if
+/// none is known.
 fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
     let of = |leaf: &Subject| facts.value(leaf, &device::PHYSICAL_BLOCK);
     let largest = facts.bottom_devices(target).iter().map(of).max();

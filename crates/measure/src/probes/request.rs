@@ -40,7 +40,7 @@ impl ServerLog {
         matches!(self, Self::Redo(_))
     }
 
-    /// Returns the method in force; `None` if it is unknown, not measurable or flushes nothing.
+    /// `None` if the method is unknown, not measurable or flushes nothing.
     fn method_in_force(&self, wal: WalFlushMethod) -> Option<Method> {
         match (self, wal) {
             (Self::Wal(settings), WalFlushMethod::Is(wal)) => postgres_sync_methods(settings)
@@ -167,9 +167,9 @@ impl ProbeRequest {
     }
 }
 
-/// Returns the highest plausible commit rate on a target. The rotational speed sets the limit only
-/// for SATA or SAS disks in this host without a caching controller, where only the disk can
-/// acknowledge a flush.
+/// The highest plausible commit rate on a target. The rotational speed sets the limit only for
+/// local SATA or SAS disks without a caching controller, where only the disk can acknowledge a
+/// flush.
 ///
 /// The kernel's rotational flag is ignored, because virtual disks and RAID volumes set the flag
 /// too.
@@ -247,7 +247,7 @@ fn passes_flushes(kind: DeviceKind) -> bool {
     )
 }
 
-/// The log of the target's server; unknown settings count as defaults.
+/// Unknown settings count as defaults.
 fn server_log(target: &Subject, facts: &FactSet) -> ServerLog {
     let Some(cluster) = facts.subject_in_scope(target, Scope::Cluster) else {
         return ServerLog::Wal(WalSettings::default());

@@ -670,7 +670,7 @@ fn lower_priority() -> Result<(), ProbeError> {
     rustix::process::setpriority_process(None, 19).map_err(failed)
 }
 
-/// Returns the median cost of two clock readings, in microseconds.
+/// The median cost of two clock readings, in microseconds.
 fn clock_cost_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())

@@ -91,7 +91,7 @@ impl ScratchDirectory {
         })
     }
 
-    /// Returns a sentence about leftover directories of killed probes. A probe removes only its own
+    /// A sentence about leftover directories of killed probes. A probe removes only its own
     /// directory, so that no other user can make it remove a different one.
     pub fn leftover_note(&self) -> Option<String> {
         let left = find_leftovers(&self.place);

@@ -23,9 +23,9 @@ const OPEN_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Creates and opens a private directory. A user who may rename files around the directory could
-/// replace it before the open. A directory is therefore refused if it has entries, or another owner
-/// than new files of this process.
+/// A user who may rename files around the directory could replace the new directory before it is
+/// opened. A directory is therefore refused if it has entries, or another owner than new files of
+/// this process.
 pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     // Like O_EXCL, mkdir fails if the name exists, even as a link.
     rustix::fs::mkdirat(place, name, Mode::RWXU)?;
@@ -44,7 +44,7 @@ pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<Owne
     }
 }
 
-/// Returns a new name with the process id and a random number that other users cannot guess.
+/// A new name with the process id and a random number that other users cannot guess.
 pub(super) fn new_scratch_name() -> String {
     format!(
         "{DIRECTORY_PREFIX}{}-{:016x}",
@@ -53,7 +53,7 @@ pub(super) fn new_scratch_name() -> String {
     )
 }
 
-/// Returns the process id in the name of a scratch directory, such as
+/// The process id in the name of a scratch directory, such as
 /// `.walwise-probe-4711-0123456789abcdef`; `None` for any other name.
 fn pid_in_name(name: &str) -> Option<Pid> {
     let (pid, number) = name.strip_prefix(DIRECTORY_PREFIX)?.split_once('-')?;

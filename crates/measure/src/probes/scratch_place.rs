@@ -83,7 +83,7 @@ impl OpenDirectory {
         })
     }
 
-    /// Opens the parent directory; `None` for the root, or if the parent cannot be opened.
+    /// `None` for the root, or if the parent cannot be opened.
     fn parent(&self) -> Option<Self> {
         let path = self.path.parent()?.to_owned();
         let directory =
@@ -91,9 +91,8 @@ impl OpenDirectory {
         Some(Self { directory, path })
     }
 
-    /// Returns the directory itself, then its parents up to the root. Each parent is opened as `..`
-    /// of its child, so that a directory that another process renames or replaces is not examined
-    /// instead.
+    /// The directory itself, then its parents up to the root. Each parent is opened as `..` of its
+    /// child, so that a directory that another process renames or replaces is not examined instead.
     fn ancestors(self) -> Vec<Self> {
         let mut all = vec![self];
         while let Some(around) = all.last().and_then(Self::parent) {
@@ -183,7 +182,7 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
     }
 }
 
-/// Returns the index of the topmost directory on the file system and subvolume of `upward[0]`.
+/// The index of the topmost directory on the file system and subvolume of `upward[0]`.
 fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
     let here = upward.first()?.device_number()?;
     upward
@@ -199,8 +198,7 @@ fn database_ancestor(upward: &[OpenDirectory]) -> Option<usize> {
         .rposition(|held| holds_database(&held.directory))
 }
 
-/// Returns the path of the database that contains a directory, for display; `None` if there is
-/// none.
+/// The path of the database that contains a directory, for display; `None` if there is none.
 pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.ancestors();
     database_ancestor(&upward)
@@ -239,9 +237,8 @@ fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
     names.any(|entry| is_its(entry.file_name().to_bytes()))
 }
 
-/// Returns the inode flags to set on the scratch directory so that commits there behave as in the
-/// target; `None` if none has to be set. The error names a difference that setting flags cannot
-/// remove.
+/// The inode flags to set on the scratch directory so that commits there behave as in the target;
+/// `None` if none has to be set. The error names a difference that setting flags cannot remove.
 fn inode_flags_to_set(
     place: &OpenDirectory,
     target: &OpenDirectory,
@@ -280,8 +277,8 @@ pub const INHERITED_FLAGS: IFlags = IFlags::NOCOW
     .union(IFlags::JOURNALING)
     .union(IFlags::SYNC);
 
-/// Returns the flags of [`INHERITED_FLAGS`] and the project-inherit flag that are set on a
-/// directory. Empty if the file system has no flags; `None` if the flags cannot be read.
+/// The flags of [`INHERITED_FLAGS`] and the project-inherit flag that are set on a directory. Empty
+/// if the file system has no flags; `None` if the flags cannot be read.
 fn relevant_inode_flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED_FLAGS | IFlags::PROJECT_INHERIT;
     let directory = open_for_reading(&held.directory).ok()?;

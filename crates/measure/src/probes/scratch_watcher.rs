@@ -60,7 +60,7 @@ impl ScratchWatcher {
         let _ = self.0.channel.send(&WatcherMessage::Created(inode));
     }
 
-    /// Ends the watcher. Must be called after the removal of the directory.
+    /// Must be called after the removal of the directory.
     pub fn dismiss(mut self) {
         let _ = self.0.channel.send(&WatcherMessage::Done);
         self.0.wait();

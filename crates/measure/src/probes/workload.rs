@@ -10,8 +10,8 @@ mod context;
 mod interference;
 mod small_files {
     //! Creates small files as programs replace files atomically: create, write 4 kB, fsync, rename,
-    //! fsync of the directory. ext4's fast_commit targets this pattern, which no server uses for
-    //! its WAL.
+    //! fsync of the directory. The fast_commit feature of ext4 targets this pattern, which no
+    //! server uses for its WAL.
     //!
     //! All threads share one directory. The files of a round are removed outside the measured time.
 
@@ -149,7 +149,7 @@ const MAX_ROUNDS: usize = 40;
 const MAX_PASS: Duration = Duration::from_millis(400);
 const MIN_ROUNDS: u32 = 5;
 
-/// Runs one workload. `series` receives the results, also those before an error.
+/// `series` receives the results, also those before an error.
 pub(super) fn run_workload(
     workload: Workload,
     (redo, load): (&RedoLogConfig, &CommitLoad),

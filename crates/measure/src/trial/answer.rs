@@ -88,9 +88,8 @@ impl TrialRecord {
             .collect()
     }
 
-    /// Returns the interval of the log-ratio of open_datasync to fdatasync, for one client on
-    /// `candidate`. `None` for an unranked candidate, without loads of both methods, or with too
-    /// few blocks.
+    /// The interval of the log-ratio of open_datasync to fdatasync, for one client on `candidate`.
+    /// `None` for an unranked candidate, without loads of both methods, or with too few blocks.
     pub fn open_datasync_gain(&self, candidate: Candidate) -> Option<(f64, f64)> {
         let of = |found: &MethodComparison| {
             self.candidates

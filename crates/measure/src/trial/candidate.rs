@@ -83,8 +83,8 @@ impl Candidate {
     }
 }
 
-/// Returns mkfs options that prevent background writes and discards. The force option is needed
-/// because the extent still holds the previous file system.
+/// Mkfs options that prevent background writes and discards. The force option is needed because the
+/// extent still holds the previous file system.
 pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] {
     match filesystem {
         NewFilesystem::Ext4 => &[
@@ -100,8 +100,7 @@ pub fn trial_mkfs_options(filesystem: NewFilesystem) -> &'static [&'static str] 
     }
 }
 
-/// Joins the advised mount options and `more`. Leaves out `discard`, which would punch holes into a
-/// loop file.
+/// Leaves out `discard`, which would punch holes into a loop file.
 pub fn trial_mount_options(advised: &str, more: Option<&str>) -> String {
     let left_out = ["defaults", "discard", "discard=async", "discard=sync"];
     let kept = advised

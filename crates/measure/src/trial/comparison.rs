@@ -1,9 +1,9 @@
-//! Compares candidates to find the set that contains the best, or a candidate within 5 % of the
-//! best, with 95 % confidence over all analyses.
+//! Finds the set of candidates that contains the best, or one within 5 % of the best, with 95 %
+//! confidence over all analyses.
 //!
-//! A statement about the best is wrong only if a bound of the true best is wrong, and the true best
-//! has one bound for each other candidate. The error probability of a bound is therefore that of
-//! one analysis divided by the number of candidates (Hsu, *Multiple Comparisons*, ch. 4).
+//! A statement about the best is wrong only if a bound of the true best is wrong. The true best has
+//! one bound for each other candidate. The error probability of a bound is therefore that of one
+//! analysis divided by the number of candidates (Hsu, *Multiple Comparisons*, ch. 4).
 //!
 //! Among equal candidates a trial names a winner in at most 5 % of cases.
 
@@ -44,11 +44,11 @@ impl RankCuts {
     }
 }
 
-/// Logarithms of throughput under one load: a row per candidate and a row for the second run of the
-/// reference, with a figure for each complete block. All rows have the same length.
+/// Logarithms of throughput under one load, with a figure for each complete block. Each candidate
+/// has a row, and so has the second run of the reference. All rows have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairedFigures {
-    /// One row per candidate; the reference is first.
+    /// The reference is first.
     pub candidates: Vec<Vec<f64>>,
     pub twin: Vec<f64>,
 }
@@ -156,7 +156,7 @@ impl PairwiseComparison {
         }
     }
 
-    /// Number of blocks in the last analysis; 0 before the first.
+    /// 0 before the first analysis.
     pub fn analysed_block_count(&self) -> usize {
         self.blocks
     }
@@ -168,8 +168,7 @@ impl PairwiseComparison {
             .unwrap_or(f64::NEG_INFINITY)
     }
 
-    /// Compares `of` with `to`. The probability of an error about this pair is at most 5 % over all
-    /// analyses together.
+    /// The probability of an error about this pair is at most 5 % over all analyses together.
     #[cfg(any(test, feature = "testing"))]
     pub fn pair_outcome(&self, of: usize, to: usize) -> PairOutcome {
         let (faster, slower) = (self.lower_bound(of, to), self.lower_bound(to, of));
@@ -193,8 +192,8 @@ impl PairwiseComparison {
         (low.is_finite() && high.is_finite()).then_some((low, high))
     }
 
-    /// Returns the interval of the log-ratio of a candidate's throughput to the reference's; `None`
-    /// for the reference itself, and with too few blocks.
+    /// The interval of the log-ratio of a candidate's throughput to the reference's; `None` for the
+    /// reference itself, and with too few blocks.
     pub fn interval_to_reference(&self, candidate: usize) -> Option<LogRatioInterval> {
         self.to_reference.get(candidate).copied().flatten()
     }
@@ -308,8 +307,8 @@ fn standalone_interval(ratios: &[f64], cuts: RankCuts) -> Option<LogRatioInterva
     })
 }
 
-/// Returns the interval of a log-ratio from paired figures, with the error probability of one
-/// analysis; `None` with too few pairs.
+/// The interval of a log-ratio from paired figures, with the error probability of one analysis;
+/// `None` with too few pairs.
 pub fn log_ratio_interval(ratios: &[f64]) -> Option<LogRatioInterval> {
     standalone_interval(ratios, RankCuts::new(ratios.len(), 2))
 }

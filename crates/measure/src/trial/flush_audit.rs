@@ -22,8 +22,8 @@ pub enum FlushAudit {
 }
 
 impl FlushAudit {
-    /// Formats the result for a table. For a sufficient result, the cell shows `of_load`, the
-    /// flushes per call under one load, instead of the ratio over all loads.
+    /// For a sufficient result, the cell shows `of_load`, the flushes per call under one load,
+    /// instead of the ratio over all loads.
     pub fn flush_cell_text(self, of_load: Option<f64>) -> String {
         match self {
             Self::Sufficient(each) => format!("{:.2}", of_load.unwrap_or(each)),
@@ -83,8 +83,8 @@ impl TrialRecord {
         }
     }
 
-    /// Returns the flushes of the trial's own device per call under one load; `None` without calls,
-    /// or if the device does not count flushes.
+    /// The flushes of the trial's own device per call under one load; `None` without calls, or if
+    /// the device does not count flushes.
     pub fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
         let samples: Vec<Sample> = self
             .samples_by_block(CellTarget::Candidate(candidate), load)
@@ -99,8 +99,8 @@ impl TrialRecord {
         (calls > 0.0).then(|| flushes / calls)
     }
 
-    /// Returns the flushes of the disks under the extent per call, those of other programs
-    /// included; `None` without calls, or if the disks do not count flushes.
+    /// The flushes of the disks under the extent per call, those of other programs included; `None`
+    /// without calls, or if the disks do not count flushes.
     pub fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
         let loads = 0..self.loads.len();
         let samples: Vec<Sample> = loads

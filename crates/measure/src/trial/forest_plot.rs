@@ -48,7 +48,7 @@ impl CandidateStanding {
 }
 
 impl TrialRecord {
-    /// Returns the rows of the plot: ranked candidates, the second run of the reference, unranked
+    /// The rows of the plot: ranked candidates, the second run of the reference, unranked
     /// candidates.
     pub fn forest_plot_rows(&self, result: &LoadResult) -> Vec<ForestPlotRow> {
         let best = result.comparison.possible_best();
@@ -113,8 +113,8 @@ impl TrialRecord {
         }
     }
 
-    /// Returns the rates of commits directly to the extent, without a file system, in commits per
-    /// second, block by block. `None` for a block without a sample.
+    /// The rates of commits directly to the extent, without a file system, in commits per second,
+    /// block by block. `None` for a block without a sample.
     pub fn bare_extent_rates(&self) -> Vec<Option<f64>> {
         let of = self.samples_by_block(CellTarget::Floor, 0);
         of.into_iter()

@@ -54,7 +54,7 @@ pub enum LoadPreset {
 }
 
 impl TrialLoad {
-    /// Lists the loads of a preset. [`LoadPreset::Methods`] ignores `clients`.
+    /// [`LoadPreset::Methods`] ignores `clients`.
     pub fn preset_loads(preset: LoadPreset, clients: &[u32]) -> Vec<Self> {
         let by_clients = |shape| {
             clients.iter().map(move |clients| Self {
@@ -79,9 +79,9 @@ impl TrialLoad {
         }
     }
 
-    /// Returns the flushes per call that the flush audit requires; `None` for a load that the audit
-    /// leaves out. The audit leaves out file loads with several clients, because clients that flush
-    /// at the same time share a flush of the journal.
+    /// The flushes per call that the flush audit requires; `None` for a load that the audit leaves
+    /// out. The audit leaves out file loads with several clients, because clients that flush at the
+    /// same time share a flush of the journal.
     ///
     /// For `WriteOnly`, each client of the server waits for its own commit, so one flush serves at
     /// most one commit per client.

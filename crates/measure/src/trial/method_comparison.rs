@@ -31,7 +31,7 @@ impl MethodComparison {
 }
 
 impl TrialRecord {
-    /// Returns the loads that differ by the sync method alone, the default first. Empty without the
+    /// The loads that differ by the sync method alone, the default first. Empty without the
     /// default, or with a single method.
     fn method_loads(&self) -> Vec<(usize, &'static str)> {
         let load = |shape| {
@@ -59,8 +59,7 @@ impl TrialRecord {
         !methods.is_empty() && methods.len() == self.loads.len()
     }
 
-    /// Compares the sync methods on each ranked candidate. Empty without loads of several methods,
-    /// without blocks, or if the reference is unranked.
+    /// Empty without loads of several methods, without blocks, or if the reference is unranked.
     pub fn method_comparisons(&self) -> Vec<MethodComparison> {
         let methods = self.method_loads();
         let ranked = self.ranked_candidates();

@@ -43,7 +43,7 @@ pub struct TrialRecord {
     /// Duration of each load for one candidate in one block, in seconds.
     pub load_seconds: f64,
     pub loads: Vec<TrialLoad>,
-    /// Candidates of the trial; the reference is first.
+    /// The reference is first.
     pub candidates: Vec<CandidateRecord>,
     /// Complete blocks of the trial, including those with failed cells.
     pub blocks: Vec<TrialBlock>,
@@ -59,8 +59,8 @@ pub enum ExtentKind {
 }
 
 impl ExtentKind {
-    /// Returns the number of cells in a block in addition to the candidates: the second run of the
-    /// reference, commits to the bare extent, and, with a loop device, commits to the loop file.
+    /// Number of cells in a block besides the candidates: the second run of the reference, and
+    /// commits to the bare extent. A loop device adds commits to the loop file.
     pub fn control_cell_count(self) -> usize {
         match self {
             Self::Loop => 3,
@@ -127,15 +127,14 @@ impl TrialCell {
 }
 
 impl Sample {
-    /// Commits per second. If no commit finished, half a commit is assumed, so that a very slow
-    /// block still has a rate.
+    /// If no commit finished, half a commit is assumed, so that a very slow block still has a rate.
     pub fn commits_per_second(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
     }
 }
 
 impl TrialRecord {
-    /// Parses and validates a record. The error is a clause.
+    /// The error is a clause.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut record: Self = serde_json::from_str(text)
             .map_err(|e| format!("the file is not a record of a trial: {e}"))?;
@@ -178,7 +177,7 @@ impl TrialRecord {
         Ok(())
     }
 
-    /// Makes all text display-safe, because anyone can have written the file.
+    /// Any user can have written the file.
     fn make_display_safe(&mut self) {
         let made = self.candidates.iter_mut();
         let of_candidates = made.flat_map(|made| {
@@ -224,7 +223,7 @@ impl TrialRecord {
         own.find_map(|cell| cell.error.as_deref())
     }
 
-    /// Returns the sample of one load in each block; `None` for a block without such a sample.
+    /// One entry per block; `None` for a block without a sample of the load, as after a failure.
     pub fn samples_by_block(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
         let of = |block: &TrialBlock| {
             let cell = block

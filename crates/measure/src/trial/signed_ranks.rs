@@ -50,18 +50,18 @@ impl WalshAverages {
         Self(values.iter().enumerate().flat_map(of).collect())
     }
 
-    /// Returns the Walsh average of rank `nth`, counted from 0 for the smallest.
+    /// The Walsh average of rank `nth`, counted from 0 for the smallest.
     fn nth_smallest(&mut self, nth: usize) -> Option<f64> {
         (nth < self.0.len()).then(|| *self.0.select_nth_unstable_by(nth, f64::total_cmp).1)
     }
 
-    /// Returns the average of rank `cut` as the low end of a confidence interval. It errs with at
-    /// most the probability for which [`excluded_average_count`] returned `cut`.
+    /// The average of rank `cut` as the low end of a confidence interval. It errs with at most the
+    /// probability for which [`excluded_average_count`] returned `cut`.
     pub fn lower_bound(&mut self, cut: usize) -> Option<f64> {
         self.nth_smallest(cut)
     }
 
-    /// Returns the high end of the interval whose low end is [`Self::lower_bound`].
+    /// The high end of the interval whose low end is [`Self::lower_bound`].
     pub fn upper_bound(&mut self, cut: usize) -> Option<f64> {
         self.nth_smallest(self.0.len().checked_sub(cut + 1)?)
     }
@@ -77,8 +77,8 @@ impl WalshAverages {
     }
 }
 
-/// Returns how many of the lowest or highest Walsh averages of `blocks` values a bound may leave
-/// out and err with at most the probability `alpha`; `None` with too few values.
+/// Number of lowest or highest Walsh averages of `blocks` values that a bound with error
+/// probability `alpha` leaves out; `None` with too few values.
 ///
 /// The number is the largest c with P(T ≤ c) ≤ alpha for the sum T of randomly signed ranks
 /// (Lehmann, *Nonparametrics*, ch. 3 and 4; Rosenbaum, *Observational Studies*, ch. 2).

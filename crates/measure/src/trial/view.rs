@@ -24,8 +24,7 @@ pub struct TrialView {
 pub struct LoadTable {
     pub title: String,
     pub sentence: String,
-    /// True for a deciding load; for any other load, a terminal shows the sentence without the
-    /// table.
+    /// For any other load, a terminal shows the sentence without the table.
     pub is_deciding: bool,
     pub columns: Vec<&'static str>,
     /// One row per ranked candidate, or per sync method.
@@ -332,8 +331,7 @@ fn load_outcome_sentence(record: &TrialRecord, result: &LoadResult) -> String {
     })
 }
 
-/// Formats the outcome as a sentence. `named` lists the names of the candidates or methods at the
-/// given indices.
+/// `named` lists the names of the candidates or methods at the given indices.
 fn outcome_sentence(
     record: &TrialRecord,
     contest: &PairwiseComparison,
@@ -519,7 +517,7 @@ fn remaining_time_note(seconds: f64) -> String {
     }
 }
 
-/// Notes the flushes that reached the disks; `None` if the disks do not count flushes.
+/// `None` if the disks do not count flushes.
 fn disk_flush_note(record: &TrialRecord) -> Option<String> {
     let of = |at: usize| {
         Some(format!(

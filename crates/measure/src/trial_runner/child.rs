@@ -26,8 +26,8 @@ use crate::probes::{DiskCounterReader, PAGE_BYTES, Rng, WriteBuffer};
 use crate::subprocess::Channel;
 use crate::trial::{CellTarget, SEGMENT_BYTES, Sample, TrialBlock, TrialCell};
 
-/// Mount point of candidates, in a namespace that no other process sees. The directory exists
-/// everywhere and only root can replace it, so nobody can redirect the mount.
+/// Mount point of candidates, in a private namespace. The directory exists everywhere and only root
+/// can replace it, so no user can redirect the mount.
 const MOUNT_POINT: &str = "/tmp";
 
 /// Time between the time limit and the end of a child that its parents did not end.
@@ -384,7 +384,7 @@ impl CellRunner<'_> {
         Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }
 
-    /// Fails once the trial is over, because nobody waits for the remaining loads.
+    /// Fails once the trial is over, because no process waits for the remaining loads.
     fn check_running(&self) -> Result<(), String> {
         if self.shutdown.is_over() {
             Err("the trial is over".to_owned())

@@ -36,8 +36,8 @@ const TRIAL_SIGNATURES: [&str; 9] = [
     "nilfs2",
 ];
 
-/// Returns the foreign signatures in `beginning`, the first bytes of a device of `size` bytes,
-/// and in `last`, its last MiB.
+/// The foreign signatures in `beginning`, the first bytes of a device of `size` bytes, and in
+/// `last`, its last MiB.
 fn find_foreign_signatures(size: u64, beginning: Vec<u8>, last: Vec<u8>) -> Vec<String> {
     let found = LiveHost::identify_signatures(
         size,

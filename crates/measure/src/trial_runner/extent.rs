@@ -119,8 +119,8 @@ impl TrialExtent {
         }
     }
 
-    /// Returns the reader of the flush counters. For a partition, the counters are those of the
-    /// disk that contains it, because the kernel counts flushes per disk.
+    /// For a partition, the counters are those of the disk that contains it, because the kernel
+    /// counts flushes per disk.
     pub fn flush_counters(&self) -> DiskCounterReader {
         match self {
             Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
@@ -129,8 +129,8 @@ impl TrialExtent {
     }
 }
 
-/// Returns the additional mkfs arguments for a disk: those before the device, and the device with
-/// those after it. They set the size of the extent, and a UUID to recognise the file system.
+/// The additional mkfs arguments for a disk: those before the device, and the device with those
+/// after it. They set the size of the extent, and a UUID to recognise the file system.
 fn disk_mkfs_args(
     filesystem: NewFilesystem,
     uuid: &str,

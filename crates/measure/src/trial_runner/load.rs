@@ -101,7 +101,7 @@ pub fn run_bare_commits(
     })
 }
 
-/// Opens a recycled WAL segment. The segment is filled once per candidate, then overwritten.
+/// The segment is filled once per candidate, then overwritten.
 fn open_segment(log: &Path, method: Method) -> Result<CommitWriter, Errno> {
     let path = log.join("segment");
     if rustix::fs::stat(&path).is_err() {

@@ -27,7 +27,7 @@ const RECOGNITION_BYTES: u64 = 4096;
 
 const DETACH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The open descriptor keeps the loop device attached; its lock keeps udev away.
+/// The open descriptor keeps the loop device attached; its lock prevents udev from opening it.
 pub struct LoopDevice {
     pub descriptor: OwnedFd,
     pub path: String,
@@ -139,9 +139,9 @@ impl LoopDevice {
         direct()
     }
 
-    /// Checks that the path and the descriptor still lead to this trial's device of `bytes` bytes,
-    /// and that the device detaches by itself, uses direct I/O and has a write-back cache. The
-    /// error is a complete sentence.
+    /// Checks that path and descriptor still lead to this trial's device of `bytes` bytes. The
+    /// device must detach by itself, use direct I/O and have a write-back cache. The error is a
+    /// complete sentence.
     pub fn check_unchanged(&self, bytes: u64) -> Result<(), String> {
         let path = &self.path;
         let is_it = |found: rustix::fs::Stat| {
@@ -194,7 +194,7 @@ fn sysfs_directory(number: u64) -> String {
     )
 }
 
-/// Returns the text of a sysfs attribute, display-safe; empty if the attribute is missing.
+/// The text of a sysfs attribute, display-safe; empty if the attribute is missing.
 fn sysfs_attribute(number: u64, name: &str) -> String {
     let text =
         fs::read_to_string(format!("{}/{name}", sysfs_directory(number))).unwrap_or_default();
@@ -222,8 +222,8 @@ pub fn leftover_loop_devices() -> Vec<String> {
         .collect()
 }
 
-/// Identifies a trial's loop device for other processes by its backing file, because the kernel may
-/// reuse the device number as soon as the device is gone.
+/// Identifies a trial's loop device for other processes by its backing file, because the kernel
+/// reuses numbers of detached devices.
 pub struct AttachedLoop {
     file: Vec<u8>,
     attribute: String,
@@ -241,7 +241,7 @@ impl AttachedLoop {
         }
     }
 
-    /// Waits until the device is gone, for at most `DETACH_TIMEOUT`.
+    /// The wait takes at most `DETACH_TIMEOUT`.
     pub fn wait_until_gone(&self) {
         let begun = Instant::now();
         let is_there = || fs::read(&self.attribute).is_ok_and(|file| file == self.file);

@@ -16,7 +16,7 @@ const LOG_DIRECTORY: &str = "log";
 /// Time that the kernel may keep a mount busy after the last process there has ended.
 const UNMOUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The mkfs program of a file system; `None` if trials do not make this file system.
+/// `None` if trials do not make this file system.
 pub fn mkfs_program(filesystem: NewFilesystem) -> Option<TrialTool> {
     match filesystem {
         NewFilesystem::Ext4 => Some(TrialTool::Mke2fs),

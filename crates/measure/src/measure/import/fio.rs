@@ -243,10 +243,10 @@ impl IoCounters {
             .map_or(1.0, |every| *every as f64)
     }
 
-    /// Returns the configured number of flushes in flight; `None` if the counters contradict the
+    /// The configured number of flushes in flight; `None` if the counters contradict the
     /// configuration.
     ///
-    /// Contradictions occur in aggregated jobs (`group_reporting`), which fio does not mark: the
+    /// Contradictions occur in aggregated jobs (`group_reporting`), which fio does not mark. Such a
     /// row has the name of the first job and the options of the last.
     fn flushes_in_flight(&self, options: &JobOptions, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly {

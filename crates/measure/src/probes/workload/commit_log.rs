@@ -1,4 +1,5 @@
-//! Commits one after the other, as a program writes its log. A round takes about 10 ms. The workload ends as soon as its requirement is decided.
+//! Commits one after the other, as a program writes its log. A round takes about 10 ms. The
+//! workload ends as soon as its requirement is decided.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -13,18 +14,19 @@ use crate::measure::{
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, commits_per_round, open_flags};
 
-/// Time of a round of more than one commit, with a pause if its bytes are used up.
+/// Duration of a round. A round with too few bytes for it pauses until then; a single commit may
+/// take longer.
 const ROUND: Duration = Duration::from_millis(10);
 
 const WARM_UP: Duration = Duration::from_millis(200);
 
-/// Rounds between two looks at the answer.
+/// Rounds between two checks whether the requirement is decided.
 const ROUNDS_PER_LOOK: usize = 25;
 
-/// Rounds for which the bytes must suffice, if all rounds are as short as possible.
+/// Number of rounds among which the byte limit is divided, so that it outlasts the time limit.
 const MOST_ROUNDS: u64 = 1_000;
 
-/// Share of the time limit before the first look.
+/// Share of the time limit that passes before a decision may end the workload.
 const FIRST_LOOK: f64 = 0.2;
 
 const FILE: &str = "log";
@@ -95,7 +97,7 @@ pub(super) fn run(
 struct Log {
     load: CommitLoad,
     writer: CommitWriter,
-    /// A descriptor without the method's flags.
+    /// Second descriptor, without the method's flags, to allocate the file again.
     file: OwnedFd,
     offset: u64,
     end: u64,
@@ -140,7 +142,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Returns the latency in microseconds; `None` if a signal interrupted the commit.
+    /// The latency in microseconds; `None` if a signal interrupted the commit.
     fn commit(&mut self, stage: &WorkloadContext<'_>) -> Result<Option<f64>, StopReason> {
         let bytes = u64::from(self.load.bytes);
         stage.reserve_bytes(bytes)?;

@@ -23,11 +23,10 @@ pub struct OperationResult {
 }
 
 pub trait LoadGenerator {
-    /// Returns rows without samples. A row that cannot be measured has an error with the reason.
+    /// Rows without samples. A row that cannot be measured has an error with the reason.
     fn rows(&self) -> Vec<RowSamples>;
 
-    /// Returns the bytes that each round writes outside its operations, such as the zeros of a new
-    /// segment.
+    /// The bytes that each round writes outside its operations, such as the zeros of a new segment.
     fn extra_round_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
         0
     }
@@ -43,7 +42,7 @@ pub struct WorkloadContext<'a> {
     /// Size of a segment, a redo log and similar files.
     pub file_bytes: u64,
     control: &'a CancelHandle,
-    /// Reader of the disks' counters; `None` unless the disks count flushes.
+    /// Flush counters of the disks; `None` unless all disks count flushes.
     disks: Option<&'a DiskCounterReader>,
     begun: Instant,
     deadline: Instant,
@@ -102,8 +101,8 @@ impl<'a> WorkloadContext<'a> {
         self.share_time = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
-    /// Returns the number of rounds that fit into the remaining time if each of the `parts`
-    /// generators takes at most `pass` per round.
+    /// The number of rounds that fit into the remaining time if each of the `parts` generators
+    /// takes at most `pass` per round.
     pub fn remaining_rounds(&self, pass: Duration, parts: usize) -> u32 {
         let left = self
             .deadline
@@ -123,7 +122,7 @@ impl<'a> WorkloadContext<'a> {
         self.max_bytes.saturating_sub(self.bytes_written())
     }
 
-    /// Returns the elapsed share of the time limit.
+    /// The elapsed share of the time limit.
     pub fn elapsed_share(&self) -> f64 {
         self.begun.elapsed().as_secs_f64() / (self.deadline - self.begun).as_secs_f64()
     }
@@ -173,7 +172,7 @@ impl<'a> WorkloadContext<'a> {
         Ok(file)
     }
 
-    /// Fills a file with [`WorkloadContext::file_bytes`] zeros and flushes it.
+    /// The zeros have [`WorkloadContext::file_bytes`] bytes and are flushed.
     pub fn fill_with_zeros(&self, file: &OwnedFd) -> Result<(), StopReason> {
         self.reserve_bytes(self.file_bytes)?;
         let go_on = || self.check_limits().is_ok();

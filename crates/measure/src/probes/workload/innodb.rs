@@ -1,5 +1,5 @@
-//! Flushes records of 512 bytes and 4 kB to InnoDB's redo log, to the binary log, and to both, as a
-//! transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
+//! Flushes records of 512 bytes and 4 kB to InnoDB's redo log, to the binary log, and to both.
+//! Transactions do so with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
 //!
 //! The redo log is cyclic. The binary log grows, so each flush commits the file system's journal.
 

@@ -1,6 +1,6 @@
 //! Runs the tests of `pg_test_fsync`, call for call as in version 15
-//! (src/bin/pg_test_fsync/pg_test_fsync.c), but in rounds, so that a disk whose speed drifts
-//! favours no test.
+//! (src/bin/pg_test_fsync/pg_test_fsync.c). Tests take turns in rounds, so that a disk whose speed
+//! drifts favours no test.
 //!
 //! A disk with sectors of 4 kB refuses O_DIRECT writes of 1 and 2 kB. `pg_test_fsync` exits then;
 //! here, only the rows of these sizes are missing.
@@ -97,8 +97,7 @@ impl LoadGenerator for PgTestLoad {
     }
 }
 
-/// Repeats an operation. The first run is not counted, because it can include deferred work of
-/// another test.
+/// The first run is not counted, because it can include deferred work of another test.
 fn repeat_after_warm_up(
     stage: &WorkloadContext<'_>,
     bytes: u64,

@@ -1,7 +1,7 @@
 //! Configuration files that name a device: fstab, crypttab, ZFS's zpool.cache and similar files.
 //!
-//! In doubt, a file counts as naming the device. A name is the device's node, a udev link to the
-//! device, or any word that contains the serial number or WWN, like most names in /dev/disk/by-id.
+//! In doubt, a file counts as naming the device. A name is the device's node, a udev link, or any
+//! word with the serial number or WWN, like most names in /dev/disk/by-id.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ const CONFIG_DIRECTORIES: [(&str, &str); 5] = [
 
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Paths and contents of the files that exist. The error names a file that could not be read.
+/// The error names a file that could not be read.
 pub fn read_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut paths: Vec<PathBuf> = CONFIG_FILES.map(PathBuf::from).to_vec();
     for (directory, end) in CONFIG_DIRECTORIES {
@@ -162,8 +162,8 @@ impl DeviceNames {
         holds && !other
     }
 
-    /// True if the device is a partition, and `value` is a partition UUID or label that has no udev
-    /// link and may therefore belong to this partition.
+    /// True if the device is a partition, and `value` is a partition UUID or label without a udev
+    /// link: it may belong to this partition.
     fn may_be_partition(&self, key: &str, value: &str) -> bool {
         let (key, value) = value.split_once('=').unwrap_or((key, value));
         self.parent_disk.is_some()

@@ -61,8 +61,7 @@ pub struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// Finds a block device by its number. The error is a clause that follows the path of the
-    /// device.
+    /// The error is a clause that follows the path of the device.
     pub fn from_number(number: u64) -> Result<Self, String> {
         let link = format!(
             "/sys/dev/block/{}:{}",
@@ -101,7 +100,7 @@ impl BlockDevice {
             .into_owned()
     }
 
-    /// Returns the device node. In the kernel's name, `!` stands for `/`.
+    /// In the kernel's name, `!` stands for `/`.
     pub fn device_node(&self) -> String {
         format!("/dev/{}", self.name.replace('!', "/"))
     }
@@ -114,7 +113,7 @@ impl BlockDevice {
             .to_owned()
     }
 
-    /// Returns the offset from the beginning of the disk, and the size, in bytes.
+    /// The offset from the beginning of the disk, and the size, in bytes.
     pub fn offset_and_size(&self) -> DeviceFinding<(u64, u64)> {
         let start = if self.is_partition() {
             read_number(&self.sysfs_directory.join("start"))?
@@ -131,7 +130,7 @@ impl BlockDevice {
         unique_disk_id(&self.disk_name(), &disk_identities()).map_err(str::to_owned)
     }
 
-    /// Collects the findings about this device; `held` is its open device node.
+    /// `held` is the open node of the device.
     pub fn inspect(&self, held: &OwnedFd) -> Result<DeviceFindings, String> {
         let node =
             rustix::fs::fstat(held).map_err(|e| format!("cannot stat the device node: {e}"))?;
@@ -178,7 +177,7 @@ impl BlockDevice {
         Ok(found.map(|(does, all)| format!("{does}: {}", all.join(", "))))
     }
 
-    /// Returns the device number and, for a partition, that of the disk that contains it.
+    /// The device number and, for a partition, that of the disk that contains it.
     fn device_numbers(&self) -> DeviceFinding<Vec<u64>> {
         let mut all = vec![self.number];
         if self.is_partition() {
@@ -260,8 +259,8 @@ impl BlockDevice {
     }
 }
 
-/// Opens a device node for reading. `path` must be the kernel's name of the device, because a link
-/// or another node could lead to a different device later. The error is a complete sentence.
+/// `path` must be the kernel's name of the device, because a link or another node could lead to a
+/// different device later. The error is a complete sentence.
 pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
     let cannot = |e: Errno| format!("cannot open {path}: {e}");
     let place = rustix::fs::open(

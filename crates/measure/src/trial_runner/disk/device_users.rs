@@ -102,7 +102,7 @@ pub fn find_kernel_users(numbers: &[u64]) -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// Paths of the entries of a directory; empty if the directory is missing.
+/// Empty if the directory is missing.
 fn list_entries(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     let told = |e: io::Error| format!("{}: {e}", directory.display());
     match fs::read_dir(directory) {

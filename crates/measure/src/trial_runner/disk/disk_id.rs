@@ -42,8 +42,8 @@ impl DiskId {
     }
 }
 
-/// The disk's serial number, or else its WWN, if no other disk has the same; the error is the end
-/// of a sentence about the disk.
+/// The disk's serial number, or else its WWN, if no other disk has the same. The error ends a
+/// sentence about the disk.
 pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'static str> {
     let own = all
         .iter()
@@ -60,8 +60,8 @@ pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'stat
         .ok_or("has neither a serial number nor a WWN of its own, so it cannot be distinguished from other disks")
 }
 
-/// Normalises blanks. `None` for an id with characters outside printable ASCII, without any letter
-/// or digit but 0, or with a length outside 2 to 128.
+/// `None` for an id with characters outside printable ASCII, without any letter or digit but 0, or
+/// with a length outside 2 to 128.
 fn normalise_id(word: &str) -> Option<String> {
     let word = word.split_whitespace().join_with(" ");
     let types = word
@@ -83,8 +83,8 @@ fn scsi_serial(page: &[u8]) -> Option<String> {
     normalise_id(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
 }
 
-/// Returns the ids of all disks, except those that the kernel hides because they are paths of a
-/// multipath disk.
+/// The ids of all disks, except those that the kernel hides because they are paths of a multipath
+/// disk.
 pub fn disk_identities() -> Vec<DiskIdentity> {
     let names = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let shown = |home: &Path, file: &str| normalise_id(&fs::read_to_string(home.join(file)).ok()?);

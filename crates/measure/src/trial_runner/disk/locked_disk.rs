@@ -339,8 +339,7 @@ impl LockedDisk {
             .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
     }
 
-    /// Writes the mark of the trial to the disk. `is_changing` records in the mark that a
-    /// superblock may be missing.
+    /// `is_changing` records in the mark that a superblock may be missing.
     fn write_mark(&self, is_changing: bool) -> Result<(), String> {
         let disk = self.target.known_by.as_str().to_owned();
         let mark = TrialMark {
@@ -366,8 +365,8 @@ impl LockedDisk {
         done.map_err(|e| format!("cannot mark {}: {e}", self.target.node))
     }
 
-    /// Marks the disk as changing. Must be called before mkfs; returns the UUID of the new file
-    /// system. The error is a complete sentence.
+    /// Must be called before mkfs; returns the UUID of the new file system. The error is a complete
+    /// sentence.
     pub fn begin_mkfs(&self) -> Result<String, String> {
         self.check_unchanged_and_unused()?;
         self.write_mark(true)?;
@@ -382,8 +381,7 @@ impl LockedDisk {
         Ok(uuid_text(&uuid))
     }
 
-    /// Checks the new superblock. Must be called after mkfs. An error is a complete sentence and
-    /// ends the trial.
+    /// Must be called after mkfs. An error is a complete sentence and ends the trial.
     pub fn finish_mkfs(&self) -> Result<(), String> {
         let done = self.check_new_superblock();
         self.is_doubtful.set(done.is_err());
@@ -456,7 +454,7 @@ impl LockedDisk {
         &self.device.name
     }
 
-    /// Kernel name of the disk that contains the device; the kernel counts flushes per disk.
+    /// The kernel counts flushes per disk.
     pub fn disk_name(&self) -> String {
         self.device.disk_name()
     }
@@ -471,7 +469,7 @@ impl LockedDisk {
     }
 }
 
-/// Fails if fewer than `length` bytes can be read.
+/// A short read is an error, because a part of a mark or superblock proves nothing.
 fn read_exact_at(held: &OwnedFd, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
     let mut bytes = vec![0; length];
     let mut done = 0;

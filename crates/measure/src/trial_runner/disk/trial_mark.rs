@@ -93,7 +93,7 @@ impl TrialMark {
         text
     }
 
-    /// Decodes a mark; `None` unless `block` is exactly what [`Self::encode`] writes.
+    /// `None` unless `block` is exactly what [`Self::encode`] writes.
     pub fn decode(block: &[u8]) -> Option<Self> {
         let end = block.iter().position(|byte| *byte == 0)?;
         let (text, rest) = block.split_at_checked(end)?;
