@@ -52,8 +52,8 @@ impl Topic {
         }
     }
 
-    /// Returns the facts with the setting's value: several if server versions name the setting
-    /// differently, none for a topic that is not a server setting.
+    /// The facts with the setting's value: several if server versions name the setting differently,
+    /// none for other topics.
     fn setting_facts(self) -> &'static [&'static KeyInfo] {
         match self {
             Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],

@@ -91,8 +91,7 @@ impl DeviceContent {
         matches!(self, Self::Free { .. } | Self::Blank)
     }
 
-    /// Formats the contents as a heading, such as `holds xfs, LVM2`, `unreadable`, `free` or
-    /// `blank`.
+    /// Forms: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
     pub fn heading(&self) -> String {
         match self {
             Self::Holds { holds } => format!("holds {}", text::names_and_count(holds, MAX_NAMED)),

@@ -94,7 +94,7 @@ fn join_parts<const N: usize>(first: &str, more: [Option<String>; N]) -> String 
         .join_with(", ")
 }
 
-/// `prefix` stands before a target without a name of its own here.
+/// `prefix` precedes the kernel's word for a target that has no name in the list below.
 fn describe_mapping(maker: &str, prefix: &str, facts: &FactSet, subject: &Subject) -> String {
     let mut targets = facts
         .value(subject, &device::DM_TARGETS)

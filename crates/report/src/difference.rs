@@ -64,7 +64,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
     difference
 }
 
-/// True if both reports have one host name. An unknown name in either report counts as the same.
+/// An unknown name in either report counts as the same.
 fn is_same_host(before: &ReportOrigin, now: &ReportOrigin) -> bool {
     let known = |name: &str| !name.is_empty() && name != "unknown";
     !known(&before.host) || !known(&now.host) || before.host == now.host
@@ -88,8 +88,8 @@ fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
     a.origin.asked == b.origin.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
 
-/// Returns the subjects of the targets that both reports cover, to which the comparison is limited.
-/// `None` if the reports cover the same targets, so that no limit is needed.
+/// The subjects of the targets that both reports cover, to which the comparison is limited. `None`
+/// if the reports cover the same targets, so that no limit is needed.
 fn common_subjects(before: &ReportSnapshot, now: &ReportSnapshot) -> Option<BTreeSet<Subject>> {
     if has_same_targets(before, now) {
         return None;
@@ -205,8 +205,7 @@ fn fact_changes(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<FactChange
     changes
 }
 
-/// True if the values differ. A fact that is unknown in both reports has not changed, even if the
-/// reasons differ.
+/// A fact that is unknown in both reports has not changed, even if the reasons differ.
 fn fact_differs(before: Option<&FactState>, now: Option<&FactState>) -> bool {
     match (
         before.and_then(FactState::value),
@@ -322,8 +321,8 @@ mod tests;
 // Compares the commit latencies of two reports and lists changed facts as possible causes. A
 // cause is at best *likely*: that a fact and the latency both changed proves nothing.
 
-/// Returns the change of latency of each target that both reports measured with the same kind
-/// of log and page size.
+/// The change of latency of each target that both reports measured with the same kind of log and
+/// page size.
 fn probe_shifts(
     before: &ReportSnapshot,
     now: &ReportSnapshot,
@@ -451,8 +450,7 @@ fn likely_causes(
 }
 
 // The parts of a report that are compared. A report in memory and its JSON document give equal
-// snapshots: times are rounded to the nanosecond, because JSON may change the last bit of a
-// number.
+// snapshots. Times are rounded to the nanosecond, because JSON may change the last bit of a number.
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportSnapshot {
@@ -617,7 +615,7 @@ impl ReportSnapshot {
             .collect()
     }
 
-    /// Returns the value of a fact; `None` if the fact is unknown or absent.
+    /// `None` for an unknown or absent fact.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&DisplayedValue> {
         self.facts.get(subject)?.get(fact)?.value()
     }

@@ -8,7 +8,7 @@ use walwise_model::facts::catalog::device::{self, CacheVolatility, Transport};
 use walwise_model::facts::{FactSet, Scope};
 use walwise_model::text::{self, JoinText};
 
-/// Sets rank and reason on the targets that are free disks. A single free disk gets no rank.
+/// A single free disk gets no rank.
 pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
     let free = |target: &&mut TargetSummary| {
         target
@@ -27,7 +27,7 @@ pub fn rank_free_disks(facts: &FactSet, targets: &mut [TargetSummary]) {
     }
 }
 
-/// Returns the sort key of a disk; the best disk has the smallest key.
+/// The best disk has the smallest key.
 fn rank_key(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
     let disk = target
         .subjects

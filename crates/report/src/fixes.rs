@@ -14,7 +14,7 @@ pub struct Fix<'r> {
     pub level: Level,
     pub title: String,
     pub subject: &'r Subject,
-    /// The setting that the fix changes; `None` for a finding outside the plan.
+    /// `None` for a finding outside the plan.
     pub setting: Option<&'static Setting>,
     pub risk: Risk,
     pub commands: Vec<ShellCommand>,
@@ -29,8 +29,8 @@ pub struct Fix<'r> {
 }
 
 impl Fix<'_> {
-    /// Whether the fix is about what decides the verdict: a rule that caps it, or a critical finding
-    /// from facts of the layer at fault.
+    /// Whether the fix is about what decides the verdict: a rule that caps it, or a critical
+    /// finding from facts of the layer at fault.
     fn repairs_cause(&self, verdict: Option<&Verdict>) -> bool {
         let mut evidence = verdict.into_iter().flat_map(Verdict::deciding_evidence);
         evidence.any(|one| match one.layer {

@@ -14,8 +14,7 @@ pub mod anchors {
     /// The length in bytes after which an encoded name is cut and gets a hash.
     const MAX_ID_BYTES: usize = 120;
 
-    /// Returns the element id of a finding, unique in a report:
-    /// `finding-barrier.ext4-off-mount:~2fimages`.
+    /// The element id of a finding, unique in a report: `finding-barrier.ext4-off-mount:~2fimages`.
     pub fn finding_anchor(rule: &str, subject: &Subject) -> String {
         // Rule ids have no colon and scope words have no hyphen, so the last hyphen before the
         // first colon separates rule and subject.

@@ -38,8 +38,8 @@ pub fn to_pretty_json<T: Serialize>(value: &T) -> String {
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Writes a value as in [`to_pretty_json`], but as a stream: the document of a report about ten
-/// thousand disks is larger than all other data in memory.
+/// Streams a value in the form of [`to_pretty_json`], because a report about ten thousand disks is
+/// larger than all other data in memory.
 pub fn write_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(
         &mut *out,

@@ -22,8 +22,8 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Maximum number of latencies that are read from an earlier report, and of methods per latency.
 const MAX_ROWS: usize = 256;
 
-/// Returns the row of one-page commits with the method in force, or else with the best method, or
-/// else the first row.
+/// The row of one-page commits with the method in force, or else with the best method, or else the
+/// first row.
 pub(crate) fn measurement_row_in_force<'a>(
     report: &'a Report,
     target: &TargetSummary,
@@ -77,8 +77,8 @@ pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency
     report.prices.sort_by(|a, b| a.target.cmp(&b.target));
 }
 
-/// Reads the latencies of a saved report. The document is untrusted: malformed entries are left
-/// out, and a malformed document gives no latencies.
+/// The document is untrusted: malformed entries are left out, and a malformed document gives no
+/// latencies.
 pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
     #[derive(Deserialize)]
     struct Document {

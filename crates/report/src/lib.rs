@@ -30,8 +30,7 @@ mod findings_by_subject {
             Self { by_subject }
         }
 
-        /// Returns the findings about any of the subjects, each once, with its position among all
-        /// findings.
+        /// The findings about any of the subjects, each once, with its position among all findings.
         pub fn findings_about(&self, subjects: &[Subject]) -> Vec<(usize, &'a Finding)> {
             let mut found: Vec<(usize, &Finding)> = subjects
                 .iter()
@@ -81,7 +80,7 @@ pub mod ratio_axis {
             let (low, high) = sane.fold((-MIN_REACH, MIN_REACH), |(low, high), found| {
                 (low.min(found.low), high.max(found.high))
             });
-            // The margin keeps the ends of the intervals visible.
+            // Without a margin, the ends of the intervals would touch the frame.
             let room = 0.04 * (high - low);
             Self {
                 low: (low - room).max(-MAX_REACH),
@@ -89,8 +88,8 @@ pub mod ratio_axis {
             }
         }
 
-        /// Returns the position of a log-ratio: 0 is the low end and 1 the high end. A ratio off
-        /// the axis gives a position outside 0–1, a ratio that is not finite gives 0.
+        /// 0 is the low end and 1 the high end. A ratio off the axis gives a position outside 0–1,
+        /// a ratio that is not finite gives 0.
         pub fn position_of_ratio(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }

@@ -127,8 +127,7 @@ fn bullet_line(bullet: &Bullet) -> String {
     words.join(": ")
 }
 
-/// Joins the text of a bullet and its details in one line. Details that need several lines are left
-/// out.
+/// Details that need several lines are left out.
 fn bullet_text(bullet: &Bullet) -> String {
     bullet
         .details

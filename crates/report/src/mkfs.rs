@@ -21,8 +21,8 @@ pub struct PlannedFilesystem {
     pub mount: String,
 }
 
-/// Returns the file system that the steps create; `None` if they create none, or one of a type that
-/// walwise cannot create.
+/// The file system that the steps create; `None` if they create none, or one of a type that walwise
+/// cannot create.
 pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
     find_changing_step(steps, SettingKind::Filesystem)?
         .advice
@@ -32,8 +32,8 @@ pub fn planned_filesystem_kind(steps: &[Step]) -> Option<NewFilesystem> {
         .and_then(|word| NewFilesystem::from_word(word))
 }
 
-/// Returns type, fsck order and mount options of the file system that the steps create. The error
-/// is the reason why no file system can be created.
+/// Type, fsck order and mount options of the file system that the steps create. The error is the
+/// reason why no file system can be created.
 pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
     let advised = find_changing_step(steps, SettingKind::Filesystem);
     let advised = advised.and_then(|step| step.advice.change.values().first());
@@ -60,8 +60,8 @@ pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
     })
 }
 
-/// True if a shell takes the word literally: the word has only ASCII letters, digits and characters
-/// of `also`, is not empty, and does not begin with `-`.
+/// True if a shell takes the word literally. It is not empty, has only ASCII letters, digits and
+/// characters of `also`, and does not begin with `-`.
 pub fn is_shell_literal_word(word: &str, also: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
     !word.is_empty() && !word.starts_with('-') && word.chars().all(good)
@@ -107,8 +107,8 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
     all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
-/// Builds the `walwise check` command for one free disk. `format` is a suffix of the command and
-/// begins with a blank. `None` if the target's name or an option cannot be quoted for a shell.
+/// `format` is a suffix of the command and begins with a blank. `None` if the target's name or an
+/// option cannot be quoted for a shell.
 pub fn free_disk_check_command(
     report: &Report,
     target: &Subject,

@@ -262,8 +262,8 @@ impl Report {
         self.facts.reading_by_name(subject, fact).value()
     }
 
-    /// Returns the unknown facts that might be read on this host. Facts that cannot exist here are
-    /// left out; for example, some disks have no model name.
+    /// The unknown facts that might be read on this host. Facts that cannot exist here are left
+    /// out; for example, some disks have no model name.
     pub fn readable_unknown_facts(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.facts.rows().filter(is_readable_unknown)
     }
@@ -333,7 +333,7 @@ pub struct HostSummary {
 pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
-    /// Appends the options of this run to a command; `None` if a value cannot be quoted.
+    /// `None` if a value cannot be quoted.
     pub fn with_run_options(&self, command: ShellCommand) -> Option<ShellCommand> {
         self.options
             .iter()

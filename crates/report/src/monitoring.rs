@@ -75,7 +75,7 @@ pub mod nagios {
             .collect()
     }
 
-    /// Replaces `=`, quotes and `|`, which delimit the fields of performance data.
+    /// Without `=`, quotes and `|`, which delimit the fields of performance data.
     fn nagios_label(name: &str) -> String {
         name.chars()
             .map(|c| {
@@ -253,7 +253,7 @@ pub mod prometheus {
     }
 
     impl Metrics {
-        /// Begins a metric. Every metric of walwise is a gauge.
+        /// Every metric of walwise is a gauge.
         fn begin_metric(&mut self, name: &'static str, help: &str) {
             self.name = name;
             self.pending_head = format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
@@ -277,7 +277,7 @@ pub mod prometheus {
         }
     }
 
-    /// Escapes a label value. Line breaks are the only control characters in the text of a report.
+    /// Line breaks are the only control characters in the text of a report.
     fn escape_label(value: &str) -> String {
         value
             .replace('\\', "\\\\")
@@ -322,8 +322,7 @@ pub enum PluginState {
 }
 
 impl PluginState {
-    /// Returns the state of a report. Critical takes precedence over warning, and warning over
-    /// unknown.
+    /// Critical takes precedence over warning, and warning over unknown.
     pub fn from_report(report: &Report) -> Self {
         let of = |level, undecided| exit::worst_result(report, FailCondition { level, undecided });
         match of(Level::Warning, false) {
@@ -355,7 +354,7 @@ impl PluginState {
 }
 
 impl MonitoringProtocol {
-    /// Returns the exit code of the plug-in; `None` if the protocol uses walwise's own exit codes.
+    /// `None` if the protocol uses walwise's own exit codes.
     pub fn exit_code(self, health: PluginState) -> Option<u8> {
         match self {
             Self::Walwise | Self::Periodic => None,

@@ -6,7 +6,7 @@
 use walwise_model::settings::SettingKind;
 use walwise_model::text::JoinText;
 
-/// Returns the family of a mount option. Two different options of one family exclude each other.
+/// Two different options of one family exclude each other.
 pub fn mount_option_family(word: &str) -> &str {
     let name = word.split('=').next().unwrap_or(word);
     match name {
@@ -42,8 +42,7 @@ fn is_implicit_mount_option(word: &str) -> bool {
     )
 }
 
-/// Returns the options without duplicates and without implicit options such as `relatime` and
-/// `seclabel`.
+/// The options without duplicates and without implicit options such as `relatime` and `seclabel`.
 pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
@@ -54,8 +53,8 @@ pub fn explicit_mount_options<'a>(words: impl IntoIterator<Item = &'a String>) -
     out
 }
 
-/// Returns the options that `word` turns on. In ext4, journalled data disables delayed allocation
-/// and unlocked reads (ext4_fill_super). In btrfs, no copy-on-write means no checksums
+/// The options that `word` turns on. In ext4, journalled data disables delayed allocation and
+/// unlocked reads (ext4_fill_super). In btrfs, no copy-on-write means no checksums
 /// (Documentation/admin-guide/btrfs, `nodatacow`).
 fn options_caused_by(word: &str) -> &'static [&'static str] {
     match word {
@@ -65,8 +64,8 @@ fn options_caused_by(word: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the explicit options in force after a change; `defaults` if none is left. Options that a
-/// removed option had turned on are removed too, unless they are in `written`.
+/// The explicit options in force after a change; `defaults` if none is left. Options that a removed
+/// option had turned on are removed too, unless they are in `written`.
 pub fn mount_options_after_change(
     current: &[String],
     written: &[String],
@@ -126,7 +125,7 @@ fn split_mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
     items.split(',').map(move |item| (flag, item))
 }
 
-/// The flag and the name of an mkfs item. Different items with equal keys exclude each other.
+/// Different items with equal keys exclude each other.
 fn mkfs_item_key<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
     // Most flags take one value. `-O`, `-E` and items `name=value` can hold several options.
     let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();

@@ -157,9 +157,9 @@ impl MysqlServer {
         }
     }
 
-    /// Returns the commands that restore the old value after SET PERSIST. mysqld-auto.cnf overrides
-    /// option files, so both the value in force and the persisted value are restored. If the old
-    /// value may come from an earlier SET PERSIST, the old value is persisted.
+    /// The commands that restore the old value after SET PERSIST. The file mysqld-auto.cnf
+    /// overrides option files, so the value in force and the persisted value are both restored. If
+    /// the old value may come from an earlier SET PERSIST, the old value is persisted.
     fn undo_persist_commands(&self, advice: &Advice, name: &str, now: &str) -> Vec<ShellCommand> {
         let says = match (
             setting_source::overridden_by(advice),

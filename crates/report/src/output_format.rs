@@ -119,7 +119,7 @@ formats! {
 }
 
 impl Format {
-    /// The value of `--format`.
+    /// The word that `--format` takes.
     pub fn name(self) -> &'static str {
         self.properties().name
     }
@@ -156,8 +156,8 @@ impl Format {
         }
     }
 
-    /// Returns the complete document, which ends with a newline. The error is a sentence, for
-    /// example if the script would create a file system on a disk in use.
+    /// The complete document, which ends with a newline. The error is a sentence, for example if
+    /// the script would create a file system on a disk in use.
     pub fn render(self, report: &Report) -> Result<String, String> {
         (self.properties().render)(report)
     }

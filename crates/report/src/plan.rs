@@ -115,8 +115,7 @@ impl Plan {
     }
 }
 
-/// Returns the subject that owns the setting. A free disk has no mount yet, so the target owns the
-/// mount settings.
+/// A free disk has no mount yet, so the target owns the mount settings.
 fn setting_owner(
     facts: &FactSet,
     target: &Subject,
@@ -137,9 +136,8 @@ fn setting_owner(
         })
 }
 
-/// Returns the sort key of a step: by stage from the device upwards, then by level; settings to
-/// keep come last. A new file system comes first on a free disk, but late on a target whose data
-/// must be moved.
+/// Order: by stage from the device upwards, then by level; settings to keep come last. A new file
+/// system comes first on a free disk, but late on a target whose data must be moved.
 fn step_sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     let setting = step.advice.setting;
@@ -153,7 +151,7 @@ fn step_sort_key(step: &Step, blank: bool) -> impl Ord + use<> {
     )
 }
 
-/// Returns the stage at which a setting is applied, from 0 for devices to 7 for database clusters.
+/// The stage at which a setting is applied, from 0 for devices to 7 for database clusters.
 fn application_stage(setting: &Setting) -> u8 {
     match setting.kind {
         SettingKind::Filesystem => 1,
@@ -183,7 +181,7 @@ mod tests;
 // Chooses the file system of a free disk. If the file system that the user requests cannot be
 // created, the plan creates the recommended one.
 
-/// Returns why a file system cannot be created on a free disk; `None` if it can.
+/// Reason why a file system cannot be created on a free disk; `None` if it can.
 pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
 
 /// Lists the file systems that can be requested for a free disk; empty for any other target.
@@ -224,7 +222,7 @@ fn filesystem_choices(
     NewFilesystem::ALL.iter().copied().map(choice).collect()
 }
 
-/// Returns the choice that the user requested; `None` without a request, or if it is refused.
+/// `None` without a request, or if the choice is refused.
 fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
     choices
         .iter()
@@ -259,8 +257,7 @@ impl Plan {
     }
 }
 
-/// Returns the recommended file system: the one with the lowest rank number, then with the
-/// highest level and confidence.
+/// The one with the lowest rank number, then with the highest level and confidence.
 fn recommended_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
     let choices = pieces
         .iter()
@@ -298,7 +295,7 @@ fn finding_creates_filesystem(piece: &AdviceItem<'_>, filesystem: &str) -> bool 
         .any(|advice| advice.rank.is_some() && creates_filesystem(advice, filesystem))
 }
 
-/// Returns the file system that the finding, or a command of the advice, creates.
+/// The file system that the finding, or a command of the advice, creates.
 fn related_filesystem<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
     let sibling = piece.finding.advice.iter().find_map(created_filesystem);
     let mut words = piece

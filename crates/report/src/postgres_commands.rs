@@ -133,8 +133,8 @@ impl PostgresServer {
         }
     }
 
-    /// Returns the commands that restore the old value: ALTER SYSTEM SET if the present value
-    /// comes, or may come, from ALTER SYSTEM, and ALTER SYSTEM RESET otherwise.
+    /// The commands that restore the old value: ALTER SYSTEM SET if the present value comes, or may
+    /// come, from ALTER SYSTEM, and ALTER SYSTEM RESET otherwise.
     fn commands_to_undo(&self, advice: &Advice, now: Option<&str>) -> Vec<ShellCommand> {
         let (name, reset) = (
             advice.setting.name_without_area(),
@@ -173,8 +173,8 @@ impl PostgresServer {
             .collect()
     }
 
-    /// Returns shell comments that name the file and line to change by hand. `value` is `None` if
-    /// the earlier value is unknown.
+    /// Shell comments that name the file and line to change by hand. `value` is `None` if the
+    /// earlier value is unknown.
     fn file_remarks(&self, advice: &Advice, value: Option<&str>) -> Vec<ShellCommand> {
         let name = advice.setting.name_without_area();
         let Some(value) = value else {
@@ -210,8 +210,8 @@ impl PostgresServer {
         vec![ShellCommand::comment(&place), ShellCommand::comment(then)]
     }
 
-    /// Returns the commands that run pg_checksums as the server's user, because pg_checksums
-    /// rejects root. The program's directory depends on the release and is not in PATH.
+    /// The commands that run pg_checksums as the server's user, because pg_checksums rejects root.
+    /// The program's directory depends on the release and is not in PATH.
     fn pg_checksums_commands(&self, options: &'static str) -> Vec<ShellCommand> {
         let run = || {
             let run = match &self.runs_as {

@@ -76,8 +76,8 @@ pub fn add_commands_to_advice(advice: &mut Advice, facts: &FactSet, mounted: &Su
     advice.verify.extend(place.verify_command(&change));
 }
 
-/// Returns the options that must be added to override the defaults that the change removes.
-/// Defaults of the superblock (tune2fs -o) and of the driver are not in mountinfo.
+/// The options that must be added to override the defaults that the change removes. Defaults of the
+/// superblock (tune2fs -o) and of the driver are not in mountinfo.
 pub fn hidden_default_overrides(
     facts: &FactSet,
     mounted: &Subject,
@@ -102,9 +102,9 @@ fn overriding_options(fstype: &str, hidden: &[String]) -> Vec<String> {
     words
 }
 
-/// Returns those of `words` that are in force as a default of the file system. If no source lists
-/// any of them, the driver sets the default, such as no barriers in ext3. The result is then the
-/// first option that a remount can revert.
+/// Those of `words` that are in force as a default of the file system. If no source lists any of
+/// them, the driver sets the default, such as no barriers in ext3. The result is then the first
+/// option that a remount can revert.
 fn hidden_defaults(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::mount_options(facts, mounted).unwrap_or_default();
     let all = facts
@@ -132,7 +132,7 @@ struct OptionChange<'a> {
     remove: Vec<String>,
     /// Options for a mount after an unmount: `add`, and options that override removed defaults.
     mount_options: Vec<String>,
-    /// The options of a remount; `None` if an unmount is needed.
+    /// `None` if an unmount is needed.
     remount: Option<Vec<String>>,
     undo_remount: Option<Vec<String>>,
 }

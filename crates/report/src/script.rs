@@ -15,9 +15,9 @@ use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::target::TargetKind;
 use walwise_model::facts::{Scope, SettingSyntax, Subject};
 
-/// Renders the script. A free disk gets commands only as the single target, because a script for
-/// several disks invites mistakes. The error is the reason why no script is made, for example that
-/// the disk may hold data.
+/// A free disk gets commands only as the single target, because a script for several disks invites
+/// mistakes. The error is the reason why no script is made, for example that the disk may hold
+/// data.
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
@@ -233,8 +233,8 @@ fn step_comment(number: usize, step: &Step) -> String {
     format!("\n{}", comment_out(&lines.join("\n")))
 }
 
-/// Returns the note that replaces a command from the user's own rule, because walwise does not
-/// check such commands.
+/// The note that replaces a command from the user's own rule, because walwise does not check such
+/// commands.
 fn omitted_command_note(own: &UserCommand) -> String {
     let UserCommand {
         purpose,

@@ -76,8 +76,7 @@ pub fn render(report: &Report) -> String {
     parts.concat()
 }
 
-/// Returns the syntax that all servers share, or PostgreSQL's if the servers differ or no server is
-/// known.
+/// The syntax that all servers share, or PostgreSQL's if the servers differ or no server is known.
 fn file_syntax(report: &Report) -> SettingSyntax {
     let mut syntaxes =
         target_clusters(report).map(|cluster| report.facts.database_profile(cluster).syntax);
@@ -143,8 +142,8 @@ fn is_missing_measurement(note: &Note) -> bool {
     }
 }
 
-/// Returns the WAL sync method as a comment, with the reason why there is no advice. `None` if the
-/// plan has advice, and for servers other than PostgreSQL.
+/// The WAL sync method as a comment, with the reason why there is no advice. `None` if the plan has
+/// advice, and for servers other than PostgreSQL.
 fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<String> {
     let setting = settings::find_by_fact(&WAL_SYNC_METHOD)?;
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);

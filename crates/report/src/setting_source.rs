@@ -18,8 +18,8 @@ pub enum OverriddenBy {
 }
 
 impl OverriddenBy {
-    /// Returns the instruction for a change of the overriding source. `file` is a phrase for the
-    /// overridden file, such as `this file`.
+    /// The instruction for a change of the overriding source. `file` is a phrase for the overridden
+    /// file, such as `this file`.
     pub fn instruction(self, file: &str) -> String {
         match self {
             Self::AlterSystem => {
@@ -39,7 +39,7 @@ impl OverriddenBy {
     }
 }
 
-/// Returns the source that overrides the configuration file; `None` if no such source is known.
+/// `None` if no source is known to override the configuration file.
 pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
     match advice.current.source()? {
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {

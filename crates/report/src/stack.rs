@@ -39,7 +39,7 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
     }
 }
 
-/// Returns the subjects of the layers that decide the verdict; empty if the verdict is durable.
+/// The subjects of the layers that decide the verdict; empty if the verdict is durable.
 fn weakest_subjects(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict
         .paths
@@ -86,8 +86,8 @@ fn describe_mount(facts: &FactSet, subject: &Subject) -> String {
         .join_with(" ")
 }
 
-/// Returns the directory below the file system's root that a bind mount shows; `None` for the root.
-/// A btrfs subvolume is left out, because the mount options name it.
+/// The directory below the file system's root that a bind mount shows; `None` for the root. A btrfs
+/// subvolume is left out, because the mount options name it.
 fn bind_mounted_directory(facts: &FactSet, subject: &Subject) -> Option<String> {
     let root = facts
         .value(subject, &mount::ROOT)
@@ -125,8 +125,8 @@ pub fn collapse_overlay_layers(words: Vec<String>) -> Vec<String> {
     words.into_iter().filter_map(&mut tell).collect()
 }
 
-/// Returns the mount options, then the other superblock options, as in mountinfo; `None` if neither
-/// is known.
+/// The mount options, then the other superblock options, as in mountinfo; `None` if neither is
+/// known.
 pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     let mut words = facts.value(subject, &mount::OPTIONS);
     if let Some(more) = facts.value(subject, &mount::SUPER_OPTIONS) {

@@ -14,8 +14,8 @@ use walwise_model::facts::{Note, Subject};
 /// `MAX_LAYERS` layers that decide the verdict.
 const MAX_LAYERS: usize = 128;
 
-/// Limit on three lists: the sub-conditions of a condition, the alternative sets of facts that a
-/// finding lacks, and the undecided findings of a rule on removed layers.
+/// Limit on the sub-conditions of a condition, on a finding's alternative sets of missing facts,
+/// and on a rule's undecided findings about removed layers.
 const MAX_CHILDREN: usize = MAX_LAYERS;
 
 pub fn truncate_stacks(report: &mut Report) {

@@ -84,7 +84,7 @@ impl LogTimeAxis {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Returns ticks in ascending order: the position on the axis, and a label such as `150 µs`.
+    /// Ticks in ascending order: the position on the axis, and a label such as `150 µs`.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let figures: &[f64] = if self.high / self.low < FINE_TICKS_BELOW {
             &FINE_TICK_FIGURES

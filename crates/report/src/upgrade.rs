@@ -208,7 +208,7 @@ fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
     trace.is_some_and(|trace| trace.observations().iter().any(|one| one.fact == fact))
 }
 
-/// Returns version and vendor of the kernel; `None` if either is unknown.
+/// `None` if version or vendor is unknown.
 fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
     let host = Subject::host();
     facts

@@ -32,8 +32,8 @@ impl Renames {
         self.0.get(subject).unwrap_or(subject).clone()
     }
 
-    /// Returns the pairs of earlier and present name. A present name that `now` lacks, such as
-    /// `former sda`, is left out.
+    /// The pairs of earlier and present name. A present name that `now` lacks, such as `former
+    /// sda`, is left out.
     pub fn pairs_still_existing<'a>(
         &'a self,
         now: &'a ReportSnapshot,

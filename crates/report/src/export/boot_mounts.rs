@@ -37,7 +37,7 @@ pub struct BootMountEdit<'a> {
 }
 
 impl BootMountEdit<'_> {
-    /// The new option string of the line; `None` if nothing changes.
+    /// The options as fstab writes them; `None` if nothing changes.
     pub fn changed_options(&self) -> Option<String> {
         let becomes =
             mount_and_mkfs_options::rewrite_written_options(&self.options, &self.add, &self.remove);

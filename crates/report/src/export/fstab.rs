@@ -94,8 +94,7 @@ fn mkfs_instructions(report: &Report, target: &TargetSummary) -> String {
     comment_lines(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
 }
 
-/// Formats the changed boot line with its reasons and notes; `None` if the line neither changes nor
-/// has a note.
+/// `None` if the line neither changes nor has a note.
 fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
     let becomes = line.changed_options();
     if becomes.is_none() && line.notes.is_empty() {
@@ -144,8 +143,7 @@ fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<Str
     Some(out)
 }
 
-/// Formats the fstab line with other options; `None` if a field is unknown or cannot be written in
-/// fstab.
+/// `None` if a field is unknown or cannot be written in fstab.
 fn rewritten_fstab_line(
     report: &Report,
     line: &BootMountEdit<'_>,

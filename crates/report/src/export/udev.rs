@@ -52,7 +52,7 @@ fn rule_part(report: &Report, step: &Step) -> String {
     told + &line
 }
 
-/// Makes the udev rule of one step. The error is the reason why no rule can be given.
+/// The error is the reason why no rule can be given.
 fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
     let attribute = step.advice.setting.name_without_area();
     let Change::Set(value) = &step.advice.change else {

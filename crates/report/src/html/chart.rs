@@ -44,7 +44,7 @@ struct Chart {
     height: f64,
     shapes: Vec<Tag>,
     has_links: bool,
-    /// Column heads of the table below the chart, which has the figures.
+    /// Column headings of the table below the chart, which has the figures.
     head: Vec<String>,
     rows: Vec<Vec<Markup>>,
 }
@@ -170,8 +170,8 @@ fn format_coordinate(at: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Returns the coordinate at a share of the distance from `from` to `to`. Shares outside 0–1 are
-/// clamped; a share that is not finite counts as 0.
+/// The coordinate at a share of the distance from `from` to `to`. Shares outside 0–1 are clamped; a
+/// share that is not finite counts as 0.
 fn interpolate(share: f64, [from, to]: [f64; 2]) -> f64 {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
@@ -232,8 +232,7 @@ fn svg_dot(x: f64, y: f64) -> Tag {
         .attr("r", "4.5")
 }
 
-/// Draws an interval with its ends and the estimate. `shares` are the positions of the low end, the
-/// estimate and the high end, from 0 to 1.
+/// `shares` are the positions of the low end, the estimate and the high end, from 0 to 1.
 fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
     let [low, middle, high] = shares.map(|share| interpolate(share, field));
     let end = |x| polyline("rule", [(x, y - 5.0), (x, y + 5.0)]);

@@ -184,7 +184,7 @@ fn fact_row(row: &FactRow<'_>) -> Tag {
     tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
 }
 
-/// Wraps content in a collapsible section. The style sheet leaves a closed appendix out in print.
+/// The style sheet leaves a closed appendix out in print.
 pub fn collapsible_section(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
     let summary = tag("summary").add(tag("h2").attr("id", id).text(heading));
     let fold = tag("details");

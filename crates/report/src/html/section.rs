@@ -9,8 +9,8 @@ use crate::view::{
 use walwise_model::escape::ShellCommand;
 use walwise_model::text::text_builder::TextBuilder;
 
-/// Renders sections as HTML; subsections become collapsible `details` elements. `open` expands the
-/// subsections that contain steps.
+/// Subsections become collapsible `details` elements. `open` expands the subsections that contain
+/// steps.
 pub fn render_sections(sections: &[Section], open: bool) -> Markup {
     Markup::concat(sections.iter().map(|one| section_markup(one, open)))
 }

@@ -55,8 +55,7 @@ pub fn render(record: &TrialRecord) -> String {
     )
 }
 
-/// Renders one load of a trial. A load that does not decide the ranking is in a closed `details`
-/// element.
+/// A load that does not decide the ranking is in a closed `details` element.
 fn load_section(
     record: &TrialRecord,
     part: &LoadTable,

@@ -17,7 +17,7 @@ impl MarkdownWriter {
         self.out
     }
 
-    /// Writes a heading; `markup` must be escaped already.
+    /// `markup` must be escaped already.
     pub fn heading(&mut self, level: usize, markup: &str) {
         self.push_block(&format!("{} {markup}", "#".repeat(level)));
     }
@@ -34,8 +34,8 @@ impl MarkdownWriter {
         }
     }
 
-    /// Writes a table, unless it has no rows. `right` is true for right-aligned columns. Head and
-    /// cells must be escaped already.
+    /// Nothing is written without rows. `right` is true for right-aligned columns. Head and cells
+    /// must be escaped already.
     pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
         if rows.is_empty() {
             return;
@@ -56,7 +56,7 @@ impl MarkdownWriter {
         self.push_block(&lines.join("\n"));
     }
 
-    /// Writes a code block, whose fence is longer than any run of backticks in the lines.
+    /// The fence is longer than any run of backticks in the lines.
     pub fn code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
         let lines: Vec<String> = lines
             .iter()
@@ -109,8 +109,7 @@ pub fn markdown_from_rich_text(phrase: &RichText) -> String {
     out.trim().to_owned()
 }
 
-/// Escapes the content of a table cell. A cell cannot begin a list, so leading `-` and digits stay
-/// unescaped.
+/// A cell cannot begin a list, so leading `-` and digits stay unescaped.
 pub fn escaped_cell(phrase: &RichText) -> String {
     let mut out = "|".to_owned();
     push_rich_text(&mut out, phrase);
@@ -198,7 +197,7 @@ fn starts_with_emoji_code(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
 }
 
-/// Formats text in bold. Empty text stays empty, because `****` would be a thematic break.
+/// Empty text stays empty, because `****` would be a thematic break.
 pub fn bold_text(sentence: &str) -> String {
     let text = escaped_text(sentence);
     if text.is_empty() {

@@ -56,7 +56,7 @@ impl Difference {
             .any(|probe| probe.main_shift_direction() == Some(ShiftDirection::Slower))
     }
 
-    /// Keeps what is about these subjects.
+    /// Removes changes of subjects that `is_kept` rejects; renames and verdicts stay.
     pub fn retain_subjects(&mut self, is_kept: impl Fn(&Subject) -> bool) {
         self.gone.retain(&is_kept);
         self.appeared.retain(&is_kept);
@@ -156,7 +156,7 @@ impl FactChange {
         }
     }
 
-    /// Returns the earlier and the present value; `None` unless both reports have a value.
+    /// The earlier and the present value; `None` unless both reports have a value.
     pub fn known_values(&self) -> Option<(&DisplayedValue, &DisplayedValue)> {
         self.before
             .as_ref()?
@@ -341,8 +341,7 @@ impl ProbeShift {
             .find(|row| Some(row.method) == self.method && row.pages == 1)
     }
 
-    /// Returns the direction of the shift in [`Self::main_row`]. `None` if no shift is known, or if
-    /// the measurements are not comparable.
+    /// `None` if no shift is known, or if the measurements are not comparable.
     pub fn main_shift_direction(&self) -> Option<ShiftDirection> {
         let shift = self.main_row()?.shift.as_ref()?;
         self.doubts.is_empty().then_some(shift.moved)

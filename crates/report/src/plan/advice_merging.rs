@@ -229,7 +229,7 @@ fn deduplicate<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// Returns the first piece of advice, as *keep* if its value is already in force.
+/// The first piece of advice, as *keep* if its value is already in force.
 fn single_value_advice(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
@@ -295,8 +295,8 @@ fn merged_list_advice(
     Some(advice)
 }
 
-/// Returns the list of options after the change. `None` for *keep*, for single values, and if the
-/// present list is unknown.
+/// The list of options after the change. `None` for *keep*, for single values, and if the present
+/// list is unknown.
 fn resulting_option_list(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
     if advice.change == Change::Keep {
         return None;

@@ -48,7 +48,7 @@ pub fn free_disk_part(report: &Report, target: &TargetSummary) -> String {
     }
 }
 
-/// Returns the plan's ZFS commands as comments, because walwise cannot verify them.
+/// The plan's ZFS commands as comments, because walwise cannot verify them.
 fn zfs_comments(plan: &Plan) -> String {
     let head = "These commands are comments, because walwise cannot verify ZFS commands. Compare each with \
                 zpool-create(8) and zfs-create(8), and the disk with the report, before you run it.";
@@ -76,8 +76,8 @@ fn step_note(step: &Step) -> String {
     comment_out(&format!("{}: {}.{price}", step.advice.setting, step.title))
 }
 
-/// Returns the owner of the data directory, a name for the directory such as `16/main`, and shell
-/// lines that print how to create the database.
+/// The owner of the data directory, a name for the directory such as `16/main`, and shell lines
+/// that print how to create the database.
 const fn database_setup(engine: ServerArea) -> (&'static str, &'static str, &'static str) {
     match engine {
         ServerArea::Pg => (
@@ -185,8 +185,7 @@ fn template_values(
     })
 }
 
-/// Quotes the identity for the shell. Words are joined by single blanks, as in the script's
-/// comparison with the sysfs file.
+/// Words are joined by single blanks, as in the script's comparison with the sysfs file.
 fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), String> {
     let words: Vec<&str> = identity.value.split_whitespace().collect();
     let quoted = shell::quote_shell_word(&words.join(" "))
@@ -194,8 +193,8 @@ fn quoted_disk_identity(identity: DiskIdentity) -> Result<(String, String), Stri
     Ok((identity.file, quoted))
 }
 
-/// Returns the serial number that the script compares. `None` for captures, which mask serial
-/// numbers, and for serial numbers that need quoting.
+/// The serial number that the script compares. `None` for captures, which mask serial numbers, and
+/// for serial numbers that need quoting.
 fn plain_serial_number(report: &Report, disk: &Subject) -> Option<String> {
     let serial = report
         .value(disk, "device.serial")

@@ -12,7 +12,7 @@ use walwise_model::facts::catalog::device::DeviceKind;
 use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
-/// One node stands for all ZFS pools, because all need one kernel module.
+/// All ZFS pools are one node, because all need one kernel module.
 pub(super) const ZFS_POOLS: &str = "the pools of ZFS";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(super) enum BootDependency {
 }
 
 impl BootDependency {
-    /// Returns the outcome of an item for this dependency. For an unresolved device the outcome is
-    /// at worst undecided, because the item may be about another device.
+    /// For an unresolved device the outcome is at worst undecided, because the item may be about
+    /// another device.
     pub(super) fn effective_boot_outcome(&self, item: &UpgradeItem) -> Option<BootOutcome> {
         match self {
             Self::Subject(_) | Self::Named(_) => item.answer,
@@ -36,7 +36,7 @@ impl BootDependency {
         }
     }
 
-    /// Returns the boot line of this node; `None` if the node equals `than` or is not a boot line.
+    /// `None` if the node equals `than` or is not a boot line.
     pub(super) fn other_boot_line(&self, than: &Self) -> Option<&Subject> {
         match self {
             Self::Subject(subject) if self != than && subject.scope() == Scope::Boot => {
@@ -80,9 +80,9 @@ impl<'f> DependencyGraph<'f> {
         }
     }
 
-    /// Returns the items that affect a boot need, each with the dependency that the item is about.
-    /// Items about the need itself count from the outcome `WorksAndLoses` on, items about nodes
-    /// below it only if failing or undecided.
+    /// The items that affect a boot need, each with the dependency that the item is about. Items
+    /// about the need itself count from the outcome `WorksAndLoses` on, items about nodes below it
+    /// only if failing or undecided.
     pub(super) fn relevant_items<'i>(
         &self,
         of: &BootDependency,
@@ -118,7 +118,7 @@ impl<'f> DependencyGraph<'f> {
         reached
     }
 
-    /// Returns the node, its mount and its crypttab entry, which all belong to one boot need.
+    /// The node, its mount and its crypttab entry, which all belong to one boot need.
     fn node_and_aliases(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut own = vec![of.clone()];
         if let BootDependency::Subject(subject) = of {
@@ -200,7 +200,7 @@ impl<'f> DependencyGraph<'f> {
         found
     }
 
-    /// Returns the boot lines whose mount points contain the path, without the root file system.
+    /// The boot lines whose mount points contain the path, without the root file system.
     fn parent_lines<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s (Subject, String)> {
         self.lines.iter().filter(move |(_, point)| {
             let rest = path.strip_prefix(point.as_str());

@@ -23,8 +23,8 @@ pub fn list_boot_needs(facts: &FactSet, items: &[UpgradeItem]) -> Vec<BootNeed> 
     all
 }
 
-/// Returns extra items for boot lines whose failure is more severe than that of their device, such
-/// as a required file system on an optional encrypted device.
+/// Items for boot lines whose failure is more severe than that of their device: a required file
+/// system on an optional encrypted device.
 pub fn severity_raising_items(facts: &FactSet, items: &[UpgradeItem]) -> Vec<UpgradeItem> {
     let ground = DependencyGraph::new(facts);
     let mut raised = Vec::new();
@@ -177,8 +177,8 @@ fn need_candidates(facts: &FactSet) -> Vec<NeedCandidate> {
     all
 }
 
-/// Returns the mount of the root file system if no boot line declares it. `None` if a line declares
-/// it, or if the root is not known to be on a device.
+/// The mount of the root file system if no boot line declares it. `None` if a line declares it, or
+/// if the root is not known to be on a device.
 pub(super) fn undeclared_root(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
     if facts.subjects_of_scope(Scope::Boot).any(is_root) {
@@ -209,8 +209,7 @@ pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, BootNeedKi
         .collect()
 }
 
-/// Returns the kind of boot need that a device is; `None` for a device that the boot does not
-/// assemble.
+/// `None` for a device that the boot does not assemble.
 fn need_kind(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
     match kind {
         DeviceKind::Md => Some(BootNeedKind::Array),

@@ -140,8 +140,7 @@ impl<'f> BootEnvironment<'f> {
                 .any(has_pass)
     }
 
-    /// Returns whether the next e2fsck supports the feature. If the present version is unknown, the
-    /// feature counts as supported.
+    /// If the present version is unknown, the feature counts as supported.
     fn e2fsck_ruling(&self, feature: &str) -> Support {
         match &self.checker {
             NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => Support::ok(""),

@@ -1,7 +1,7 @@
 //! Reports kernel parameters that mount or unlock something, but whose effect is unknown. Also
 //! reports boot lines whose device is not a block device or is mounted with another type now.
 //!
-//! If the names of the parameters are unknown, one undecided item stands for all of them.
+//! If the names of the parameters are unknown, one undecided item represents all of them.
 
 use super::severity::boot_line_severity;
 use crate::model::upgrade::UpgradeItem;
@@ -44,8 +44,8 @@ fn unread_parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     names.iter().map(item).collect()
 }
 
-/// Returns the level of the parameter's item, a sentence on what is unknown, and the consequence of
-/// a failure.
+/// The level of the parameter's item, a sentence on what is unknown, and the consequence of a
+/// failure.
 fn parameter_risk(name: &str) -> (Level, String, &'static str) {
     match name {
         "resume" => (
@@ -136,8 +136,7 @@ fn mismatched_type_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> 
     })
 }
 
-/// Returns the family of a file system type. Types of one family can mount each other's file
-/// systems.
+/// The family of a file system type. Types of one family can mount each other's file systems.
 fn filesystem_family(fstype: &str) -> &str {
     match fstype {
         "ext2" | "ext3" | "ext4" => "ext",

@@ -422,7 +422,7 @@ pub(super) fn is_other_distribution_release(real: &FactSet, supposed: &FactSet) 
         )
     };
     let ((now, release), (then, next)) = (of(real), of(supposed));
-    // An assumed version 9 stands for every release of 9, such as 9.1.
+    // An assumed version 9 means every release of 9, such as 9.1.
     let covers = |short: &Option<String>, long: &Option<String>| match (short, long) {
         (Some(short), Some(long)) => long
             .strip_prefix(short.as_str())

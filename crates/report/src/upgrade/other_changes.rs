@@ -101,7 +101,7 @@ fn is_critical_kernel_fault(finding: &Finding) -> bool {
         && finding_tests_fact(finding, kernel::VERSION.name())
 }
 
-/// Returns the parts of a finding that are compared between two reports, including the outcome: an
+/// The parts of a finding that are compared between two reports. The outcome is one, because an
 /// undecided finding has one title on every kernel, but different missing facts.
 fn comparable_parts(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> = finding

@@ -18,7 +18,7 @@ pub struct AnswerRow {
     pub why: String,
 }
 
-/// Returns one row per topic, without topics that do not apply to the target.
+/// One row per topic, without topics that do not apply to the target.
 pub fn answer_rows(target: &TargetSummary) -> Vec<AnswerRow> {
     let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
     target

@@ -302,7 +302,7 @@ use limited_name_list::join_names_with_limit;
 use walwise_judge::rules::Level;
 use walwise_model::facts::{Scope, Subject};
 
-/// Returns the sections with the differences; empty without a baseline.
+/// Empty without a baseline.
 pub fn baseline_sections(report: &Report) -> Vec<Section> {
     let Some(difference) = &report.baseline else {
         return Vec::new();
@@ -429,7 +429,7 @@ fn better_section(difference: &Difference) -> Option<Section> {
     let mut section = Section::new_part("Better now");
     let fixed = fixed.filter_map(|finding| {
         let mut bullet = finding_bullet(finding, ", fixed")?;
-        // What is fixed needs no other fix.
+        // A finding that is gone needs no fix.
         bullet.item.rules.clear();
         Some(bullet)
     });

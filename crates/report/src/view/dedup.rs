@@ -131,7 +131,7 @@ impl<'t, 'a> FirstMentions<'t, 'a> {
         self.target_tracker(self.same_as.len())
     }
 
-    /// Makes the tracker of one target; `place` is the position of the target in display order.
+    /// `place` is the position of the target in display order.
     pub fn target_tracker(&'t self, place: usize) -> ShownItemsTracker<'t, 'a> {
         ShownItemsTracker {
             report: self.by_target.report,
@@ -160,21 +160,18 @@ impl<'t, 'a> ShownItemsTracker<'t, 'a> {
         self.first_mentions.by_target.findings_about(target)
     }
 
-    /// Records that the step is shown. Returns false if the step was shown before, or if an earlier
-    /// target shows it.
+    /// False if the step was shown before, or if an earlier target shows it.
     pub fn mark_step_shown(&mut self, step: &'a Step) -> bool {
         let first = self.first_mentions.steps.get(&step_key(step));
         first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
     }
 
-    /// Records that the reason of the step is shown. Returns false if the same rules gave the same
-    /// reason for another step of the target.
+    /// False if the same rules gave the same reason for another step of the target.
     pub fn mark_reason_shown(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }
 
-    /// Records that the finding is shown. Returns false if the finding was shown before, or if an
-    /// earlier target shows it.
+    /// False if the finding was shown before, or if an earlier target shows it.
     pub fn mark_finding_shown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
         let first = self.first_mentions.findings.get(at).copied().flatten();
         first.is_none_or(|first| first == self.position) && self.findings.insert(at)

@@ -51,7 +51,7 @@ pub(crate) fn target_undecided_section(
     undecided_section(chapter, Section::new_part("Undecided"), about)
 }
 
-/// Returns findings about the host, and findings about other subjects that belong to no target.
+/// Findings about the host, and findings about other subjects that belong to no target.
 pub fn untargeted_findings(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
     let known: BTreeSet<&Subject> = report
         .targets
@@ -177,7 +177,7 @@ pub fn add_fixes(report: &Report, sections: &mut [Section]) {
     }
 }
 
-/// Returns the commands of the step that fixes this finding or, without a step, its fix in words.
+/// The commands of the step that fixes this finding or, without a step, its fix in words.
 fn fix_details(report: &Report, about: &ItemRef) -> Vec<Detail> {
     let Some(subject) = &about.subject else {
         return Vec::new();

@@ -217,8 +217,8 @@ fn step_instruction<'a>(
     }
 }
 
-/// Returns the title of the step as its reason. Warnings, critical steps, options and choices of a
-/// file system also get the reasons of their rules.
+/// The title of the step as its reason. Warnings, critical steps, options and choices of a file
+/// system also get the reasons of their rules.
 fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     let title = RichText::plain(&*step.title).append(format!(" ({})", step.confidence.as_str()));
     let mut details = vec![Detail::Field("why", title)];

@@ -193,7 +193,7 @@ impl Section {
         self
     }
 
-    /// Appends a sentence to the section; an empty sentence is left out.
+    /// An empty sentence is left out.
     pub fn push_sentence(&mut self, sentence: impl Into<RichText>) {
         let sentence = sentence.into();
         if !sentence.is_empty() {
@@ -245,7 +245,7 @@ pub struct CellRenderer<C> {
 }
 
 impl Bullets {
-    /// Arranges the bullets as a table of heads and rows. Columns that no bullet fills are left
+    /// Arranges the bullets as a table with column headings. Columns that no bullet fills are left
     /// out.
     pub fn table<C: Clone + Default>(
         &self,

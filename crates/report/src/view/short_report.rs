@@ -297,7 +297,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     [ShortPart::Grid(grid)].into_iter().chain(more).collect()
 }
 
-/// Returns the type of the target's file system; empty if the target is not mounted.
+/// The type of the target's file system; empty if the target is not mounted.
 pub fn filesystem_type(report: &Report, target: &TargetSummary) -> String {
     let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
     mounted

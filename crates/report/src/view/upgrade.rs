@@ -38,8 +38,8 @@ pub fn upgrade_change_sections(assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
     sections
 }
 
-/// Returns a note if the assumed kernel is older than the running one. The short version 6.12 is
-/// not older than 6.12.5, a release of its series.
+/// A note if the assumed kernel is older than the running one. The short version 6.12 is not older
+/// than 6.12.5, a release of its series.
 fn downgrade_note(one: &Assumed) -> Option<String> {
     if one.fact != kernel::RELEASE.name() {
         return None;
@@ -67,7 +67,7 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
                 .collect(),
             item: ItemRef {
                 key: format!("upgrade {part:?} {} {}", item.subject, item.what),
-                // What gets better needs no fix.
+                // An improvement needs no fix.
                 rules: item
                     .rule
                     .iter()

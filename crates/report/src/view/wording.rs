@@ -69,8 +69,8 @@ fn list_change_text(step: &Step) -> String {
     gone.into_iter().chain(added).join_with(", ")
 }
 
-/// Returns the level of a rule before the user changed it, such as ` (critical as written)`; empty
-/// for rules that the user did not change.
+/// The level of a rule before the user changed it, such as ` (critical as written)`; empty for
+/// rules that the user did not change.
 pub fn original_level_suffix(report: &Report, rule: &str) -> String {
     let was = report.pack.original_level(rule);
     was.map(|was| format!(" ({} as written)", was.as_str()))
