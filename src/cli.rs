@@ -66,7 +66,7 @@ mod version {
 
     use crate::session;
 
-    /// Returns the output of `--version`. Scripts rely on the first line, `walwise VERSION`.
+    /// Scripts rely on the first line, `walwise VERSION`.
     pub(super) fn version_lines() -> String {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
         let commit = commit.unwrap_or("unknown (not set at build time)");
@@ -78,8 +78,8 @@ mod version {
     }
 }
 mod rule_files {
-    //! Selects the rule files that apply. The rules of the machine that runs walwise apply, even to
-    //! a capture of another host.
+    //! Selects the rule files that apply. The rules of the host that runs walwise apply, even to a
+    //! capture of another host.
 
     use std::fs;
     use std::io;
@@ -104,7 +104,7 @@ mod rule_files {
 
     fn load_rules(dir: Option<&Path>, examples: ExampleLoading) -> Result<RuleSet, CliError> {
         let of_machine = Path::new(SYSTEM_RULES);
-        // Most machines lack this directory; checking that first saves a subprocess.
+        // Most hosts lack this directory; checking that first saves a subprocess.
         let none =
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
@@ -135,7 +135,7 @@ mod rule_files {
     }
 
     /// Reads rule files that are named one by one or by their directory; all of them must be
-    /// readable. The rules of this machine are included, as in a normal run.
+    /// readable. The rules of this host are included, as in a normal run.
     pub(super) fn read_selected_files(paths: &[PathBuf]) -> Result<SelectedRuleFiles, CliError> {
         let all = paths
             .iter()
@@ -185,8 +185,8 @@ mod baseline {
         )))
     }
 
-    /// Reads the baseline report. With `--save`, a missing or unusable last report only causes a
-    /// notice, because the first run of a series has no earlier report.
+    /// With `--save`, a missing or unusable last report only causes a notice, because the first run
+    /// of a series has no earlier report.
     pub(super) fn load_baseline(
         args: &Check,
         session: &Session,
@@ -292,8 +292,7 @@ pub mod generate {
     use super::args::{Cli, Generate, Shell};
     use super::out::{ExitResult, print};
 
-    /// The JSON schema of the report. A test derives the schema from the report's types and
-    /// compares the result with this file.
+    /// A test derives the schema from the report's types and compares the result with this file.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
     pub(super) fn run(what: &Generate) -> ExitResult {
@@ -303,7 +302,7 @@ pub mod generate {
         }
     }
 
-    /// Returns the file name that the shell expects, then the completion script.
+    /// The file name that the shell expects, then the completion script.
     pub fn completions(shell: Shell) -> (String, String) {
         fn script(shell: impl Generator) -> (String, String) {
             let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
 //! A session holds the facts that were read from a host and the user's choices. Every report is
-//! derived from these facts anew, so it does not depend on an earlier report.
+//! derived from these facts again, so it does not depend on an earlier report.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -59,9 +59,9 @@ pub struct Session {
     pub facts: FactSet,
     pub traced: bool,
     pub measurements: BTreeMap<Subject, Measurement>,
-    /// Drill records, each with its display-safe file name.
+    /// Each record has its display-safe file name.
     pub drills: Vec<(String, DrillRecord)>,
-    /// Trial records, each with its display-safe file name.
+    /// Each record has its display-safe file name.
     pub trials: Vec<(String, TrialRecord)>,
     wanted: BTreeMap<Subject, NewFilesystem>,
     /// The assumptions, and the facts without them.
@@ -69,7 +69,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Reads all facts of a host. `progress` is called before each step with the facts read so far.
+    /// `progress` is called before each step with the facts read so far.
     pub fn collect(
         host: &dyn Host,
         request: &Request,
@@ -254,7 +254,7 @@ impl Session {
     }
 }
 
-/// Returns the current time in UTC (RFC 3339), to the second.
+/// The current time in UTC (RFC 3339), to the second.
 pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -301,8 +301,8 @@ fn verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
     }))
 }
 
-/// Returns the first fact that an undecided rule needs and that is unknown, but neither absent
-/// nor ambiguous.
+/// The first fact that an undecided rule needs and that is unknown, but neither absent nor
+/// ambiguous.
 fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
     let Outcome::Undecided { needs } = outcome else {
         return None;

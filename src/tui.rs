@@ -11,7 +11,7 @@ mod click_map {
     //! The clickable areas of the screen. Each element records its area when it is drawn, so a
     //! click always refers to what is visible.
     //!
-    //! Most areas stand for a key: the mouse can do nothing that keys cannot do.
+    //! Most areas act like a key, so the keyboard can do all that the mouse can.
 
     use ratatui::layout::{Position, Rect};
 
@@ -22,7 +22,7 @@ mod click_map {
         Press(KeyPress),
         /// A row of the page: a click selects it, or enters it if already selected.
         Row(String),
-        /// A row of the pane with the details.
+        /// A row of the details pane.
         PaneRow(String),
         /// A target, by its position in the list of targets, which begins with the worst verdict.
         Target(usize),
@@ -52,8 +52,7 @@ mod click_map {
             self.0.clear();
         }
 
-        /// Returns the target of a click at `cell`. If areas overlap, the one added last counts,
-        /// because it was drawn over the others.
+        /// If areas overlap, the one added last counts, because it was drawn over the others.
         pub fn at(&self, cell: Position) -> Option<&ClickTarget> {
             self.0
                 .iter()
@@ -71,7 +70,7 @@ mod hypothesis {
     pub struct AssumedFact {
         pub subject: Subject,
         pub fact: &'static str,
-        /// The value as the user typed it.
+        /// The value as typed, not yet parsed: `16M`, `write through`.
         pub value: String,
     }
 

@@ -117,7 +117,7 @@ mod child {
         }
     }
 
-    /// Reads which commits survived. The caller adds boot id, storage stack and time to the result.
+    /// The caller adds boot id, storage stack and time to the result.
     pub(super) fn read_survived_commits(directory: &Path) -> Result<ReadBackLog, CliError> {
         let mut child = spawn(&DrillRequest::Read(directory.into()))?;
         let mut patience = RECV_TIMEOUT;
@@ -383,7 +383,7 @@ fn run_read(directory: &Path) -> ExitResult {
     )
 }
 
-/// Returns the id of the current boot; empty if the id cannot be read.
+/// Empty if the id cannot be read.
 fn boot_id() -> String {
     let answer = LiveHost::new().ask(&Question::Read("/proc/sys/kernel/random/boot_id".into()));
     answer

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     }
 }
 
-/// Whether the argument is a path. Names of facts never contain a slash.
+/// Names of facts never contain a slash.
 fn is_path(word: &str) -> bool {
     word.contains('/') || [".", ".."].contains(&word)
 }

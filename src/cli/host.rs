@@ -49,8 +49,8 @@ pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, Cl
     Ok(Some(path))
 }
 
-/// Returns the target's path on the host. In a masked capture, parts of the path may have other
-/// names; it is an error if several masked paths match.
+/// In a masked capture, parts of the path may have other names; it is an error if several masked
+/// paths match.
 pub(super) fn possibly_masked_path(
     host: &dyn Host,
     target: Option<&Path>,
@@ -116,7 +116,7 @@ fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<DrillRecord, CliError
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 
-/// Reads the records of trials, each with the display-safe name of its file.
+/// Each record has the display-safe name of its file.
 fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
     files
         .iter()
@@ -124,7 +124,7 @@ fn read_trial_records(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, C
         .collect()
 }
 
-/// Reads a trial record, or the HTML page that embeds one.
+/// The file is a record, or an HTML page that embeds one.
 fn read_trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     let mut text = String::new();
     let document = read_text_file(path, LARGEST_RECORD)?;
@@ -170,8 +170,7 @@ pub(super) fn open_session(
     read_session(host.as_ref(), from, target, rules)
 }
 
-/// Reads the host and applies assumptions. Assumed facts, and facts that change with them, are
-/// marked as assumed.
+/// Assumed facts, and facts that change with them, are marked as assumed.
 pub(super) fn open_session_assuming(
     from: &HostArgs,
     target: Option<&Path>,

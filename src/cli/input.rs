@@ -21,7 +21,7 @@ enum InputRequest {
     /// Path, accepted kinds, and size limit in bytes.
     File(Bytes, InputKinds, u64),
     Names(Bytes),
-    /// The rules of this machine, and those in the named directory, if any.
+    /// The rules of this host, and those in the named directory, if any.
     Rules(Option<Bytes>),
     RuleFiles(Vec<Bytes>),
 }
@@ -41,14 +41,14 @@ const MESSAGE_TIMEOUT: Duration = RECV_TIMEOUT.saturating_add(Duration::from_sec
 /// Time limit for one child in total, which also ends a slow trickle of bytes.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Reads a file or pipe; fails if it has more than `largest` bytes.
+/// The contents of a file or pipe; fails beyond `largest` bytes.
 pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, largest)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Opens a file or pipe for reading; a read beyond `largest` bytes fails.
+/// A read beyond `largest` bytes fails.
 pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     ReplyStream::open(&InputRequest::File(
         path.into(),
@@ -61,7 +61,7 @@ pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + 
     ReplyStream::open(&InputRequest::File(path.into(), InputKinds::Files, largest))
 }
 
-/// Lists the names in a directory; names that are not UTF-8 are skipped.
+/// Names that are not UTF-8 are skipped.
 pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
     read_json(&InputRequest::Names(directory.into()))
 }

@@ -180,7 +180,7 @@ fn too_large_error(largest: u64) -> io::Error {
     io::Error::new(ErrorKind::FileTooLarge, says)
 }
 
-/// Lists a directory. Fails above [`MAX_ENTRIES`] names, because a partial list misleads.
+/// Fails above [`MAX_ENTRIES`] names, because a partial list misleads.
 pub(super) fn directory_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {

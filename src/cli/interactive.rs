@@ -138,7 +138,7 @@ fn probe_confirmation_text(plan: &ProbePlan) -> Vec<String> {
     ]
 }
 
-/// Turns a typed name into an absolute path. `~/` stands for `HOME` if that is an absolute path.
+/// `~/` stands for `HOME` if that is an absolute path.
 fn typed_save_path(name: &str) -> Result<PathBuf, String> {
     let name = name.trim();
     let home = env::var_os("HOME")
@@ -156,7 +156,7 @@ fn typed_save_path(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Writes a document; the outcome names its path, followed by a notice, if any.
+/// The outcome is the path, followed by a notice, if any.
 fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<SaveOutcome, String> {
     let shown = display_path(path);
     let written = Destination::open(path, wish).and_then(|found| {
@@ -175,8 +175,7 @@ fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<Sa
     }
 }
 
-/// Whether the terminal is tmux. TERM is checked as well, because sudo drops the variable TMUX but
-/// keeps TERM.
+/// TERM is checked as well, because sudo drops the variable TMUX but keeps TERM.
 fn in_tmux() -> bool {
     let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
     typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())

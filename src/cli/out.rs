@@ -36,8 +36,8 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
     }
 }
 
-/// Prints to standard output; a closed pipe is not an error. Terminal control sequences are
-/// escaped, except colours if the terminal supports them.
+/// A closed pipe is not an error. Terminal control sequences are escaped, except colours if the
+/// terminal supports them.
 pub(super) fn print(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
         escape_between_colours(document)
@@ -170,8 +170,7 @@ pub(super) fn open_destination(path: &Path, wish: OutputOptions) -> Result<Desti
     Ok(found)
 }
 
-/// Prints one sentence to standard error. Control sequences are escaped, because names in the
-/// sentence are not trusted.
+/// Control sequences are escaped, because names in the sentence are not trusted.
 pub(super) fn print_error(sentence: &str) {
     let _ = writeln!(
         io::stderr().lock(),
@@ -180,7 +179,7 @@ pub(super) fn print_error(sentence: &str) {
     );
 }
 
-/// Prints a notice to standard error, because a document may be printed to standard output.
+/// Standard error, because standard output may hold a document.
 pub(super) fn print_notice(sentence: &str) {
     print_error(sentence);
 }

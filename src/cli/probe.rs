@@ -252,8 +252,7 @@ fn measurement_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) 
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. The second result is the number of the signal that
-/// cancelled the measurement, if any.
+/// The second result is the number of the signal that cancelled the measurement, if any.
 pub(super) fn run_probe_plan(
     plan: &ProbePlan,
 ) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {

@@ -74,8 +74,8 @@ const REMOVED: &[(&str, &str, &str)] = &[
 const NO_SERVER_HINT: &str = "a trial no longer runs a database server; use --preset commits for a database's log, and pgbench or \
                          sysbench for transactions";
 
-/// Returns the message for a rejected word that an earlier version accepted. `None` unless
-/// [`REMOVED`] lists the word, and the arguments contain its option or command.
+/// The message for a rejected word that an earlier version accepted. `None` unless [`REMOVED`]
+/// lists the word, and the arguments contain its option or command.
 pub(super) fn replacement_hint(error: &Error, arguments: &[OsString]) -> Option<&'static str> {
     let kinds = [
         ContextKind::InvalidValue,

@@ -32,9 +32,8 @@ pub(super) struct ReportStore {
     pub directory: PathBuf,
 }
 
-/// Returns the commit latencies in the newest saved reports of this host. At most
-/// [`MAX_DIRECTORIES`] report directories are read; the reason for an unreadable
-/// one goes to `notify`.
+/// The commit latencies in the newest saved reports of this host. At most [`MAX_DIRECTORIES`]
+/// report directories are read; the reason for an unreadable one goes to `notify`.
 pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec<CommitLatency> {
     let warn = |path: &Path, error: &io::Error| {
         notify(&format!(
@@ -120,7 +119,7 @@ impl ReportStore {
         Ok(newest.map(|(path, _)| path))
     }
 
-    /// Lists the reports, the newest first, each with its date.
+    /// The newest report is first.
     pub fn dated_reports(&self) -> io::Result<Vec<(PathBuf, String)>> {
         let names = input::file_names(&self.directory).or_else(empty_if_missing)?;
         let dated = series::dated_documents(names).into_iter();
@@ -129,8 +128,8 @@ impl ReportStore {
             .collect())
     }
 
-    /// Returns the path of the next report. Opening it creates a missing directory; committing it
-    /// removes older reports beyond the limits of [`series`].
+    /// Opening the path creates a missing directory; committing it removes older reports beyond the
+    /// limits of [`series`].
     pub fn next_report(&self) -> (PathBuf, OutputOptions) {
         let path = self.directory.join(series::date_name(&session::now()));
         let missing = MissingDirectoryPolicy::Made(0o700);
@@ -144,7 +143,7 @@ impl ReportStore {
     }
 }
 
-/// Returns the directory for saved reports. Relative paths are ignored, as the XDG Base Directory
+/// The directory for saved reports. Relative paths are ignored, as the XDG Base Directory
 /// Specification demands. `None` if no absolute path is left.
 fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     if root {
@@ -168,7 +167,7 @@ fn directory_name(host: &str, target: Option<&Path>) -> String {
     format!("{}{target}", encode_name(host.as_bytes()))
 }
 
-/// Percent-encodes bytes for a file name; a long name is cut and gets a hash suffix.
+/// A long name is cut and gets a hash suffix.
 fn encode_name(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     let letter = |byte: &u8| {

@@ -27,7 +27,7 @@ pub(super) type SelectionResult = Result<SelectedRuleFiles, String>;
 pub(super) struct SelectedRuleFiles {
     /// Rule files of a walwise source tree; they replace the built-in ones.
     pub ours: Vec<RuleFile>,
-    /// Other rule files: first those of this machine, then those that the user named.
+    /// Other rule files: first those of this host, then those that the user named.
     pub users: Vec<RuleFile>,
     /// Names of the files that the user named, and of the files in directories that the user named.
     pub named: Vec<String>,
@@ -145,14 +145,13 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
     found
 }
 
-/// Returns the reason why users other than root may have written the file to which `path` resolves;
-/// `None` if only root could have written it.
+/// The reason why users other than root may have written the file to which `path` resolves; `None`
+/// if only root could have written it.
 fn ownership_objection(path: &Path) -> io::Result<Option<String>> {
     host::untrusted_reason(&fs::canonicalize(path)?)
 }
 
-/// Lists all `*.toml` files of a directory, by name; hidden files, such as editor backups, are
-/// skipped.
+/// `*.toml` files by name. Hidden files, such as editor backups, are skipped.
 fn toml_files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let hidden = |path: &Path| {
         path.file_name()

@@ -54,9 +54,8 @@ pub fn parse_assumptions(texts: &[String], read: &FactSet) -> Result<Vec<Assumpt
     }
 }
 
-/// Builds an assumption; fails if the subject cannot have the fact.
-/// [`Session::evaluate_assumptions`] checks later whether walwise can edit the answer that contains
-/// the fact.
+/// Fails if the subject cannot have the fact. [`Session::evaluate_assumptions`] checks later
+/// whether walwise can edit the answer that contains the fact.
 pub fn assumption_from_parts(
     subject: &Subject,
     fact: &str,
@@ -110,7 +109,7 @@ fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
     Ok(key)
 }
 
-/// Splits `SUBJECT=VALUE`. A subject's name may itself contain `=`, so every `=` is tried.
+/// A subject's name may itself contain `=`, so every `=` is tried.
 fn split_subject<'t>(
     rest: &'t str,
     key: &KeyInfo,
@@ -490,8 +489,8 @@ fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
     )
 }
 
-/// Whether the answer behind `source` was edited. If the source has a line number, an edit
-/// counts only if it changes that line, or if its lines are unknown.
+/// If the source has a line number, an edit counts only if it changes that line, or if its lines
+/// are unknown.
 fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
     let line = if let Source::File { line, .. } = source {
         *line

@@ -7,7 +7,7 @@ use crate::report::{Difference, KnownChange, Report};
 use crate::rules::{self, Outcome, Rule};
 
 impl Session {
-    /// Compares this session's report with an earlier one.
+    /// Known changes of the server or kernel are added as explanations of slower commits.
     pub fn difference(&self, before: &ReportSnapshot, report: &Report) -> Difference {
         let mut difference = difference(before, &ReportSnapshot::from_report(report));
         self.explain_slower_commits(&report.facts, &mut difference);

@@ -34,9 +34,10 @@ pub struct MeasurementOptions {
 
 #[derive(Clone, Copy, Debug)]
 pub struct CommitOptions {
-    /// `None` for the target's server, or for a directory without a server.
+    /// Program whose commits are made; `None` for the target's server, or for a directory without a
+    /// server.
     pub profile: Option<Profile>,
-    /// `None` for the requirement of the profile.
+    /// Limit on the latency of commits; `None` stands for that of the profile.
     pub requirement: Option<Requirement>,
 }
 
@@ -128,7 +129,7 @@ pub(super) fn add_measurement_facts(
     crate::measure::insert_probe_facts(measurement, subject, in_force, facts);
 }
 
-/// Lists existing directories; those with WAL or redo log come first, since commits wait for them.
+/// Only existing directories. Those with WAL or redo log come first, because commits wait for them.
 pub fn measurable_targets(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| {
         facts

@@ -13,9 +13,9 @@ const MAX_LINES: usize = 8;
 /// Characters per line; longer lines are cut.
 const MAX_LINE_LENGTH: usize = 400;
 
-/// Returns the recorded lines behind a value, display-safe; empty if the answer was not recorded. A
-/// known line number selects one line. Otherwise at most [`MAX_LINES`] lines are returned,
-/// preferably those that contain `value`, and a count of the others.
+/// The recorded lines behind a value, display-safe; empty if the answer was not recorded. A known
+/// line number selects one line. Otherwise at most [`MAX_LINES`] lines are returned, preferably
+/// those that contain `value`, and a count of the others.
 pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
     machine: &CachingHost<H>,
     source: &Source,

@@ -101,7 +101,7 @@ fn stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
     stack
 }
 
-/// Returns the reason why the record is not used for the target; `None` if it is used.
+/// The reason why the record is not used for the target; `None` if it is used.
 fn find_stack_mismatch(
     stack: &StackFingerprint,
     facts: &FactSet,
@@ -211,8 +211,8 @@ fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
     }
 }
 
-/// Returns the candidate with the target's own file system, or every winner of the trial if the
-/// target is a free disk. Empty if no candidate has the target's file system.
+/// The candidate with the target's own file system, or every winner of the trial if the target is a
+/// free disk. Empty if no candidate has the target's file system.
 fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Candidate> {
     if facts
         .value(target, &target::KIND)
@@ -233,8 +233,8 @@ fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) 
     }
 }
 
-/// Returns the better sync method for all candidates in `on`, and its gain over fdatasync in
-/// percent. `None` if figures are missing or leave the choice open.
+/// The better sync method for all candidates in `on`, and its gain over fdatasync in percent.
+/// `None` if figures are missing or leave the choice open.
 fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
     let gains: Vec<(f64, f64)> = on
         .iter()

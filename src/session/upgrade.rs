@@ -39,8 +39,8 @@ impl ComponentVersions {
     }
 }
 
-/// Returns an assumption `KEY=VALUE` for each fact that the upgrade sets. The error is a message
-/// for the user.
+/// An assumption `KEY=VALUE` for each fact that the upgrade sets. The error is a message for the
+/// user.
 pub fn upgrade_assumptions(
     next: &ComponentVersions,
     read: &FactSet,

@@ -56,7 +56,7 @@ impl Session {
     }
 }
 
-/// Returns why no file system can be created on the target; `None` for a free disk.
+/// Reason why no file system can be created on the target; `None` for a free disk.
 fn occupied_reason(facts: &FactSet, target: &Subject) -> Option<String> {
     match facts.value(target, &KIND) {
         Some(TargetKind::Device) => {

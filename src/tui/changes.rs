@@ -21,7 +21,7 @@ pub fn open_list(model: &mut Model, of: Reference) -> SideEffect {
     SideEffect::Start(job, Job::ListReferences(of))
 }
 
-/// Chooses the entry of the open list, which closes it; false if there is none.
+/// Chooses the selected entry of the open list and closes the list; false without an entry.
 pub fn choose_reference(model: &mut Model) -> bool {
     let Some(Overlay::References(list)) = &model.overlay else {
         return false;
@@ -72,15 +72,15 @@ pub fn start_jobs(model: &mut Model) -> Vec<SideEffect> {
     jobs
 }
 
-/// Takes the result of a job of this module, and returns whether the host has moved. The error is
-/// the result of another job.
+/// Takes the result of a job of this module, and returns whether facts of the host have changed.
+/// The error is the result of another job.
 pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<bool, JobResult> {
     let changes = &mut model.data.changes;
     if changes.watch_job == Some(from) {
-        // A watch that failed would fail again, so the next one starts after a rescan.
+        // A failed watch would fail again, so the next one starts only after a rescan.
         if let JobResult::Moved(moved) = result {
             changes.watch_job = None;
-            // A rescan that runs reads this change too.
+            // A running rescan reads this change too.
             if !matches!(model.data.activity, Activity::Collecting { .. }) {
                 show_movement(model, *moved);
                 return Ok(true);

@@ -17,10 +17,10 @@ pub struct Changes {
 
 #[derive(Clone, Debug, Default)]
 pub struct ComparisonState {
-    /// The chosen saved report or distribution; `None` for the newest saved report.
+    /// `None` for the newest saved report.
     pub chosen: Option<String>,
     pub job: Option<JobId>,
-    /// `None` until compared; the inner `None` if no report is saved.
+    /// Outcome of the comparison: `None` before it ends, an inner `None` if no report is saved.
     pub result: Option<Result<Option<Box<Comparison>>, String>>,
 }
 
@@ -49,7 +49,7 @@ impl Changes {
         }
     }
 
-    /// Drops the comparisons of a replaced report; what the user chose stays.
+    /// Called when the report is replaced. The user's choices stay.
     pub fn drop_comparisons(&mut self) {
         for with in Reference::ALL {
             let state = self.comparison_mut(with);
@@ -70,7 +70,7 @@ impl ReferenceList {
         all.filter(fits).collect()
     }
 
-    /// Returns the chosen entry or, if no distribution matches, the version that the user typed.
+    /// The chosen entry or, if no distribution matches, the version that the user typed.
     pub fn chosen_name(&self) -> Result<String, String> {
         let matching = self.matching_choices();
         let typed = self.filter.text().trim();

@@ -18,14 +18,13 @@ use crate::report::TargetSummary;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserAction {
-    /// Key names separated by spaces, such as `"down j"`.
+    /// Key names separated by spaces: `"down j"`.
     pub keys: &'static str,
     pub label: &'static str,
     pub group: HelpSection,
     /// The error is the reason why the command is unavailable now.
     pub enabled: Result<(), String>,
-    /// Text in the footer: key and label, separated by a space. Empty if only help shows the
-    /// command.
+    /// Text in the footer, as `KEY LABEL`. Empty if only help shows the command.
     pub footer: &'static str,
     pub action: Action,
 }
@@ -56,7 +55,7 @@ pub enum Action {
     Go(Motion),
     JumpToIssue(IssueDirection),
     Enter,
-    /// Moves the keys from the list to the pane, or back.
+    /// Moves the keyboard focus from the list to the pane, or back.
     FocusPane,
     Back,
     Copy,
@@ -70,13 +69,13 @@ pub enum Action {
     AskTarget,
     NextTarget,
     PreviousTarget,
-    /// Shows what a probe would write, for the user to confirm.
+    /// The user confirms what the probe would write.
     PlanProbe,
-    /// Shows where the report would be saved, for the user to confirm.
+    /// The user confirms where the report would be saved.
     PlanReportSave,
     Confirm,
     AskReference(Reference),
-    /// Ends the probe and keeps the results so far.
+    /// The results so far are kept.
     CancelProbe,
     Rescan,
     WhatIf,
@@ -404,8 +403,8 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserActio
     ]
 }
 
-/// Returns motions with named keys, such as `up`. Letters are not included, because they are typed
-/// into a text field.
+/// Motions with named keys, such as `up`. Letters are not included, because they are typed into a
+/// text field.
 fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<UserAction> {
     let go = |keys, label, motion| new_user_action(keys, label, HelpSection::Move, act(motion));
     vec![

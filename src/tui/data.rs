@@ -41,8 +41,7 @@ impl Data {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
-    /// Returns the report and the chosen target; `None` until all facts are read, or without a
-    /// target.
+    /// `None` until all facts are read, or without a target.
     pub fn chosen_target(&self) -> Option<(&Report, &Subject)> {
         Some((
             self.report.as_deref().filter(|_| self.complete)?,
@@ -65,8 +64,8 @@ impl Data {
             .unwrap_or_default()
     }
 
-    /// Returns the interim figures of a running probe. `None` if no probe of the chosen target
-    /// runs, or if it has no figures yet.
+    /// The interim figures of a running probe. `None` if no probe of the chosen target runs, or if
+    /// it has no figures yet.
     pub fn running_measurement(&self) -> Option<&Measurement> {
         match &self.activity {
             Activity::Probing {
@@ -78,7 +77,7 @@ impl Data {
         }
     }
 
-    /// Checks that the chosen target can be measured; the error is the reason why not.
+    /// The error is the reason why the target cannot be measured.
     pub fn check_measurable(&self) -> Result<(), &'static str> {
         let report = self
             .report
@@ -142,7 +141,7 @@ pub enum Activity {
     Probing {
         job: JobId,
         target: Subject,
-        /// `None` until the probe reports progress.
+        /// Latest progress; `None` before the first report of the probe.
         progress: Option<Box<Progress>>,
         cancelled: bool,
     },
@@ -166,7 +165,7 @@ impl Activity {
         }
     }
 
-    /// Checks that a job can start now; the error is the reason why not.
+    /// The error is the reason why no job can start now.
     pub fn check_idle(&self) -> Result<(), String> {
         match self {
             Self::Idle => Ok(()),

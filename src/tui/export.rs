@@ -29,8 +29,7 @@ pub fn selected_format(model: &Model) -> Format {
         .unwrap_or(Format::Text)
 }
 
-/// Returns the selected document for the clipboard; the error is the reason why it cannot be
-/// copied.
+/// The error is the reason why no document can be copied.
 pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     let format = selected_format(model);
     match model.data.export.rendered_document(format) {
@@ -44,7 +43,7 @@ pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
     }
 }
 
-/// Checks that a report can be saved now; the error is the reason why not.
+/// The error is the reason why no report can be saved now.
 pub fn check_can_save(data: &Data) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
     known

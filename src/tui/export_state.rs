@@ -7,7 +7,7 @@ use crate::report::Format;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExportState {
-    /// Rendered documents by format; an error states why the format cannot be rendered.
+    /// An error states why the format cannot be rendered.
     pub documents: BTreeMap<Format, Result<ExportDocument, String>>,
     pub render_job: Option<(JobId, Format)>,
     pub save_job: Option<JobId>,
@@ -15,14 +15,14 @@ pub struct ExportState {
 }
 
 impl ExportState {
-    /// Drops the documents of a replaced report; the notice about a saved file stays.
+    /// Called when the report is replaced. The notice about a saved file stays.
     pub fn drop_documents(&mut self) {
         self.documents.clear();
         self.render_job = None;
     }
 
-    /// Returns the document in this format; `None` until it is rendered. The error is the reason
-    /// why the format cannot be rendered.
+    /// `None` until the document is rendered. The error is the reason why the format cannot be
+    /// rendered.
     pub fn rendered_document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
         self.documents
             .get(&format)

@@ -137,8 +137,8 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
     draw_at_row_ends(Line::from(left), Line::raw(right), area, buffer);
 }
 
-/// Shortens the line about the host to fit: the name of the distribution is first shortened, then
-/// dropped, and so is the kernel; the rest is cut last.
+/// Shortens the line about the host to fit. The name of the distribution is shortened, then
+/// dropped; the kernel is next, and the rest is cut last.
 fn fit_host_line(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {

@@ -25,8 +25,8 @@ const READ_SIZE: usize = 1 << 16;
 /// Interval of read attempts while another process group has the terminal.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Starts listening for signals. Call this before changing the terminal's modes, so that no signal
-/// can end the process and leave them changed.
+/// Call this before changing the terminal's modes, so that no signal can end the process and leave
+/// them changed.
 pub fn listen_for_signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn_named_thread("signals", move || {
@@ -41,7 +41,7 @@ pub fn listen_for_signals(out: Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// Listens only for SIGTSTP and SIGCONT; the caller handles the other signals.
+/// The caller handles the other signals.
 pub fn listen_for_suspend_signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTSTP, SIGCONT])?;
     spawn_named_thread("stops", move || {
@@ -110,8 +110,8 @@ pub fn listen_for_input(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> 
     })
 }
 
-/// Reads from the terminal. `None` if nothing arrives within `wait`, or if a signal interrupts the
-/// wait. End of input is an error, because an open terminal never reports one.
+/// `None` if nothing arrives within `wait`, or if a signal interrupts the wait. End of input is an
+/// error, because an open terminal never reports one.
 fn read_input(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
     let stdin = io::stdin();
     let wait = wait
@@ -130,8 +130,8 @@ fn read_input(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[
     }
 }
 
-/// Blocks until the terminal is closed; returns false if poll(2) fails. Unlike read(2), poll(2)
-/// also works in the background, and reports a hangup without a requested event.
+/// False if poll(2) fails. Unlike read(2), poll(2) also works in the background, and reports a
+/// hangup without a requested event.
 fn wait_until_terminal_closed() -> bool {
     let stdin = io::stdin();
     loop {

@@ -24,11 +24,11 @@ pub enum Job {
     Compare(Reference, Option<String>),
     PlanReportSave,
     SaveReport,
-    /// Waits until a fact of `/proc` or `/sys` differs.
+    /// Waits until a fact of `/proc` or `/sys` differs from its last reading.
     Watch,
 }
 
-/// What the host is compared with.
+/// The other side of a comparison with the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     SavedReport,
@@ -54,11 +54,11 @@ pub struct Comparison {
     pub sections: Vec<Section>,
 }
 
-/// The host after facts of `/proc` and `/sys` were read again.
+/// Report of the host after facts of `/proc` and `/sys` were read again, with the differences.
 #[derive(Clone, Debug)]
 pub struct Movement {
     pub report: Report,
-    /// Changed facts since all facts were read; empty if all have their first values again.
+    /// Facts that differ from the last rescan; empty once all have their values of that time again.
     pub facts: BTreeSet<(Subject, &'static str)>,
     pub sentences: Vec<String>,
     pub sections: Vec<Section>,
@@ -73,7 +73,7 @@ pub struct SaveRequest {
     pub replace: bool,
 }
 
-/// Number of a job; a later job has a higher number.
+/// A later job has a higher number.
 pub type JobId = u64;
 
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ pub enum JobResult {
     Document(Arc<str>),
     Saved(SaveOutcome),
     References(Vec<ReferenceChoice>),
-    /// `None` if no report is saved.
+    /// A comparison with a saved report or an upgrade; `None` if no report is saved.
     Comparison(Option<Box<Comparison>>),
     Moved(Box<Movement>),
     Failed(String),

@@ -12,7 +12,7 @@ impl KeyPress {
         Self(name.to_owned())
     }
 
-    /// Returns the key that types a character; `None` for a control character.
+    /// The key that types a character; `None` for a control character.
     pub fn from_char(c: char) -> Option<Self> {
         match c {
             ' ' => Some(Self::from_name("space")),
@@ -30,7 +30,7 @@ impl KeyPress {
         names.split(' ').any(|name| name == self.0)
     }
 
-    /// Returns the character that the key types; `None` for keys such as `esc`.
+    /// `None` for keys such as `esc`.
     pub fn typed_char(&self) -> Option<char> {
         let mut chars = self.0.chars();
         match (chars.next(), chars.next()) {

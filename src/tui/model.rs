@@ -33,7 +33,7 @@ pub enum Overlay {
         /// Index of the chosen command among the filtered ones.
         chosen: usize,
     },
-    /// An error in `plan` is the reason why it cannot be done.
+    /// An error in `plan` is the reason why the question cannot be confirmed.
     Confirm {
         question: Question,
         plan: Result<Vec<String>, String>,
@@ -74,7 +74,7 @@ pub enum RedrawUrgency {
 #[derive(Clone, Debug)]
 pub struct Model {
     pub data: Data,
-    /// `None` selects the target with the worst verdict.
+    /// Target of all screens; `None` stands for the one with the worst verdict.
     pub chosen_target: Option<Subject>,
     pub screen: ScreenId,
     /// Screens visited before this one; `esc` returns to the last of them.
@@ -99,7 +99,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Returns the initial state and the first job, which reads the host.
+    /// The initial state and the first job, which reads the host.
     pub fn new(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: Data {
@@ -202,8 +202,7 @@ impl Model {
         }
     }
 
-    /// Replaces the report, and keeps the chosen target if the new report still contains that
-    /// target.
+    /// The chosen target stays if the new report still contains it.
     pub fn show_report(&mut self, report: Box<Report>) {
         self.data.complete = true;
         self.data.focus = TargetContext::new(&report, self.chosen_target.as_ref());
@@ -242,8 +241,7 @@ impl Model {
         self.cached_page = Some((self.screen, page));
     }
 
-    /// Discards the cached page. Required whenever something other than the selection on the page
-    /// changes.
+    /// Required whenever something other than the selection on the page changes.
     pub fn drop_cached_page(&mut self) {
         self.cached_page = None;
     }

@@ -27,7 +27,7 @@ impl Msg {
         matches!(self, Self::Key(key) if key.is_one_of("ctrl-c"))
     }
 
-    /// Returns the character that was typed; `None` for keys such as `esc`.
+    /// `None` for keys such as `esc`.
     pub fn typed_char(&self) -> Option<char> {
         if let Self::Key(key) = self {
             key.typed_char()
@@ -53,7 +53,7 @@ pub enum SideEffect {
     Mouse(bool),
     /// Restores the terminal and stops the process until SIGCONT.
     Suspend,
-    /// Redraws every cell, after a resize or after another program wrote to the terminal.
+    /// Every cell, after a resize or after another program wrote to the terminal.
     Redraw,
     /// Sets the terminal's modes again after SIGCONT.
     Resume,

@@ -33,8 +33,7 @@ pub mod overlay_widgets {
         }
     }
 
-    /// Draws a question with its choices. If the screen is too short, the text is cut but the keys
-    /// stay.
+    /// If the screen is too short, the text is cut but the keys stay.
     pub fn draw_question(
         theme: Theme,
         (title, mut lines): (&str, Vec<Line<'static>>),
@@ -62,7 +61,7 @@ pub mod overlay_widgets {
     /// Rows of an overlay that are not entries: borders, input line, and hints.
     const OTHER_ROWS: u16 = 5;
 
-    /// Returns the number of entries per page, for a screen body of this many rows.
+    /// Entries per page, for a screen body of `body` rows.
     pub fn entries_per_page(body: u16) -> usize {
         usize::from(body.saturating_sub(OTHER_ROWS)).max(1)
     }
@@ -133,7 +132,7 @@ pub mod overlay_widgets {
         }
     }
 
-    /// Returns the input line, with `asks` as a placeholder while the input is empty.
+    /// `asks` is the placeholder while the input is empty.
     pub fn input_line(theme: Theme, mark: &'static str, typed: &str, asks: &str) -> Line<'static> {
         let (shown, role) = match typed {
             "" => (asks.to_owned(), TextRole::Dim),
@@ -145,7 +144,7 @@ pub mod overlay_widgets {
         ])
     }
 
-    /// Draws a centred frame and returns the area inside the border.
+    /// The frame is centred; the result is the area inside its border.
     pub fn draw_frame(
         theme: Theme,
         title: &str,

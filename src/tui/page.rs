@@ -50,7 +50,7 @@ pub struct Cursor {
 pub enum PaneFocus {
     #[default]
     List,
-    /// The pane receives the keys.
+    /// The pane has the keyboard focus.
     Pane,
     /// The pane also covers the list.
     Full,
@@ -104,8 +104,7 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// Returns the index after the motion, in a list of `count` entries with `page` entries per
-    /// page.
+    /// The index after the motion, in a list of `count` entries with `page` entries per page.
     pub fn position_after(self, at: usize, page: usize, count: usize) -> usize {
         let last = count.saturating_sub(1);
         let next = match self {
@@ -131,8 +130,8 @@ impl Page {
         }
     }
 
-    /// Returns the commands of what is to fix, in order, each once. Those of optional changes, which
-    /// have trade-offs, are copied one at a time.
+    /// Commands of the fixes, in order, each once. Optional changes have trade-offs, so users copy
+    /// their commands one at a time.
     pub fn commands_to_fix(&self) -> Vec<ShellCommand> {
         let mut all: Vec<ShellCommand> = Vec::new();
         let to_fix = self.blocks.iter().filter(|block| block.has_issue);
@@ -211,7 +210,7 @@ impl Page {
             .or_else(|| all().next())
     }
 
-    /// Without a selection of the user, the first problem is in sight.
+    /// First visible line. Without a selection by the user, the first problem is visible.
     fn clamped_scroll(&self, cursor: &Cursor, height: usize) -> usize {
         let first = self
             .selected_block_with_lines(cursor)
@@ -225,7 +224,7 @@ impl Page {
             .min(self.height().saturating_sub(height))
     }
 
-    /// Moves the selection or scrolls. `height` is the number of visible rows.
+    /// `height` is the number of visible rows.
     pub fn apply_motion(&self, cursor: &mut Cursor, motion: Motion, height: u16) {
         let height = usize::from(height);
         cursor.scroll = self.clamped_scroll(cursor, height);
@@ -262,7 +261,7 @@ impl Page {
         }
     }
 
-    /// Selects the next or previous block with a problem and wraps around.
+    /// The search wraps around at the last or first block.
     pub fn jump_to_issue(&self, cursor: &mut Cursor, way: IssueDirection, height: u16) {
         let from = self
             .selected_block_with_lines(cursor)
@@ -298,7 +297,7 @@ impl Page {
         }
     }
 
-    /// Selects the next block if the selected one is visible to its end and the next one starts at
+    /// Selects the next block if the end of the selected one is visible, and the next one starts at
     /// most one line below the visible area. Otherwise scrolls by one line, so that no line is
     /// skipped.
     fn select_next_or_scroll(&self, cursor: &mut Cursor, height: usize) {
@@ -342,8 +341,7 @@ impl Page {
         }
     }
 
-    /// Scrolls as little as possible to show these lines. If there are more lines than rows, the
-    /// first lines are shown.
+    /// If there are more lines than rows, the first lines are shown.
     fn scroll_showing_first_lines(&self, cursor: &mut Cursor, lines: &Range<usize>, height: usize) {
         let start = self.start_including_heading(lines.start);
         if lines.start < cursor.scroll {
@@ -358,8 +356,7 @@ impl Page {
         }
     }
 
-    /// Scrolls as little as possible to show these lines. If there are more lines than rows, the
-    /// last lines are shown.
+    /// If there are more lines than rows, the last lines are shown.
     fn scroll_showing_last_lines(&self, cursor: &mut Cursor, lines: &Range<usize>, height: usize) {
         let start = self.start_including_heading(lines.start);
         if lines.end.saturating_sub(start) > height {
@@ -372,8 +369,8 @@ impl Page {
         }
     }
 
-    /// Returns the start of the unselectable lines directly above `start`, so that a heading stays
-    /// with its block.
+    /// The start of the unselectable lines directly above `start`, so that a heading stays with its
+    /// block.
     fn start_including_heading(&self, start: usize) -> usize {
         self.selectable_blocks_with_lines()
             .map(|(lines, _)| lines.end)
@@ -398,8 +395,8 @@ impl Page {
         }
     }
 
-    /// Draws the page. Without `cursor_role`, no row is marked; the role `Accent` means that the
-    /// page receives the keys. `hit` makes the click target of a row from its key.
+    /// Without `cursor_role`, no row is marked; the role `Accent` means that the page has the
+    /// keyboard focus. `hit` makes the click target of a row from its key.
     pub fn draw(
         &self,
         cursor: &Cursor,

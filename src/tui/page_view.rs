@@ -1,5 +1,5 @@
-//! The page and, in a pane below it or at its right, the details of its selected row. This is the
-//! only place that divides the body among them.
+//! The page and, in a pane below it or at its right, the details of its selected row. No other
+//! module divides the body between them.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use super::widgets::{area, text};
 
 /// A pane with fewer rows, its heading included, is left out.
 const MIN_PANE_ROWS: u16 = 3;
-/// Columns of the pane's heading besides the title, which stands below it if it does not fit.
+/// Columns that the pane's heading needs besides the title; without room, the title gets the next
+/// line.
 const HEADING_WIDTH: usize = 38;
 
 pub struct PageView {
@@ -31,7 +32,7 @@ pub struct PageView {
 }
 
 impl PageView {
-    /// `details` makes the title and the page of a row's details, for a number of columns and rows.
+    /// `details` builds title and page of a row's details for the given columns and rows.
     pub fn new(
         page: Arc<Page>,
         state: PageState,
@@ -77,7 +78,7 @@ impl PageView {
         }
     }
 
-    /// Whether the pane receives the keys. False if a smaller terminal has no room for it.
+    /// False if the terminal has become too small for the pane.
     pub fn is_in_pane(&self) -> bool {
         self.state.focus != PaneFocus::List && self.has_pane()
     }
@@ -86,7 +87,7 @@ impl PageView {
         self.pane_area.height > 0
     }
 
-    /// The page that receives the keys, its cursor and its height.
+    /// The page with the keyboard focus, its cursor and its height.
     pub fn active(&self) -> (&Page, &Cursor, u16) {
         if self.is_in_pane() {
             let height = self.pane_area.height.saturating_sub(1);
@@ -96,14 +97,14 @@ impl PageView {
         }
     }
 
-    /// Returns the selected row. In details without rows, this is the row that they are about.
+    /// The selected row. In details without rows, it is the row that they describe.
     pub fn active_selection(&self) -> Option<&Block> {
         let (page, cursor, _) = self.active();
         page.selected_block(cursor)
             .or_else(|| self.page.selected_block(&self.state.list))
     }
 
-    /// Changes the cursor of the page that receives the keys. The details of another row begin at
+    /// Changes the cursor of the page with the keyboard focus. The details of another row begin at
     /// their top.
     #[must_use]
     pub fn with_cursor(mut self, change: impl FnOnce(&Page, &mut Cursor, u16)) -> PageState {
@@ -121,7 +122,7 @@ impl PageView {
         self.state
     }
 
-    /// Counts the lines below the visible part of the page that receives the keys.
+    /// Counts the lines below the visible part of the page with the keyboard focus.
     pub fn hidden_below(&self) -> usize {
         let (page, cursor, height) = self.active();
         page.lines_below(cursor, usize::from(height))
@@ -160,8 +161,8 @@ impl PageView {
             .draw(&self.state.pane, theme, pane_role, content, pane, buffer);
     }
 
-    /// Draws the heading of the pane. It is inverse while the pane receives the keys, because the
-    /// details may have no row to mark.
+    /// The heading is inverse while the pane has the keyboard focus, because the details may have
+    /// no row to mark.
     fn draw_heading(&self, theme: Theme, row: Rect, hits: &mut ClickMap, buffer: &mut Buffer) {
         let dim = theme.role_style(TextRole::Dim);
         let height = usize::from(self.pane_area.height.saturating_sub(1));

@@ -49,8 +49,8 @@ impl RuleSummary {
     }
 }
 
-/// Summarizes all rules: applying rules first, then undecided ones, both by level. The others keep
-/// their order in the rule set.
+/// Applying rules come first, then undecided ones, both by level. The others keep their order in
+/// the rule set.
 pub fn summarize_rules(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleSummary> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<RuleSummary> = Vec::with_capacity(report.rules.len());

@@ -177,7 +177,7 @@ mod curves {
     /// Curves of the fastest method, the method in force, and the slowest method.
     const MAX_CURVES: usize = 3;
 
-    /// Returns a heading and the chart. Empty if there are no quantiles or too few columns or rows.
+    /// A heading and the chart. Empty if there are no quantiles or too few columns or rows.
     pub fn latency_curve_lines(
         measurement: &Measurement,
         in_force: Option<WalSyncMethod>,

@@ -149,8 +149,8 @@ fn braille_path(symbol: char, left: f32, top: f32) -> Option<String> {
     Some(path)
 }
 
-/// Returns an SVG path for a text that begins with a bar, a braille character or a box-drawing
-/// line; `None` for any other text.
+/// An SVG path for a text that begins with a bar, a braille character or a box-drawing line; `None`
+/// for any other text.
 fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     let symbol = text.chars().next()?.to_string();
     let wide = text.chars().count() as f32 * CELL_WIDTH;
@@ -203,7 +203,7 @@ fn shape_path(text: &str, left: f32, top: f32) -> Option<String> {
     Some(path)
 }
 
-/// Returns the arms of a heavy box-drawing character: left, right, up, down.
+/// The arms of a heavy box-drawing character: left, right, up, down.
 fn heavy_box_arms(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "━" => [true, true, false, false],
@@ -218,7 +218,7 @@ fn heavy_box_arms(symbol: &str) -> Option<[bool; 4]> {
     })
 }
 
-/// Returns the arms of a light box-drawing character: left, right, up, down.
+/// The arms of a light box-drawing character: left, right, up, down.
 fn light_box_arms(symbol: &str) -> Option<[bool; 4]> {
     Some(match symbol {
         "─" => [true, true, false, false],

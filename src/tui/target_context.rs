@@ -1,8 +1,8 @@
 //! The part of a report that concerns the chosen target, computed once when the report or the
 //! target changes.
 //!
-//! All contexts of a report share the order of its targets, because on a large host it takes too
-//! long to compute for every key press.
+//! All contexts of a report share the order of its targets, because sorting a large host's targets
+//! at every key press takes too long.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -56,8 +56,8 @@ impl TargetContext {
         Self::for_target(report, wanted, &Arc::new(whole))
     }
 
-    /// Returns the context of the next target, in order of verdicts from the worst; the first
-    /// follows the last.
+    /// The context of the next target, in order of verdicts from the worst; the first follows the
+    /// last.
     pub fn next_target(&self, report: &Report) -> Self {
         let order = &self.shared.order;
         let next = order
@@ -69,8 +69,8 @@ impl TargetContext {
         Self::for_target(report, next, &self.shared)
     }
 
-    /// Returns the context of the previous target, in order of verdicts from the worst; the last
-    /// precedes the first.
+    /// The context of the previous target, in order of verdicts from the worst; the last precedes
+    /// the first.
     pub fn previous_target(&self, report: &Report) -> Self {
         let last = self.place.1.saturating_sub(1);
         self.target_at(report, self.place.0.checked_sub(1).unwrap_or(last))
@@ -168,7 +168,7 @@ impl TargetContext {
             .collect()
     }
 
-    /// Whether the subject is related to the target. The host concerns every target.
+    /// The host concerns every target.
     pub fn concerns_target(&self, subject: &Subject) -> bool {
         subject.scope() == Scope::Host || self.related.contains(subject)
     }

@@ -1,9 +1,9 @@
 //! Takes over the terminal, returns it to a shell when suspended, and restores it at the end. Only
 //! this module and its submodules contain escape sequences.
 //!
-//! Nothing queries the terminal, because some terminals do not answer. ratatui draws only in
-//! memory: its own backend queries the cursor position when clearing the screen, and writes colours
-//! that some terminals lack.
+//! Nothing queries the terminal, because some terminals do not answer. The crate ratatui draws only
+//! in memory: its own backend queries the cursor position, and writes colours that some terminals
+//! lack.
 
 mod clipboard {
     //! Copies text to the clipboard with OSC 52, which also works over ssh (xterm, "ctlseqs",

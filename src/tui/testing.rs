@@ -5,7 +5,7 @@ use super::screenshots::{draw_screen, model_showing_report};
 use super::theme::Theme;
 use crate::report::Report;
 
-/// Returns title and rows of every screen, without colours.
+/// Title and rows of every screen, without colours.
 pub fn screen_texts(
     report: Report,
     size: (u16, u16),

@@ -53,7 +53,7 @@ impl Theme {
         }
     }
 
-    /// The selected row of the pane that receives the keys. Colours stay, so a verdict or a level
+    /// The selected row of the pane with the keyboard focus. Colours stay, so a verdict or a level
     /// keeps its hue as the background.
     pub fn selection_style() -> Style {
         Style::default()

@@ -76,7 +76,7 @@ impl TrialScreen {
         })
     }
 
-    /// Updates the board; to be called after every block of the trial.
+    /// To be called after every block of the trial.
     pub fn show_record(&mut self, record: &TrialRecord) {
         self.board = TrialBoard::from_record(record);
     }

@@ -110,7 +110,7 @@ fn paste_text(model: &mut Model, text: &str) {
     }
 }
 
-/// Types into the active text field; returns false if none is active.
+/// False if no text field is active.
 fn type_text(model: &mut Model, text: &str) -> bool {
     let mut fits = true;
     let is_typed = match &mut model.overlay {
@@ -156,7 +156,7 @@ pub fn is_text_field_active(model: &Model) -> bool {
     }
 }
 
-/// Changes the text of a filter or picker; returns false if neither takes text.
+/// Applies `change` to the text of the open filter or picker; false if none is open.
 fn edit_filter_or_picker(model: &mut Model, change: impl FnOnce(&mut TextField)) -> bool {
     let finding = model.current_page_state().is_typing_filter();
     match &mut model.overlay {
@@ -391,7 +391,7 @@ fn change_cursor_of_view(
     model.cache_page(page);
 }
 
-/// Changes the filter; the selection stays if the filter keeps the selected block.
+/// The selection stays if the filter keeps the selected block.
 fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
     change(&mut model.page_state_mut().filter);
     change_cursor(model, Page::scroll_to_selection);
@@ -468,8 +468,7 @@ fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
     Vec::new()
 }
 
-/// Applies the chosen file system. If it is the recommended one, the user's earlier choice is
-/// removed.
+/// The recommended file system removes the user's earlier choice.
 fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
     let Some(Overlay::Filesystem { chosen }) = model.overlay else {
         return None;

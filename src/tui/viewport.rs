@@ -7,12 +7,12 @@ use super::widgets::area;
 const MARGINS: u16 = 2;
 /// Columns of the list of targets, including margins and the vertical line at its right.
 pub const SIDEBAR_WIDTH: u16 = 44;
-/// Columns and rows of terminals with a list of targets.
+/// Columns and rows of the smallest terminal with a list of targets.
 const MIN_SIZE_WITH_SIDEBAR: (u16, u16) = (132, 38);
-/// Columns, without the list of targets, from which the details are at the right of the page.
+/// Minimum columns, without the list of targets, for details at the right of the page.
 const MIN_WIDTH_WITH_RIGHT_PANE: u16 = 120;
-/// Rows from which a third of them is always left to the details. Overview and Probe need more, so
-/// that answers and figures stay in sight.
+/// Minimum rows of a body that gives a third of its rows to the details. Overview and Probe need
+/// more, so that answers and figures stay visible.
 const MIN_ROWS_WITH_PANE: u16 = 15;
 const MIN_ROWS_WITH_PANE_BELOW_FIGURES: u16 = 23;
 
@@ -42,7 +42,7 @@ pub fn frame_layout(size: Size) -> FrameLayout {
     }
 }
 
-/// Returns the body without its first row if a filter is open there.
+/// The body without its first row if a filter is open there.
 pub fn page_area(size: Size, is_searching: bool) -> Rect {
     let body = frame_layout(size).body;
     area::split_top(body, u16::from(is_searching)).1
@@ -62,7 +62,7 @@ pub struct Viewport {
 pub enum PanePlace {
     /// Columns, including the vertical line at the left.
     Right(u16),
-    /// Rows that the details have at least.
+    /// Minimum rows of the details.
     Below(u16),
 }
 
@@ -99,7 +99,7 @@ impl Viewport {
         }
     }
 
-    /// Rows that the page has at least.
+    /// Minimum rows of the page: those that the details leave.
     pub fn list_rows(self) -> usize {
         match self.pane {
             PanePlace::Right(_) => self.rows,

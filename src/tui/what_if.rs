@@ -84,7 +84,8 @@ impl Picker {
         }
     }
 
-    /// Opens the picker for the value of one fact; `None` if the fact cannot be assumed.
+    /// A picker for the value of one fact, without a list of facts; `None` if the fact cannot be
+    /// assumed.
     pub fn for_fact(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
         let of = Some(Box::new(choice));
@@ -97,7 +98,7 @@ impl Picker {
         })
     }
 
-    /// Lists the entries that match the input. Facts are searched by name and subject.
+    /// Facts are searched by name and subject.
     pub fn matching_entries(&self) -> Vec<PickerEntry<'_>> {
         let words: Vec<String> = self
             .input
@@ -135,7 +136,7 @@ impl Picker {
         entries
     }
 
-    /// Returns the chosen fact or value; the error is the reason why nothing can be chosen.
+    /// The error is the reason why nothing can be chosen.
     pub fn choose_entry(&self, held: &[AssumedFact]) -> Result<PickerChoice, String> {
         let entries = self.matching_entries();
         let entry = entries.get(self.chosen);
@@ -171,7 +172,7 @@ impl Picker {
         Ok(PickerChoice::Assumptions(all))
     }
 
-    /// Returns an error message if the typed value starts with `=`, which the prompt already shows.
+    /// An error message if the typed value starts with `=`, which the prompt already shows.
     pub fn equals_sign_error(&self) -> Option<String> {
         let value = self.input.text().trim().strip_prefix('=')?.trim();
         let example = if value.is_empty() {
@@ -190,8 +191,7 @@ impl Picker {
         self.edit_input(|typed| typed.edit(TextEdit::Clear));
     }
 
-    /// Returns from the value to the list of facts. Returns false if the list is already shown, or
-    /// if the picker has none.
+    /// Returns false if the list is already shown, or if the picker has none.
     pub fn back_to_facts(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;

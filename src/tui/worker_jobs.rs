@@ -36,23 +36,22 @@ pub trait Worker: Send + Sync {
         progress: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String>;
 
-    /// Evaluates assumptions; the facts of the real host stay unchanged. The error names a refused
-    /// assumption and the reason.
+    /// The facts of the real host stay unchanged. The error names a refused assumption and the
+    /// reason.
     fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String>;
 
-    /// Returns the report with this file system planned for a free disk; `None` restores the
-    /// recommended one. The error is the reason why the file system cannot be created.
+    /// The report with this file system planned for a free disk; `None` restores the recommended
+    /// one. The error is the reason why the file system cannot be created.
     fn replan_with_filesystem(
         &self,
         target: &Subject,
         filesystem: Option<NewFilesystem>,
     ) -> Result<Report, String>;
 
-    /// Returns the recorded lines from which a value was read, display-safe; empty if the source
-    /// has none.
+    /// The recorded lines from which a value was read, display-safe; empty if the source has none.
     fn raw_lines(&self, source: &Source, value: &str) -> Vec<String>;
 
-    /// Renders the last report of the real host, without assumptions.
+    /// The document is that of the real host's last report, without assumptions.
     fn render_document(&self, format: Format) -> Result<String, String>;
 
     /// Writes a document to a file atomically, and overwrites an existing file only if `replace` is
@@ -74,7 +73,7 @@ pub trait Worker: Send + Sync {
     /// States where the report would be saved.
     fn plan_report_save(&self) -> Result<Vec<String>, String>;
 
-    /// Saves the last report of the real host for later comparisons.
+    /// The report is the last one of the real host, without assumptions.
     fn save_report(&self) -> Result<SaveOutcome, String>;
 
     /// Reads facts of `/proc` and `/sys` again until one differs.

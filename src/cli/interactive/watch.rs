@@ -17,14 +17,14 @@ use crate::session::Session;
 use crate::tui::Movement;
 
 const INTERVAL: Duration = Duration::from_secs(5);
-/// The wait is this many times as long as the last reading, so the watch takes at most 1 % of a
-/// core, unless that is longer than [`LONGEST_WAIT`].
+/// Pause between two readings, as a multiple of the duration of the last one, so that the watch
+/// takes about 1 % of a core. [`LONGEST_WAIT`] limits the pause.
 const WAIT_PER_READING: u32 = 100;
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 pub(super) struct Watch {
     read_at: String,
-    /// The facts at the last rescan, once one has changed.
+    /// Facts of the last rescan; `None` while no fact differs from them.
     first: Option<FactSet>,
     wait: Duration,
 }
@@ -59,7 +59,7 @@ impl AppWorker {
 }
 
 impl LoadedHost {
-    /// Returns what differs from the last rescan, if an answer has changed since the last call.
+    /// The differences from the last rescan; `None` if no answer has changed since the last call.
     fn read_again(&mut self, request: &Request) -> Option<Movement> {
         if !self.machine.refresh(is_watched) {
             return None;
@@ -77,13 +77,13 @@ impl LoadedHost {
             .unwrap_or_else(|| before.facts.clone());
         self.session.carry_over(before);
         let mut report = self.session.report();
-        // The report of the first facts with today's measurements, so that a probe is no movement.
+        // Both reports have the present measurements, so that a probe does not count as a change.
         mem::swap(&mut self.session.facts, &mut first);
         let report_then = self.session.report();
         mem::swap(&mut self.session.facts, &mut first);
         let then = ReportSnapshot::from_report(&report_then);
         let mut difference = self.session.difference(&then, &report);
-        // Mounts of containers come and go, and concern no target.
+        // Containers mount and unmount all the time, which concerns no target.
         difference.retain_subjects(|subject| {
             let mut targets = report_then.targets.iter().chain(&report.targets);
             targets.any(|target| target.subjects.contains(subject))

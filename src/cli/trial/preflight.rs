@@ -128,7 +128,7 @@ pub(super) mod disk {
             .map_err(|why| CliError::Usage(text::display_safe(why.as_bytes())))
     }
 
-    /// Returns all facts, the subject of the target, and the subject of its disk.
+    /// All facts, then the subjects of the target and of its disk.
     fn collect_disk_facts(spare: &InspectedDisk) -> Result<(FactSet, Subject, Subject), CliError> {
         let EraseTarget { node, number, .. } = &spare.target;
         let session = host::open_session(
@@ -262,7 +262,7 @@ use crate::trial_runner::{self, TrialJob, TrialPlace};
 
 pub(super) struct TrialPlan {
     pub(super) job: TrialJob,
-    /// The first candidate is the reference.
+    /// Candidates in the order of the record; the first is the reference.
     pub(super) candidates: Vec<Candidate>,
     /// The record of the trial, to which candidates and blocks are added later.
     pub(super) record: TrialRecord,

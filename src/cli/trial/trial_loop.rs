@@ -131,8 +131,7 @@ struct RunningTrial {
 }
 
 impl RunningTrial {
-    /// Waits for the next event of the trial; `None` when the time budget is used up. The error
-    /// states why the trial stopped.
+    /// `None` when the time budget is used up. The error states why the trial stopped.
     fn recv(&mut self) -> Result<Option<TrialEvent>, String> {
         loop {
             self.has_quit |= self.progress.poll(self.seconds_left());

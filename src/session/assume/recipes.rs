@@ -14,7 +14,7 @@ use walwise_model::text::JoinText;
 
 const NOT_RUNNING_REASON: &str = "unknown for an assumed kernel";
 
-/// Edits for an assumed fact; `None` if walwise has no recipe for the answer behind the fact.
+/// `None` if walwise has no recipe for the answer behind the fact.
 pub fn edits_for_assumption(
     one: &Assumption,
     all: &[Assumption],
@@ -127,8 +127,8 @@ fn kernel_edits(release: Option<String>) -> Vec<AnswerEdit> {
     names.chain(gone).collect()
 }
 
-/// Replaces the options of an fstab entry. In the recorded line, fields are separated by an escaped
-/// tab, `\x09`; the options are the third field.
+/// In the recorded line, fields are separated by an escaped tab, `\x09`; the options are the third
+/// field.
 fn fstab_options_edit(source: &Source, number: u32, options: String) -> AnswerEdit {
     let number = format!("{number}\t");
     answer_edit(source, move |text| {
@@ -157,8 +157,8 @@ impl EditContext<'_> {
         Vec::from_value(&self.one.value).unwrap_or_default()
     }
 
-    /// Edits a line of mountinfo. Superblock options appear in the lines of all mounts of the
-    /// superblock, and in ext4's own list under /proc/fs/ext4.
+    /// Superblock options appear in the lines of all mounts of the superblock, and in ext4's own
+    /// list under /proc/fs/ext4.
     fn mount_edits(&self, line: u32) -> Vec<AnswerEdit> {
         let word = value_text(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {

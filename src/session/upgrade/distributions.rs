@@ -33,7 +33,7 @@ pub(super) struct DistributionRelease {
     pub(super) e2fsprogs: Option<String>,
     pub(super) xfsprogs: Option<String>,
     pub(super) btrfs_progs: Option<String>,
-    /// Series of the database packages.
+    /// Release series of the packaged server, such as `16` or `10.11`.
     #[serde(default)]
     pub(super) servers: BTreeMap<ServerKind, String>,
     #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
@@ -55,8 +55,7 @@ struct DistributionTable {
     release: Vec<DistributionRelease>,
 }
 
-/// Returns the parsed table. A table that fails to parse counts as empty; the test
-/// `the_table_is_sound` prevents that.
+/// A table that fails to parse counts as empty; the test `the_table_is_sound` prevents that.
 fn distribution_table() -> &'static DistributionTable {
     static TABLE: LazyLock<DistributionTable> =
         LazyLock::new(|| parse_without_verification_stamps(TABLE_TEXT).unwrap_or_default());
@@ -138,8 +137,8 @@ pub(super) fn list_choices(os_id: Option<&str>, os_version: Option<&str>) -> Vec
         .collect()
 }
 
-/// Returns the Red Hat vendor that ships this kernel version, such as `el10`. `None` if the current
-/// vendor is not Red Hat or no release ships the version.
+/// The Red Hat vendor that ships this kernel version, such as `el10`. `None` if the current vendor
+/// is not Red Hat or no release ships the version.
 pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static str> {
     let rows = || {
         distribution_table()
@@ -155,8 +154,8 @@ pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static s
         .and_then(|kernel| kernel.vendor.as_deref())
 }
 
-/// Finds the row of a release. A minor release without a row, such as `9.4`, gets the row of its
-/// major release, `9`; a major release gets the row of its only minor release.
+/// A minor release without a row, such as `9.4`, gets the row of its major release, `9`. A major
+/// release gets the row of its only minor release.
 fn release_row(of: &Distribution, version: &str) -> Option<&'static DistributionRelease> {
     let is_of = |version: &str, release: &str| {
         let rest = version.strip_prefix(release);
@@ -205,8 +204,8 @@ impl DistributionChoice {
         &self.distribution.id
     }
 
-    /// Returns version and vendor of the only kernel that fits the user's choice. If several fit,
-    /// the error lists them.
+    /// Version and vendor of the only kernel that fits the user's choice. If several fit, the error
+    /// lists them.
     pub(super) fn sole_kernel_and_vendor(
         &self,
     ) -> Result<(&'static str, Option<&'static str>), String> {
@@ -219,9 +218,9 @@ impl DistributionChoice {
         }
     }
 
-    /// Returns the vendor of a kernel version or full release. `None` if the table has no vendor
-    /// for the kernel. Also `None` if it has several and `kernel` is a full release string, which
-    /// may itself identify the vendor.
+    /// The vendor of a kernel version or full release. `None` if the table has no vendor for the
+    /// kernel. Also `None` if it has several and `kernel` is a full release string, which may
+    /// itself identify the vendor.
     pub(super) fn kernel_vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
@@ -250,8 +249,8 @@ impl DistributionChoice {
         }
     }
 
-    /// Returns the kernel whose name equals the user's input, else all kernels whose names start
-    /// with it. Empty input selects all kernels.
+    /// The kernel whose name equals the user's input, else all kernels whose names start with it.
+    /// Empty input selects all kernels.
     fn matching_kernels(
         &self,
         release: &'static DistributionRelease,

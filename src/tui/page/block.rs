@@ -6,7 +6,7 @@ use crate::measure::Method;
 use crate::report::Format;
 use crate::report::view::{Detail, ItemRef, Section};
 
-/// What the pane shows while a row is selected.
+/// Content of the details pane for a selected row.
 #[derive(Clone, Debug)]
 pub enum RowDetails {
     Nothing,

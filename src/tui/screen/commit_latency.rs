@@ -21,8 +21,8 @@ const TAIL_WIDTH: usize = 8;
 const BACK_TO_BACK_WIDTH: usize = 12;
 const GAP_WIDTH: usize = 2;
 
-/// Returns the results so far of a running probe, or else the last measurement. The text states the
-/// time of the measurement.
+/// Results so far of a running probe, or else the last measurement. The text is the time of the
+/// measurement.
 pub fn live_or_last_measurement(data: &Data) -> Option<(&Measurement, String)> {
     let live = data
         .running_measurement()
@@ -51,7 +51,7 @@ pub struct MethodTable<'a> {
 }
 
 impl MethodTable<'_> {
-    /// Adds the chart to the page, one row per method.
+    /// One row per method; each row can be selected.
     pub fn push_table(&self, page: &mut Page) {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
         let Chart { head, rows, axis } =

@@ -61,7 +61,7 @@ impl DetailLines {
         }
     }
 
-    /// Adds commands, one per line; a long command wraps and is never cut.
+    /// One command per line. A long command wraps and is never cut, so that it can be copied.
     pub fn push_commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
         let columns = label_width(name);
         let room = self.room.saturating_sub(columns);
@@ -72,7 +72,7 @@ impl DetailLines {
         self.push_rows(name, columns, rows, TextRole::Code);
     }
 
-    /// Adds a command to paste, with a prompt.
+    /// The prompt marks the command as text to paste.
     pub fn push_command(&mut self, command: &ShellCommand) {
         const PROMPT: &str = "  $ ";
         let room = self.room.saturating_sub(PROMPT.len());
@@ -98,8 +98,8 @@ impl DetailLines {
         self.lines.push(Line::default());
     }
 
-    /// Adds the reasons of a finding. `told` holds details that are already shown. The rule's
-    /// reason is left out if it is one of them, and the fix if there are any.
+    /// `told` holds details that are already shown. The rule's reason is left out if it is one of
+    /// them, and the fix if there are any.
     pub fn push_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
         let is_it = |detail: &Detail| match detail {
             Detail::Sentence(says) | Detail::Continuation(says) | Detail::Field(_, says) => {
@@ -183,7 +183,7 @@ impl DetailLines {
         }
     }
 
-    /// Lists the sets of missing facts. Each set alone would decide the rule.
+    /// Each set alone would decide the rule.
     pub fn push_missing_fact_sets(&mut self, finding: &Finding) {
         let Outcome::Undecided { needs } = &finding.outcome else {
             return;

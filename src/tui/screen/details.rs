@@ -10,7 +10,7 @@ use crate::tui::data::Data;
 use crate::tui::page::{Block, Page, PageState, RowDetails};
 
 impl Block {
-    /// Returns the title and the page of details for a pane of these columns and rows.
+    /// The title and the page of details for a pane of these columns and rows.
     pub fn details_page(
         &self,
         data: &Data,
@@ -30,7 +30,8 @@ impl Block {
         let title = match &self.details {
             RowDetails::Nothing | RowDetails::Unfold => String::new(),
             RowDetails::Item(title, about, shown) => {
-                // A finding that vanishes under the assumptions is only in the report of the real host.
+                // A finding that vanishes under the assumptions is only in the report of the real
+                // host.
                 let assumed = data.assumed_host.as_ref().map(|host| &host.report);
                 let reports: Vec<&Report> = [report].into_iter().chain(assumed).collect();
                 lines.lines = view.detail_lines(&reports, about, shown);

@@ -89,10 +89,10 @@ use crate::tui::viewport::Viewport;
 use crate::tui::widgets::columns::{self, Column, StyledText};
 use crate::tui::widgets::{flush_path as path_widget, text};
 
-/// Rows from which the flush path is drawn, and latency curves; otherwise the path is a line.
+/// Minimum rows for latency curves and a drawn flush path; with fewer, the path is one line.
 const MIN_ROWS_WITH_PATH: usize = 33;
 const CURVE_ROWS: usize = 10;
-/// Columns from which the answers have their reasons beside them.
+/// Minimum columns for reasons at the right of the answers.
 const MIN_COLUMNS_WITH_REASONS: usize = 104;
 
 pub fn overview_page(data: &Data, room: Viewport) -> Page {
@@ -132,7 +132,7 @@ impl Dashboard<'_> {
         }
     }
 
-    /// Adds the parts in the order in which they must be in sight.
+    /// Adds the parts, the most important first: a short terminal hides the last ones.
     fn push_target(&self, page: &mut Page, target: &TargetSummary) {
         self.push_verdict(page, target);
         what_if::push_what_if_summary(page, self.sections());
@@ -180,7 +180,8 @@ impl Dashboard<'_> {
             ];
             sentences = says.map(String::clone).to_vec();
         }
-        // What does not fit beside the verdict is left out: the sentence and the header have it too.
+        // A part that does not fit beside the verdict is left out, because the sentence and the
+        // header repeat it.
         let mut bar = verdict_heading(self.report, target).to_string();
         let cause = verdict.map(flush_path::verdict_cause).unwrap_or_default();
         if !cause.is_empty() && text::width(&bar) + text::width(&cause) + 2 <= columns {
@@ -234,7 +235,7 @@ impl Dashboard<'_> {
         page.blocks.extend(rows.into_iter().map(block));
     }
 
-    /// Adds the fixes that leave room for the answers, at least one, and returns the others.
+    /// Adds as many fixes as leave room for the answers, at least one. The result holds the others.
     fn push_fixes(&self, page: &mut Page, answers: &[Block]) -> Vec<Block> {
         const HEADING: &str = "Fix first";
         let theme = self.data.theme;
@@ -402,7 +403,7 @@ fn loading_lines(data: &Data) -> Vec<Line<'static>> {
     ]
 }
 
-/// Lists the targets found so far. Verdicts are left out, because they could still change.
+/// Verdicts are left out, because they could still change.
 fn targets_so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
     let mut lines = loading_lines(data);
     lines.push(Line::default());

@@ -229,8 +229,8 @@ impl SectionView<'_> {
         lines.lines
     }
 
-    /// Returns the details of an item, then the reasons of the findings behind it, which the first
-    /// report that has them gives.
+    /// The details of an item, then the reasons of its findings, from the first report that
+    /// contains them.
     pub fn detail_lines(
         &self,
         reports: &[&Report],
@@ -253,8 +253,7 @@ impl SectionView<'_> {
         details.lines
     }
 
-    /// Returns the findings about the item's subject or, if there are none, those that concern the
-    /// target.
+    /// The findings about the item's subject or, if there are none, those that concern the target.
     fn findings_behind<'r>(
         &self,
         reports: &[&'r Report],

@@ -9,7 +9,7 @@ mod fact_line {
 
     pub enum FactState {
         Known(String, String),
-        /// The flag is true if the fact could be read, but was not.
+        /// The flag is true for a fact that is readable on this host, but was not read.
         Unknown(Box<MissingFact>, bool),
     }
 

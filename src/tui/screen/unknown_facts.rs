@@ -167,8 +167,7 @@ impl UnknownFactsSection<'_> {
         names_and_count(&names, MAX_NAMES)
     }
 
-    /// Returns the command that runs walwise as root. `None` if root privileges would not help, and
-    /// on a capture.
+    /// `None` if root privileges would not help, and on a capture.
     fn root_command(&self, need: &MissingFact) -> Option<ShellCommand> {
         if need.remedy != Some(Remedy::RunAsRoot) || !self.report.host.live {
             return None;

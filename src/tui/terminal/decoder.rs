@@ -47,7 +47,7 @@ enum Sequence {
 }
 
 impl Decoder {
-    /// Decodes input; `bytes` continue those of earlier calls.
+    /// `bytes` continue those of earlier calls.
     pub fn decode(&mut self, bytes: &[u8]) -> Vec<Msg> {
         self.buffer.extend_from_slice(bytes);
         let held = std::mem::take(&mut self.buffer);
@@ -86,8 +86,8 @@ impl Decoder {
         msgs
     }
 
-    /// Returns the time to wait for further input before [`Decoder::flush`]; `None` for a wait
-    /// without limit.
+    /// The time to wait for further input before [`Decoder::flush`]; `None` for a wait without
+    /// limit.
     pub fn flush_timeout(&self) -> Option<Duration> {
         match &self.paste {
             Some(paste) => paste.ends_with_only_interrupt().then_some(PASTE_TIMEOUT),
@@ -156,8 +156,7 @@ impl Paste {
     }
 }
 
-/// Returns the length in bytes of the first sequence, and its meaning; `None` if more input is
-/// needed.
+/// The length in bytes of the first sequence, and its meaning; `None` if more input is needed.
 fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Sequence)> {
     match bytes {
         [] | [ESC] | [ESC, b'O'] => None,
@@ -295,8 +294,7 @@ fn application_mode_key(last: u8) -> Option<&'static str> {
     })
 }
 
-/// Decodes the first character of `bytes`. Returns its length in bytes and its key; `None` if bytes
-/// of the character are missing.
+/// The result is the length in bytes and the key; `None` if bytes of the character are missing.
 fn parse_character(bytes: &[u8]) -> Option<(usize, Sequence)> {
     let bytes = bytes.get(..4).unwrap_or(bytes);
     let valid = match str::from_utf8(bytes) {
@@ -318,8 +316,7 @@ fn char_event(c: char) -> Sequence {
     KeyPress::from_char(c).map_or(Sequence::Ignored, |key| Sequence::Event(Msg::Key(key)))
 }
 
-/// Turns a mouse report into an event. `column` and `row` count from 1. Movements and releases are
-/// ignored.
+/// `column` and `row` count from 1. Movements and releases are ignored.
 fn mouse_event(what: u32, column: u32, row: u32) -> Sequence {
     const MODIFIERS: u32 = 4 | 8 | 16;
     let pointed = match what & !MODIFIERS {

@@ -86,8 +86,8 @@ fn board_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
     }
 }
 
-/// Describes the outcome for one load; `of` is the number of ranked candidates. The text is short
-/// enough to follow the load's name within 80 columns.
+/// `of` is the number of ranked candidates. The text is short enough to follow the load's name
+/// within 80 columns.
 fn outcome_text<'a>(
     outcome: &TrialOutcome,
     of: usize,

@@ -155,8 +155,8 @@ fn probe_notice(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
     format!("{how}: {}", measurement_sentence(found, in_force))
 }
 
-/// Stores the assumed host. If the picker is still open on a screen other than the overview, opens
-/// Advice, where the differences are listed.
+/// If the picker is still open on a screen other than the overview, opens Advice, where the
+/// differences are listed.
 fn show_assumed_host(model: &mut Model, supposed: Box<AssumedHost>) {
     model.data.assumed_host = Some(supposed);
     if matches!(model.overlay, Some(Overlay::WhatIf(_))) {

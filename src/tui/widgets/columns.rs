@@ -60,13 +60,13 @@ pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 
-/// Lays out each row as one line; columns that wrap are cut as well.
+/// Columns that wrap are cut as well.
 pub fn align_rows(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = fit_column_widths(rows, columns, room);
     rows.iter().map(|row| row_line(row, &widths)).collect()
 }
 
-/// Lays out the rows; each has as many lines as its wrapped cells need.
+/// Each row has as many lines as its wrapped cells need.
 pub fn wrapped_rows(
     rows: &[Vec<StyledText>],
     columns: &[Column],
@@ -155,8 +155,8 @@ fn row_line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Returns the width of each column, 0 if dropped. If some columns wrap, they shrink first, then
-/// columns are dropped, then the others are cut. Otherwise the widest columns are cut before any is
+/// The width of each column, 0 if dropped. If some columns wrap, they shrink first, then columns
+/// are dropped, then the others are cut. Otherwise the widest columns are cut before any is
 /// dropped.
 fn fit_column_widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
     let full = natural_widths(rows, columns.len());

@@ -10,7 +10,7 @@ use crate::report::time_axis::LogTimeAxis;
 use crate::text::bars::cell_index;
 
 pub struct Curve<'a> {
-    /// Stands beside the curve. In ASCII its first letter draws the curve.
+    /// Text beside the curve. In ASCII, its first letter draws the curve.
     pub label: String,
     pub style: Style,
     /// Times in ascending order, at equal steps of the share of commits.
@@ -31,7 +31,7 @@ const DOTS_DOWN: usize = 4;
 const BLANK_BRAILLE: u32 = 0x2800;
 const SCALE_WIDTH: usize = 8;
 
-/// `dim` is the style of the scales.
+/// Curves above a time scale; `dim` is the style of the scales.
 pub fn ecdf_chart(
     curves: &[Curve<'_>],
     columns: usize,
@@ -98,7 +98,7 @@ struct Grid {
     cells: Vec<Vec<(char, Style)>>,
 }
 
-/// Returns the row of the curve in each column, from 0 at the top to `last` at the bottom.
+/// The row of the curve in each column, from 0 at the top to `last` at the bottom.
 fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize) -> Vec<usize> {
     let at = |column: usize| {
         let time = axis.time_at(column as f64 / columns.saturating_sub(1).max(1) as f64);
@@ -112,7 +112,7 @@ fn curve_rows(curve: &Curve<'_>, axis: &LogTimeAxis, columns: usize, last: usize
     (0..columns).map(falls_never).collect()
 }
 
-/// Returns the share of commits, from 0 to 1, that complete within `time`, interpolated between the
+/// The share of commits, from 0 to 1, that complete within `time`, interpolated between the
 /// quantiles.
 fn share_within(quantiles: &[f64], time: f64) -> f64 {
     let done = quantiles.partition_point(|quantile| *quantile <= time);

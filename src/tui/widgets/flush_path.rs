@@ -19,7 +19,7 @@ const FATE_WIDTH: usize = 11;
 /// In a path with more layers, adjacent layers that only pass flushes on share a row.
 const MAX_ROWS: usize = 12;
 
-/// `more` counts the further layers that share the row.
+/// One row of the path; `more` counts the further layers on that row.
 struct PathRow<'a> {
     hop: &'a FlushHop,
     more: usize,
@@ -57,8 +57,7 @@ fn may_be_reached(hop: &FlushHop) -> bool {
     matches!(hop.arrival, FlushDelivery::Sent | FlushDelivery::Unknown)
 }
 
-/// Returns the rails of each row: one string for the row's first line, and one for its further
-/// lines.
+/// The rails of each row: one string for the row's first line, and one for its further lines.
 fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     const GONE: [&str; 2] = ["   ", "   "];
     let mut parts = false;
@@ -103,8 +102,8 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 }
 
 impl PathRow<'_> {
-    /// Draws one row. In the narrow layout the description is below the name, or left out if the
-    /// state needs no explanation.
+    /// In the narrow layout the description is below the name, or left out if the state needs no
+    /// explanation.
     fn row_lines(
         &self,
         [rail, under]: [&'static str; 2],

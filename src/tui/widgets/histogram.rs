@@ -7,8 +7,8 @@ const MAX_BUCKET_WIDTH: usize = 3;
 /// Ratio of the upper bounds of adjacent buckets: the fourth root of 2.
 const BUCKET_FACTOR: f64 = 1.189_207_115_002_721;
 
-/// Draws a histogram. Each bucket is `(upper bound in microseconds, count)`, with four buckets per
-/// doubling of the time.
+/// Each bucket is `(upper bound in microseconds, count)`, with four buckets per doubling of the
+/// time.
 pub fn histogram_chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String> {
     let Some((first, _)) = buckets.first() else {
         return Vec::new();

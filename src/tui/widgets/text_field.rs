@@ -29,7 +29,7 @@ impl TextField {
     /// More than a path or a value needs, and few enough to filter a list after every key press.
     pub const MAX_CHARS: usize = 500;
 
-    /// Creates a field with the cursor at the end; text beyond the limit is cut.
+    /// The cursor is at the end; text beyond the limit is cut.
     pub fn new(text: &str) -> Self {
         let mut field = Self::default();
         field.insert_text(text);
@@ -40,8 +40,8 @@ impl TextField {
         &self.text
     }
 
-    /// Inserts text at the cursor; returns false if some was cut. Control and invisible characters
-    /// are dropped, because pasted text is untrusted.
+    /// False if some text was cut. Control and invisible characters are dropped, because pasted
+    /// text is untrusted.
     pub fn insert_text(&mut self, text: &str) -> bool {
         let mut room = Self::MAX_CHARS.saturating_sub(self.text.chars().count());
         let (_, behind) = self.split_at_cursor();

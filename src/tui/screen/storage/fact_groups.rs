@@ -44,8 +44,8 @@ impl FactDisplayGroup {
         matches!(self, Self::Identity | Self::Other)
     }
 
-    /// Returns the group of a fact. Facts in `decides` belong to the group Decides, even if the
-    /// catalogue has another group for them.
+    /// Facts in `decides` belong to the group Decides, even if the catalogue has another group for
+    /// them.
     pub fn for_fact(fact: &str, decides: &BTreeSet<&str>) -> Self {
         let group = catalog::find_by_name(fact).map_or(FactGroup::Other, |info| info.group);
         match group {
@@ -59,8 +59,8 @@ impl FactDisplayGroup {
     }
 }
 
-/// Returns the facts of a subject on which applying findings above [`Level::Keep`] depend, and
-/// missing facts that would decide a rule.
+/// The facts of a subject on which applying findings above [`Level::Keep`] depend, and missing
+/// facts that would decide a rule.
 pub fn deciding_facts<'a>(
     data: &'a Data,
     report: &'a Report,

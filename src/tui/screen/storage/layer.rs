@@ -34,8 +34,8 @@ pub fn stack_nodes(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
         .collect()
 }
 
-/// Returns the names of layers below this one that the tree shows elsewhere. The tree draws each
-/// layer once, below the first layer that uses it.
+/// The names of layers below this one that the tree shows elsewhere. The tree draws each layer
+/// once, below the first layer that uses it.
 fn lower_layers_drawn_elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
     let Some(row) = rows.get(at) else {
         return Vec::new();
@@ -108,8 +108,8 @@ impl<'a> StackNode<'a> {
         }
     }
 
-    /// Returns the description and the text about the cache. The description is empty for the host,
-    /// boot settings and servers.
+    /// The description and the text about the cache. The description is empty for the host, boot
+    /// settings and servers.
     pub fn description_lines(&self) -> [&str; 2] {
         let is_layer = !matches!(
             self.subject.scope(),
@@ -141,7 +141,7 @@ impl<'a> StackNode<'a> {
     }
 }
 
-/// Lists the layers, one entry each. `gaps` contains the number of unknown facts of each layer.
+/// `gaps` contains the number of unknown facts of each layer.
 pub fn layer_lines(
     layers: &[&StackNode<'_>],
     gaps: &[usize],

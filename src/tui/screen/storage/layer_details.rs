@@ -90,8 +90,8 @@ impl<'a> LayerDetails<'a> {
             .count()
     }
 
-    /// Returns the facts that pass the filter. The filter searches a fact's text together with that
-    /// of its layer.
+    /// The facts that pass the filter. The filter searches a fact's text together with that of its
+    /// layer.
     fn matching_facts<'s>(
         &'s self,
         state: &'s PageState,
