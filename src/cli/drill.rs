@@ -438,7 +438,7 @@ fn run_check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     Ok(exit_code(&outcome, no_cut))
 }
 
-/// Returns 3 if commits were lost, 5 if nothing was proven, 0 if every commit survived a power cut.
+/// 3 if commits were lost, 5 if nothing was proven, 0 if every commit survived a power cut.
 fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     match (outcome.lost_count(), outcome.examined, no_cut) {
         (1.., _, _) => 3,

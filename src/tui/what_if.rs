@@ -191,7 +191,7 @@ impl Picker {
         self.edit_input(|typed| typed.edit(TextEdit::Clear));
     }
 
-    /// Returns false if the list is already shown, or if the picker has none.
+    /// False if the list is already shown, or if the picker has none.
     pub fn back_to_facts(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;

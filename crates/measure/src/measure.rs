@@ -503,8 +503,8 @@ fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
 /// Largest number of quantiles that are kept. A curve as wide as a screen shows no more.
 const MAX_QUANTILES: u32 = 64;
 
-/// Returns at most [`MAX_QUANTILES`] latencies at equal steps of rank. `all` must be sorted; a
-/// shorter list is returned unchanged.
+/// At most [`MAX_QUANTILES`] latencies at equal steps of rank. `all` must be sorted; a shorter list
+/// is returned unchanged.
 fn evenly_spaced_quantiles(all: &[f64]) -> Vec<f64> {
     let count = u32::try_from(all.len())
         .unwrap_or(u32::MAX)

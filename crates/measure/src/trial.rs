@@ -257,8 +257,8 @@ impl TrialRecord {
 // A flush of a loop device is an fsync of its file. The host's journal is therefore part of
 // every sample and draws the ratios between candidates towards 1.
 
-/// Ratio of the loop device's latency to that of the host's file, above which figures are only
-/// an indication.
+/// Largest ratio of the loop device's latency to the file's; above it, figures are only an
+/// indication.
 const MAX_LATENCY_RATIO: f64 = 1.3;
 
 /// Reliability of figures on a loop file. Each number is the ratio of the loop device's latency

@@ -83,8 +83,8 @@ pub(super) fn worst_result(report: &Report, fail_on: FailCondition) -> WorstResu
 }
 
 impl Upgrade {
-    /// Returns 0, 3, 4 or 5 as in the module documentation, for the items of the upgrade instead of
-    /// findings and verdicts.
+    /// As in the module documentation, for the items of the upgrade instead of findings and
+    /// verdicts.
     pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
         let counted: Vec<&UpgradeItem> = self.problem_items_from_level(fail_on.level).collect();
         let decided = |item: &&UpgradeItem| {

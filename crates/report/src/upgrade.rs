@@ -12,8 +12,7 @@ mod severity {
     use walwise_model::facts::catalog::boot;
     use walwise_model::facts::{FactSet, Subject};
 
-    /// Returns critical if a failure of this line stops the boot, and warning if the boot
-    /// continues.
+    /// Critical if a failure of this line stops the boot, warning if the boot continues.
     pub(super) fn boot_line_severity(facts: &FactSet, line: &Subject) -> Level {
         let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let has = |word: &str| options.iter().any(|option| option == word);
@@ -66,8 +65,8 @@ impl Upgrade {
         items.extend(kernel_parameters::parameter_items(&supposed.facts));
         items.extend(page_size::page_size_items(&real.facts, &supposed.facts));
         items.extend(boot_needs::severity_raising_items(&supposed.facts, &items));
-        // What fails cannot improve at the same time, so its improvements are left out. A boot line
-        // and its mount have one name.
+        // A failing item cannot improve, so its improvements are left out. A boot line and its
+        // mount have one name.
         let fails = |item: &&UpgradeItem| item.answer == Some(BootOutcome::Fails);
         let failing: Vec<String> = items
             .iter()

@@ -142,9 +142,9 @@ fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     }
 }
 
-/// Returns *off* for ext3 without a barrier option before Linux 3.1: the driver left barriers off
-/// by default, and printed the option when on (commit 00eacd66cd8a). `None` for other mounts, and
-/// for distribution kernels that may differ.
+/// *Off* for ext3 without a barrier option before Linux 3.1: the driver left barriers off by
+/// default, and printed the option when on (commit 00eacd66cd8a). `None` for other mounts, and for
+/// distribution kernels that may differ.
 fn old_ext3_barrier_off(
     fstype: &str,
     printed: &Reading<Vec<String>>,

@@ -163,8 +163,8 @@ fn has_option(options: &[String], word: &str) -> bool {
     options.iter().any(|option| option == word)
 }
 
-/// Returns when a read updates the access time: never with `noatime`, rarely with `relatime`, and
-/// always without both options.
+/// Reads never update the access time with `noatime`, rarely with `relatime`, and always without
+/// both options.
 fn atime_policy(options: &[String]) -> Atime {
     match (
         has_option(options, "noatime"),

@@ -103,8 +103,8 @@ fn report_field<T>(
         })
 }
 
-/// Returns `listed` (/proc/drbd) if known, else `shown` (drbdsetup). If both are unknown, `shown`
-/// is the better answer, because its remedy names the missing tool.
+/// `listed` (/proc/drbd) if known, else `shown` (drbdsetup). If both are unknown, `shown` is the
+/// better answer, because its remedy names the missing tool.
 fn first_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }

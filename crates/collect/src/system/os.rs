@@ -101,7 +101,7 @@ fn shell_unquote(value: &[u8]) -> Vec<u8> {
     out
 }
 
-// Where walwise runs (host, guest or container), and its privileges.
+// Environment of walwise (host, guest or container), and its privileges.
 //
 // A guest cannot see whether its hypervisor honours flushes. DMI names the hypervisor; the
 // processor's `hypervisor` flag proves that there is one. Namespaces and a runtime's files in

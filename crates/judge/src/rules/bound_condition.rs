@@ -180,8 +180,8 @@ struct LookupSubject<'f> {
     facts: SubjectFacts<'f>,
 }
 
-/// Where facts are looked up: at the innermost quantifier element of the fact's scope, or else at
-/// the rule's subject or a linked subject.
+/// Subjects whose facts are looked up: the innermost quantifier element of the fact's scope, or
+/// else the rule's subject or a linked one.
 #[derive(Clone, Copy)]
 struct LookupScope<'p, 'f> {
     view: &'p SubjectView<'f>,

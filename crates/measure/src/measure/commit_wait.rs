@@ -15,7 +15,7 @@ use super::Estimate;
 use crate::host::commit_sampler::{CommitCounters, CommitWaits};
 use crate::text::{format_micros, format_micros_interval};
 
-/// The largest half-width of an interval, relative to its estimate, at which a latency is shown.
+/// Largest half-width of the interval of a shown latency, relative to the estimate.
 const MAX_HALF_WIDTH: f64 = 0.25;
 
 /// Share of a commit that no wait event covers: copying the WAL, and the processor time between
@@ -25,14 +25,15 @@ const UNCOVERED_SHARE: f64 = 0.1;
 /// 97.5 % quantile of the normal distribution, for two-sided intervals of 95 %.
 const NORMAL_QUANTILE: f64 = 1.96;
 
-/// Share of commits above which writes of a full WAL buffer make the waits those of bulk loads.
+/// Share of commits; with more writes of full WAL buffers, as in bulk loads, sessions also wait
+/// outside commits.
 const BUFFERS_FULL_SHARE: f64 = 0.05;
 
-/// Flushes below which no rate is shown, and no flush is missed.
+/// Minimum number of flushes for a rate, and for a contradiction by the disks' counters.
 const FLUSHES_THAT_COUNT: u64 = 20;
 
-/// Share of the flushes that a server must have made, below which a disk contradicts it. Other
-/// programs flush as well: journals every few seconds, md several times a second.
+/// Share of a server's flushes that each disk must count; with fewer, the disk contradicts the
+/// server. Other programs flush as well: journals every few seconds, md several times a second.
 const ARRIVED_SHARE: f64 = 0.5;
 
 /// How a server makes its log durable.

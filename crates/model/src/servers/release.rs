@@ -77,9 +77,8 @@ impl PostgresSetting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MysqlDefault<'t> {
     Fixed(&'t str),
-    /// A value that the server computes.
+    /// The server computes the value at its start.
     Computed,
-    /// The release does not have the setting.
     Absent,
 }
 

@@ -226,9 +226,9 @@ fn line_fstype(facts: &FactSet, line: &Subject) -> String {
         .unwrap_or_else(|| "this file system".to_owned())
 }
 
-/// Describes what the boot does if it cannot mount the file system of this line. Empty if an option
-/// such as `_netdev` makes the outcome uncertain, or if automatic mounting is unknown
-/// (systemd.mount(5), fstab(5)).
+/// Effect on the boot if the file system of this line cannot be mounted. Empty if an option such as
+/// `_netdev` makes the outcome uncertain, or if automatic mounting is unknown (systemd.mount(5),
+/// fstab(5)).
 fn failure_consequence(facts: &FactSet, line: &Subject) -> &'static str {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let has = |word: &str| options.iter().any(|option| option == word);

@@ -208,9 +208,9 @@ impl<'f> DependencyGraph<'f> {
         })
     }
 
-    /// Returns what the source of a boot line depends on. For a path outside /dev, these are the
-    /// boot lines whose mount points contain the path. For an identifier that is not resolved, such
-    /// as a UUID, the result is `Unresolved`.
+    /// Dependencies of a boot line's source. For a path outside /dev, these are the boot lines
+    /// whose mount points contain the path. For an identifier that is not resolved, such as a UUID,
+    /// the result is `Unresolved`.
     fn source_dependencies(&self, source: &str) -> Vec<BootDependency> {
         if source.starts_with("/dev/zvol/") {
             return vec![BootDependency::Named(ZFS_POOLS.to_owned())];

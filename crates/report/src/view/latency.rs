@@ -26,7 +26,7 @@ pub const COLUMNS: [&str; 10] = [
 pub(crate) const RIGHT_ALIGNED: [bool; 10] =
     [false, true, true, true, true, true, true, true, true, false];
 
-/// The columns of two narrow tables into which narrow pages split the table.
+/// Column indices of the two tables that replace the table on narrow pages.
 const NARROW_SPLITS: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
 
 pub fn latency_section(

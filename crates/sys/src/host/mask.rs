@@ -554,7 +554,8 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Where a spelling of an identity is replaced. `None` if it is replaced only where it was found.
+/// Places in which a spelling of an identity is replaced. `None` if it is replaced only where it
+/// was found.
 fn replacement_scope(
     kind: IdentityKind,
     written: &[u8],

@@ -95,7 +95,7 @@ struct AppendLog {
 }
 
 impl AppendLog {
-    /// Returns true if a signal interrupted the commit.
+    /// True if a signal interrupted the commit.
     fn append_and_flush(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.offset.get();
         let done = self.writer.commit(record, at)?;

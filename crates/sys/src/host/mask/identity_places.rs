@@ -269,8 +269,8 @@ fn personal_user_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange>
     (!name_places::is_system_account(name)).then_some((range, IdentityKind::User))
 }
 
-/// Where the last word begins: after the last underscore, or else after the dash that follows the
-/// bus, as in `ata-SERIAL`.
+/// Start of the last word: after the last underscore, or else after the dash that follows the bus,
+/// as in `ata-SERIAL`.
 fn last_word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
     let underscore = part.iter().rposition(|b| *b == b'_');

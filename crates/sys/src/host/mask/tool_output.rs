@@ -114,7 +114,7 @@ fn looks_like_identity(text: &[u8]) -> bool {
         && text.iter().any(u8::is_ascii_digit)
 }
 
-/// Returns `Wwn` only for hexadecimal digits; any other text counts as a serial.
+/// `Wwn` only for hexadecimal digits; any other text counts as a serial.
 fn wwn_or_serial(kind: IdentityKind, text: &[u8]) -> IdentityKind {
     let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
     if kind == IdentityKind::Wwn && is_name {
