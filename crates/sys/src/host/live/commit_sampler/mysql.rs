@@ -165,7 +165,7 @@ const TIME_QUERY: &str =
 /// The parts of the union run in order, so that a pause of random length precedes each sample.
 fn waits_query() -> String {
     let sample = format!(
-        " UNION ALL SELECT 'pause', SLEEP(0.015 + RAND() * 0.02) UNION ALL SELECT 'waiting', COUNT(*) \
+        " UNION ALL SELECT 'pause', SLEEP(0.02 + RAND() * 0.03) UNION ALL SELECT 'waiting', COUNT(*) \
          FROM information_schema.PROCESSLIST WHERE COMMAND = 'Query' AND STATE IN ({COMMIT_STATES})"
     );
     format!(

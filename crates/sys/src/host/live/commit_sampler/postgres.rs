@@ -176,7 +176,7 @@ fn waits_query() -> String {
          string_agg((turn + flush + standby)::text, ' ' ORDER BY number), \
          (SELECT sum(numbackends)::text FROM pg_catalog.pg_stat_database), count(DISTINCT position)::text \
          FROM generate_series(1, {SAMPLES}) AS number, \
-         LATERAL (SELECT pg_sleep(0.015 + random() * 0.02 + 0 * number)::text AS pause, \
+         LATERAL (SELECT pg_sleep(0.02 + random() * 0.03 + 0 * number)::text AS pause, \
            pg_stat_clear_snapshot()::text AS cleared OFFSET 0) AS paused, \
          LATERAL (SELECT CASE WHEN pause || cleared || number IS NOT NULL AND NOT pg_is_in_recovery() \
            THEN pg_current_wal_flush_lsn() END AS position OFFSET 0) AS wal, \
