@@ -57,6 +57,8 @@ programs() {
 }
 
 start() {
+    # What an earlier server printed is not what this one prints.
+    : >/tmp/server
     $become $tracer $BIN/postgres -D $MAIN >/tmp/server 2>&1 &
     server=$!
     until_true "the server starts or ends" ready
@@ -83,6 +85,7 @@ drill_database() {
     programs
     case $(word step) in observe) . "/passive/$(word database).sh" ;; *) . "/postgres/$(word database).sh" ;; esac
     until_true "the disk is there" test -b /dev/vda
+    [ "$(word disks)" != 2 ] || until_true "the second disk is there" test -b /dev/vdb
     "step_$(word step)"
 }
 
