@@ -503,18 +503,15 @@ fn contradiction(
     if settings.log_flush? != LogFlush::Call || !settings.flushes_must_arrive {
         return None;
     }
-    let (proven, separate) = samples
-        .waits
-        .iter()
-        .fold((0, 1), |(flushes, sessions), waits| {
-            (flushes + waits.flushes, waits.sessions.max(sessions))
-        });
+    let (proven, sessions) = samples.waits.iter().fold((0, 1), |(flushes, most), waits| {
+        (flushes + waits.flushes, waits.sessions.max(most))
+    });
     let flushes = if settings.separates_turn {
         proven as f64
     } else if settings.asynchronous.is_none() {
         // A session waits for its flush, so one flush completes at most one commit of each session.
         // Commits that change only temporary tables take an id, but write no redo log.
-        (commits.low / separate as f64).min(growth.wal_writes as f64)
+        (commits.low / sessions as f64).min(growth.wal_writes as f64)
     } else {
         return None;
     };
