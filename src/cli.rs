@@ -41,7 +41,7 @@ pub mod detail_level {
     }
 }
 pub mod args;
-mod input;
+pub mod input;
 mod input_file;
 mod rule_directory;
 mod error {
@@ -461,7 +461,7 @@ mod explain {
         format!("{} of {} ({}{help})", need.fact, need.subject, need.why)
     }
 }
-mod drill;
+pub mod drill;
 mod interactive;
 mod probe;
 mod signals;
@@ -549,9 +549,7 @@ use clap::error::ErrorKind;
 use args::{Cli, CliCommand};
 use out::ExitResult;
 
-pub use drill::serve as drill;
 pub use error::CliError;
-pub use input::serve as input;
 
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();

@@ -44,10 +44,10 @@ fn serve(role: Role) -> io::Result<()> {
         Role::DiskTrialNamespaces => {
             trial_runner::run_intermediate_child(channel, Role::DiskTrialInit)
         }
-        Role::TrialInit | Role::DiskTrialInit => trial_runner::inside(channel),
+        Role::TrialInit | Role::DiskTrialInit => trial_runner::run_child(channel),
         Role::DocumentWriter => output::serve(channel),
-        Role::FileReader => cli::input(channel),
-        Role::Drill => cli::drill(channel),
+        Role::FileReader => cli::input::serve(channel),
+        Role::Drill => cli::drill::serve(channel),
         Role::CommitSampler => host::commit_sampler::serve(channel),
     }
 }

@@ -9,7 +9,6 @@ use assume::Hypothesis;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use upgrade::DISTRIBUTIONS;
 
 use crate::collect::{self, CollectStep, Request};
 use crate::drill::{DrillRecord, StackFingerprint};
@@ -418,7 +417,7 @@ impl Session {
 
 pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
     let tables = compat::TABLES.iter().copied();
-    let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
+    let distributions = ("rules/tables/distributions.toml", upgrade::TABLE_TEXT);
     rules::builtin_sources()
         .chain(tables)
         .chain([distributions])

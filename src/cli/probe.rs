@@ -13,7 +13,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
     Answer, ImportedRun, Measurement, PG_TESTS, Phase, Profile, Workload, commit_size_lines,
-    import, imported_table, latency_lines, measurement_sentence, pg_test_fsync_text,
+    import, imported_run_lines, latency_lines, measurement_sentence, pg_test_fsync_text,
     workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress, Refusal};
@@ -217,7 +217,7 @@ fn print_output(
                 .map(|found| measurement_text(found, in_force));
             let tables = imported
                 .iter()
-                .map(|run| imported_table(run).join("\n") + "\n");
+                .map(|run| imported_run_lines(run).join("\n") + "\n");
             print(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
         }
     }

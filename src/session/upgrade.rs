@@ -11,7 +11,7 @@ use crate::facts::{FactSet, ServerKind, Subject};
 use crate::version::is_release;
 use crate::{collect, text};
 
-pub use distributions::TABLE_TEXT as DISTRIBUTIONS;
+pub use distributions::TABLE_TEXT;
 
 #[derive(Clone, Debug, Default)]
 pub struct ComponentVersions {

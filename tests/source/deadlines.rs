@@ -80,7 +80,11 @@ const MAY: [(&str, &str, &str); 11] = [
         "Read::read_to_string",
         "a text in memory",
     ),
-    ("crates/report/src/report_reader.rs", "read_to_end", "the same"),
+    (
+        "crates/report/src/report_reader.rs",
+        "read_to_end",
+        "the same",
+    ),
 ];
 
 fn may(file: &str, wait: &str) -> bool {

@@ -4,6 +4,7 @@
 
 mod deadlines;
 mod durations;
+mod exports;
 mod files;
 mod graph;
 mod names;
@@ -19,5 +20,6 @@ fn the_source_keeps_its_rules() {
     deadlines::no_test_waits_without_one(&sources);
     durations::no_sentence_of_the_verdict_holds_one(&sources);
     threads::none_is_started_that_can_panic(&sources);
+    exports::each_is_used_by_another_crate(&sources);
     names::none_is_a_listed_word(&sources);
 }

@@ -39,14 +39,14 @@ pub struct MountTable {
     pub skipped_lines: usize,
 }
 
-pub fn read_mountinfo(host: &dyn Host, path: &Path) -> Result<MountTable, HostError> {
+pub(crate) fn read_mountinfo(host: &dyn Host, path: &Path) -> Result<MountTable, HostError> {
     Ok(parse_mountinfo(
         &host.read(path)?,
         host.collection_limits().mounts,
     ))
 }
 
-pub fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
+pub(crate) fn parse_mountinfo(bytes: &[u8], bound: usize) -> MountTable {
     let mut table = MountTable::default();
     let mut number: u32 = 0;
     for line in bytes.split_inclusive(|b| *b == b'\n') {

@@ -65,7 +65,7 @@ pub fn preload_tables(facts: &FactSet, versions: bool) {
 
 pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/features.toml", feature::TEXT),
-    ("rules/tables/leaving.toml", crate::servers::LEAVING),
+    ("rules/tables/leaving.toml", crate::servers::POLICY_TOML),
     ("rules/tables/releases.toml", releases::TEXT),
     ("rules/tables/servers.toml", crate::servers::SERVERS_TOML),
     ("rules/tables/systems.toml", table::SYSTEMS),
@@ -112,10 +112,6 @@ impl Effect {
     pub fn is_accepted(self) -> bool {
         matches!(self, Self::Ok | Self::DefaultAnyway)
     }
-
-    pub fn needs_remark(self) -> bool {
-        matches!(self, Self::NoEffect | Self::Deprecated | Self::Refused)
-    }
 }
 
 /// How a kernel, tool or server treats one option, with reason and source.
@@ -146,7 +142,7 @@ impl Support {
         }
     }
 
-    pub fn from_current_mount(effect: Effect) -> Self {
+    pub(crate) fn from_current_mount(effect: Effect) -> Self {
         let because = "This kernel has mounted the file system with this option.".to_owned();
         Self {
             effect,

@@ -316,7 +316,7 @@ pub enum FlushState {
 }
 
 impl FlushState {
-    pub fn may_lose_commit(self) -> bool {
+    pub(crate) fn may_lose_commit(self) -> bool {
         matches!(self, Self::Disagrees | Self::LostHere)
     }
 

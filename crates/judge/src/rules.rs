@@ -36,7 +36,7 @@ pub mod evidence {
     }
 
     impl Study {
-        pub fn setup_text(&self) -> String {
+        pub(crate) fn setup_text(&self) -> String {
             let kernel = self
                 .kernel
                 .as_ref()

@@ -17,7 +17,7 @@ use crate::facts::{FactSet, FactStability, KeyInfo, Scope, Subject};
 pub use record::{DrillRecord, date_part};
 
 /// Pages in a WAL segment of 16 MiB, PostgreSQL's default.
-pub const PAGES_PER_SEGMENT: u64 = 2048;
+pub(crate) const PAGES_PER_SEGMENT: u64 = 2048;
 
 // The stack of a drill: the host, its kernel and everything below the directory, as facts. A
 // drill counts only for an identical stack.
@@ -132,18 +132,18 @@ fn identifies_stack(info: &KeyInfo) -> bool {
 // written page is recognised.
 
 /// PostgreSQL's default for XLOG_BLCKSZ.
-pub const PAGE_BYTES: usize = 8192;
+pub(crate) const PAGE_BYTES: usize = 8192;
 
 const PAGE_MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
 
-pub fn fill_page(page: &mut [u8], run: u64, number: u64) {
+pub(crate) fn fill_page(page: &mut [u8], run: u64, number: u64) {
     for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
         word.copy_from_slice(&nth_word(place, run, number).to_le_bytes());
     }
 }
 
 /// The number of an intact page of the drill `run`; `None` if any word of the page is wrong.
-pub fn page_number(page: &[u8], run: u64) -> Option<u64> {
+pub(crate) fn page_number(page: &[u8], run: u64) -> Option<u64> {
     let word = |at: usize| {
         page.get(at..at + 8)?
             .try_into()
@@ -367,7 +367,7 @@ pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
 }
 
 /// Ascending ranges of numbers, both ends included.
-pub type NumberRanges = Vec<(u64, u64)>;
+pub(crate) type NumberRanges = Vec<(u64, u64)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBackLog {

@@ -36,7 +36,7 @@ pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogFlush};
 pub use commit_wait::{CommitWait, DiskFlushes};
 pub use facts::{WalFlushMethod, insert_probe_facts};
-pub use import::{ImportedRun, import, imported_run_lines as imported_table};
+pub use import::{ImportedRun, import, imported_run_lines};
 pub use latency_shift::{Shift, ShiftDirection, shift_between};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, OpenMode, SyncCall, WhenMeasured};
@@ -116,7 +116,7 @@ impl PgTest {
         }
     }
 
-    pub fn row_name(self) -> String {
+    pub(crate) fn row_name(self) -> String {
         format!("{}: {}", self.section().label(), self.label().trim_start())
     }
 
@@ -132,7 +132,7 @@ impl PgTest {
 
     /// True for the last method test of a section: `pg_test_fsync` prints `fsync_writethrough`
     /// before this test.
-    pub fn is_last_method_test(self) -> bool {
+    pub(crate) fn is_last_method_test(self) -> bool {
         let mut of_section = PG_TESTS
             .into_iter()
             .rev()
@@ -144,14 +144,14 @@ impl PgTest {
         matches!(self, Pages(..))
     }
 
-    pub fn writes_per_operation(self) -> usize {
+    pub(crate) fn writes_per_operation(self) -> usize {
         match self {
             Pages(writes, _) | Sizes(writes) => writes.into(),
             WriteFsyncClose | WriteCloseFsync | NotSynced => 1,
         }
     }
 
-    pub fn bytes_per_write(self) -> usize {
+    pub(crate) fn bytes_per_write(self) -> usize {
         match self {
             Sizes(writes) => 16_384 / usize::from(writes.max(1)),
             _ => 8_192,
@@ -217,17 +217,10 @@ impl MeasuredLog {
         matches!(self.kind, LogKind::Redo)
     }
 
-    pub fn page_size_text(&self) -> String {
+    pub(crate) fn page_size_text(&self) -> String {
         match self.page_bytes {
             bytes if bytes.is_multiple_of(1024) => format!("{} kB", bytes / 1024),
             bytes => format!("{bytes} B"),
-        }
-    }
-
-    pub fn write_unit_text(&self) -> String {
-        match self.kind {
-            LogKind::Wal => format!("{} pages", self.page_size_text()),
-            LogKind::Redo => format!("redo log, {} blocks", self.page_size_text()),
         }
     }
 
@@ -254,7 +247,7 @@ impl MeasuredLog {
 // rounds, because comparisons pair rounds by index.
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct MethodCell {
+pub(crate) struct MethodCell {
     pub method: Method,
     /// Log pages per commit, in one write.
     pub pages: u32,
@@ -269,7 +262,7 @@ pub struct MethodCell {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlushCount {
+pub(crate) struct FlushCount {
     pub flushes: u64,
     pub commits: u64,
 }
@@ -286,17 +279,17 @@ impl MethodCell {
         }
     }
 
-    pub fn round_medians(&self) -> Vec<f64> {
+    pub(crate) fn round_medians(&self) -> Vec<f64> {
         self.rounds.iter().map(|round| median_of(round)).collect()
     }
 
-    pub fn commit_count(&self) -> usize {
+    pub(crate) fn commit_count(&self) -> usize {
         self.rounds.iter().map(Vec::len).sum()
     }
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProbeSamples {
+pub(crate) struct ProbeSamples {
     /// Back-to-back commits: one cell per method and write size, in the order of the report.
     pub cells: Vec<MethodCell>,
     /// Commits at least 10 ms apart, as on a server. Commits of more than one page are paced
@@ -307,13 +300,13 @@ pub struct ProbeSamples {
 impl ProbeSamples {
     /// The cell of back-to-back commits; `None` if no commit with `method` and `pages` was
     /// measured.
-    pub fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
+    pub(crate) fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
         self.cells
             .iter()
             .find(|c| c.method == method && c.pages == pages && c.error.is_none())
     }
 
-    pub fn paced_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
+    pub(crate) fn paced_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
         self.paced
             .iter()
             .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
@@ -321,7 +314,7 @@ impl ProbeSamples {
 
     /// The reference of comparisons: the first measured method that a server can use, or else
     /// the first such method. Without such methods, fdatasync is the reference.
-    pub fn reference_method(&self) -> Method {
+    pub(crate) fn reference_method(&self) -> Method {
         let of_server = || self.cells.iter().filter(|cell| cell.as_server);
         let measured = of_server().find(|cell| cell.error.is_none());
         measured
@@ -329,7 +322,7 @@ impl ProbeSamples {
             .map_or(Method::Fdatasync, |cell| cell.method)
     }
 
-    pub fn complete_round_count(&self) -> usize {
+    pub(crate) fn complete_round_count(&self) -> usize {
         self.cells
             .iter()
             .filter(|c| c.error.is_none())
@@ -369,11 +362,11 @@ impl Conclusion {
         matches!(self, Self::NotSettled)
     }
 
-    pub fn is_equal(self) -> bool {
+    pub(crate) fn is_equal(self) -> bool {
         matches!(self, Self::NoMeaningfulDifference)
     }
 
-    pub fn probe_outcome(self) -> ProbeOutcome {
+    pub(crate) fn probe_outcome(self) -> ProbeOutcome {
         match self {
             Self::Settled => ProbeOutcome::Settled,
             Self::NoMeaningfulDifference => ProbeOutcome::NoMeaningfulDifference,
@@ -534,21 +527,4 @@ fn best_method(
     winners
         .max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low))
         .map_or(default, |c| c.method)
-}
-
-#[cfg(test)]
-mod measured_log_tests {
-    use super::*;
-
-    #[test]
-    fn pages_have_the_words_of_their_log() {
-        let redo = |page_bytes| MeasuredLog {
-            kind: LogKind::Redo,
-            page_bytes,
-            ..MeasuredLog::default()
-        };
-        assert_eq!(MeasuredLog::default().write_unit_text(), "8 kB pages");
-        assert_eq!(redo(512).write_unit_text(), "redo log, 512 B blocks");
-        assert_eq!(redo(4096).write_unit_text(), "redo log, 4 kB blocks");
-    }
 }

@@ -101,7 +101,8 @@ use crate::facts::catalog::postgres::WalLevel;
 use crate::measure::{DiskFlushes, Measurement, Method, OpenMode};
 use crate::text::display_path;
 
-pub use commit_writer::{CommitWriter, PAGE_BYTES, WriteBuffer};
+pub(crate) use commit_writer::PAGE_BYTES;
+pub use commit_writer::{CommitWriter, WriteBuffer};
 pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run_probe;
@@ -190,14 +191,14 @@ impl Rng {
         Self(seed)
     }
 
-    pub fn next_u64(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
 
-    pub fn permutation(&mut self, n: usize) -> Vec<usize> {
+    pub(crate) fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
             #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
@@ -411,14 +412,14 @@ const SECTOR_BYTES: u64 = 512;
 
 /// Counters of one or more disks, summed; `read` and `written` are in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskCounters {
+pub(crate) struct DiskCounters {
     pub read: u64,
     pub written: u64,
     /// Flush requests completed; `None` if a disk does not count flushes.
     pub flushes: Option<DiskFlushes>,
 }
 
-pub struct DiskCounterReader {
+pub(crate) struct DiskCounterReader {
     stats: Vec<PathBuf>,
 }
 
@@ -456,7 +457,7 @@ impl DiskCounterReader {
         all.collect::<Option<Vec<_>>>()?.into_iter().reduce(sum)
     }
 
-    pub fn read_flush_count(&self) -> Option<u64> {
+    pub(crate) fn read_flush_count(&self) -> Option<u64> {
         Some(self.read()?.flushes?.count)
     }
 }

@@ -160,7 +160,7 @@ pub struct LoadResult {
 }
 
 impl LoadResult {
-    pub fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
+    pub(crate) fn candidate_indices(&self, places: &[usize]) -> Vec<usize> {
         places
             .iter()
             .filter_map(|place| self.ranked.get(*place).copied())
@@ -317,7 +317,7 @@ impl TrialRecord {
 
     /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
     /// bare extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
-    pub fn bare_extent_spread(&self) -> Option<f64> {
+    pub(crate) fn bare_extent_spread(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self
             .samples_by_block(CellTarget::Floor, 0)
             .into_iter()

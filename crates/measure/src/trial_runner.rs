@@ -38,7 +38,7 @@ use crate::subprocess::{Bytes, Channel, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, Sample, TrialBlock, TrialLoad};
 use walwise_model::parallel::lock;
 
-pub use child::run_child as inside;
+pub use child::run_child;
 pub use disk::{EraseTarget, InspectedDisk, clear_refusal_by_facts, erase_refusal_by_facts};
 pub use loop_device::{AttachedLoop, leftover_loop_devices};
 pub use loop_place::LoopPlace;
@@ -303,7 +303,7 @@ pub struct FreeSpace {
 }
 
 impl FreeSpace {
-    pub fn from_statvfs(found: &StatVfs) -> Self {
+    pub(crate) fn from_statvfs(found: &StatVfs) -> Self {
         let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
         Self {
             free: bytes(found.f_bavail),
@@ -323,7 +323,7 @@ impl FreeSpace {
         })
     }
 
-    pub fn is_below_reserve(self) -> bool {
+    pub(crate) fn is_below_reserve(self) -> bool {
         self.free < MIN_FREE_BYTES || self.free < self.total / 5
     }
 }

@@ -261,7 +261,7 @@ mod area {
 
         /// The oldest release in `rules/tables/servers.toml`, as major and minor number. Earlier
         /// releases are assumed to have the settings of this one.
-        pub fn oldest_listed_release(self) -> (u64, u64) {
+        pub(crate) fn oldest_listed_release(self) -> (u64, u64) {
             match self {
                 Self::Postgres => (9, 4),
                 Self::Mysql => (5, 7),
@@ -335,7 +335,7 @@ pub enum Value {
 }
 
 impl Value {
-    pub fn type_description(&self) -> &'static str {
+    pub(crate) fn type_description(&self) -> &'static str {
         match self {
             Self::Bool(_) => "true or false",
             Self::Whole(_) => "a whole number",

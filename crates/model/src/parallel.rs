@@ -91,7 +91,7 @@ pub fn join_yielding<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B
 
 /// Runs `work` in a background thread, and does nothing if no thread can be started. Callers that
 /// need the result must be able to compute it themselves.
-pub fn spawn_detached(work: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn_detached(work: impl FnOnce() + Send + 'static) {
     let _ = Builder::new().spawn(work);
 }
 

@@ -17,7 +17,7 @@ use crate::facts::Choice;
 use crate::{parallel, toml_table};
 
 pub use crate::facts::ServerArea;
-pub use redaction_policy::{Exposure, POLICY_TOML as LEAVING};
+pub use redaction_policy::{Exposure, POLICY_TOML};
 pub use release::{MysqlDefault, SettingChangeStatement, client_program, has_set_persist};
 pub use table::{
     ChangedBy, LinuxAcceptance, MysqlSetting, PostgresSetting, SERVERS_TOML, UnsafeValues,
@@ -43,10 +43,10 @@ pub fn preload_table() {
 /// that reads files parses it. If the compiled-in text does not parse, no setting may be read out;
 /// a test checks that the text parses.
 fn embedded_redaction_policy() -> &'static redaction_policy::RedactionPolicy {
-    static LEAVING: LazyLock<redaction_policy::RedactionPolicy> = LazyLock::new(|| {
+    static POLICY: LazyLock<redaction_policy::RedactionPolicy> = LazyLock::new(|| {
         redaction_policy::parse_policy(redaction_policy::POLICY_TOML).unwrap_or_default()
     });
-    &LEAVING
+    &POLICY
 }
 
 /// Looks up a server program by its file name, such as `mysqld`; `None` for a program that the

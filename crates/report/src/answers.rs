@@ -27,7 +27,7 @@ pub fn target_answers(
 impl Topic {
     /// The topic whose answer shows the setting; `None` for settings that no answer shows, such as
     /// the I/O scheduler.
-    pub fn from_setting(setting: &Setting) -> Option<Self> {
+    pub(crate) fn from_setting(setting: &Setting) -> Option<Self> {
         match setting.kind {
             SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
             SettingKind::MkfsOptions | SettingKind::MkfsFeatures => Some(Self::MkfsOptions),

@@ -601,7 +601,7 @@ impl ReportSnapshot {
         }
     }
 
-    pub fn subjects_with_facts(&self) -> impl Iterator<Item = &Subject> {
+    pub(crate) fn subjects_with_facts(&self) -> impl Iterator<Item = &Subject> {
         self.facts.keys()
     }
 

@@ -94,7 +94,7 @@ fn commands_to_apply(
 
 /// Fills in the commands of the plans' steps, or comments that describe a manual change. Steps that
 /// have commands of a user's own rule stay unchanged.
-pub fn fill_in_step_commands(report: &mut Report) {
+pub(crate) fn fill_in_step_commands(report: &mut Report) {
     let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
         let step = |step: &Step| {
             (!step.keeps_setting())

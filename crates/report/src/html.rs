@@ -2,7 +2,7 @@
 //! [`crate::report_reader`] extracts again.
 
 mod markup;
-pub mod anchors {
+pub(crate) mod anchors {
     //! Element ids, the targets of links. An id depends only on rule and subject, so that
     //! monitoring can build links without reading the page.
 
@@ -15,7 +15,7 @@ pub mod anchors {
     const MAX_ID_BYTES: usize = 120;
 
     /// The element id of a finding, unique in a report: `finding-barrier.ext4-off-mount:~2fimages`.
-    pub fn finding_anchor(rule: &str, subject: &Subject) -> String {
+    pub(crate) fn finding_anchor(rule: &str, subject: &Subject) -> String {
         // Rule ids have no colon and scope words have no hyphen, so the last hyphen before the
         // first colon separates rule and subject.
         format!(
@@ -25,11 +25,11 @@ pub mod anchors {
         )
     }
 
-    pub fn rule_anchor(rule: &str) -> String {
+    pub(crate) fn rule_anchor(rule: &str) -> String {
         format!("rule-{}", encode_id(rule))
     }
 
-    pub fn facts_anchor(subject: &Subject) -> String {
+    pub(crate) fn facts_anchor(subject: &Subject) -> String {
         format!("facts-{}", encode_id(&subject.to_string()))
     }
 

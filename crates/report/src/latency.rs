@@ -51,7 +51,7 @@ pub fn sync_method_in_force(report: &Report, cluster: Option<&Subject>) -> Optio
     report.facts.value(cluster?, &postgres::WAL_SYNC_METHOD)
 }
 
-pub fn latencies_from_probes(report: &Report) -> Vec<CommitLatency> {
+pub(crate) fn latencies_from_probes(report: &Report) -> Vec<CommitLatency> {
     report
         .probes
         .iter()

@@ -611,6 +611,7 @@ pub mod sample_reports;
 pub use build::{ReportInput, RunContext, SubjectsByTarget, build, host_summary};
 pub use device_content::DeviceContent;
 pub use mkfs::{mkfs_command, planned_filesystem};
+pub(crate) use model::SCHEMA_VERSION;
 pub use model::answer::{AnswerAction, Topic};
 pub use model::difference::{Difference, KnownChange};
 #[cfg(any(test, feature = "testing"))]
@@ -620,8 +621,7 @@ pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
     Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan,
-    ProbeResult, Report, RunOption, SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary,
-    Withheld,
+    ProbeResult, Report, RunOption, Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
 pub use monitoring::{MonitoringProtocol, PluginState};
 pub use output_format::Format;

@@ -65,7 +65,7 @@ pub mod what_if {
     impl WhatIf {
         /// True if the assumptions have no effect. The assumed facts themselves do not count as a
         /// difference.
-        pub fn changes_nothing(&self) -> bool {
+        pub(crate) fn changes_nothing(&self) -> bool {
             let assumed = |subject: &Subject, fact: &str| {
                 self.assumed
                     .iter()
@@ -107,7 +107,7 @@ pub mod what_if {
     impl Assumed {
         /// `stated` if the fact is unknown on the real host, else `assumed`. Neither allows advice
         /// that can lose data.
-        pub fn assumed_or_stated(&self) -> &'static str {
+        pub(crate) fn assumed_or_stated(&self) -> &'static str {
             if self.really.is_known() {
                 "assumed"
             } else {
@@ -167,7 +167,7 @@ use walwise_model::settings::{NewFilesystem, Setting};
 use what_if::WhatIf;
 
 /// The `schema` number of JSON reports and recommendations.
-pub const SCHEMA_VERSION: u32 = 4;
+pub(crate) const SCHEMA_VERSION: u32 = 4;
 
 /// The oldest schema that `--baseline` and `walwise show` read.
 pub const OLDEST_SCHEMA: u32 = 3;

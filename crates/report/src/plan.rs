@@ -110,7 +110,7 @@ impl Step {
 }
 
 impl Plan {
-    pub fn kept_and_changing_steps(&self) -> (Vec<&Step>, Vec<&Step>) {
+    pub(crate) fn kept_and_changing_steps(&self) -> (Vec<&Step>, Vec<&Step>) {
         self.steps.iter().partition(|step| step.keeps_setting())
     }
 }
@@ -230,7 +230,7 @@ fn find_accepted_request(choices: &[FilesystemChoice]) -> Option<&FilesystemChoi
 }
 
 impl Plan {
-    pub fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
+    pub(crate) fn accepted_filesystem_request(&self) -> Option<&FilesystemChoice> {
         find_accepted_request(&self.filesystems)
     }
 

@@ -17,7 +17,7 @@ use walwise_model::facts::{Note, Subject};
 
 /// The document of `walwise check --format json`.
 #[derive(Serialize, JsonSchema)]
-pub struct RecommendationDocument<'r> {
+pub(crate) struct RecommendationDocument<'r> {
     schema: u32,
     /// Always `recommendation`; the full report has no such key.
     document: &'static str,

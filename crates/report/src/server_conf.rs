@@ -300,7 +300,7 @@ fn is_identifier(name: &str) -> bool {
 
 /// Formats a value for postgresql.conf. Words and whole numbers stay bare; other values are quoted,
 /// with backslashes doubled (guc-file.l, GUC_scanstr).
-pub fn quote_postgres_value(value: &str) -> String {
+pub(crate) fn quote_postgres_value(value: &str) -> String {
     let value = comment::escape_comment_line(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
     let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_identifier(&value);

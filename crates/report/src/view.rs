@@ -2,7 +2,7 @@
 //! targets share appears under the first of them.
 
 pub mod dedup;
-pub mod target_order {
+pub(crate) mod target_order {
     //! The order in which targets are displayed: the worst first, devices last. The report itself
     //! lists targets in the order of subjects.
 
@@ -25,7 +25,7 @@ pub mod target_order {
     }
 
     /// Counts the critical findings about the target, its boot lines and its stack.
-    pub fn critical_count(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
+    pub(crate) fn critical_count(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
         let critical =
             |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
         findings
@@ -212,7 +212,7 @@ pub mod findings;
 pub mod host;
 pub mod latency;
 pub mod plan;
-pub mod saved_report;
+pub(crate) mod saved_report;
 mod section;
 pub mod short_report;
 pub mod target;
@@ -247,7 +247,7 @@ pub enum ReportPart {
 
 /// Returns the sections of one part of the report: first the header, then one group per target.
 /// Targets without this part are left out.
-pub fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
+pub(crate) fn report_part_groups(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
     let targets = target_order::sort_targets_worst_first(&findings);
     let places = findings.assign_first_mentions(&targets);
@@ -346,7 +346,7 @@ pub fn indices_worst_first(report: &Report) -> Vec<usize> {
 
 /// Returns the groups of the full report. The first group is about the host and lists the targets,
 /// each target has one group, and the last group has everything that belongs to no target.
-pub fn section_groups(report: &Report) -> Vec<Vec<Section>> {
+pub(crate) fn section_groups(report: &Report) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
     let targets = target_order::sort_targets_worst_first(&findings);
     let places = findings.assign_first_mentions(&targets);
@@ -419,7 +419,7 @@ impl RichText {
         Self(vec![TextSpan::Code(name.into())])
     }
 
-    pub fn strong(words: impl Into<String>) -> Self {
+    pub(crate) fn strong(words: impl Into<String>) -> Self {
         Self(vec![TextSpan::Strong(words.into())])
     }
 
@@ -427,7 +427,7 @@ impl RichText {
         Self(vec![TextSpan::Verdict(words.into())])
     }
 
-    pub fn comma_separated_codes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn comma_separated_codes<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         names.into_iter().fold(Self::default(), |all, name| {
             let all = if all.is_empty() {
                 all
@@ -445,19 +445,19 @@ impl RichText {
     }
 
     #[must_use]
-    pub fn append_code(mut self, name: impl Into<String>) -> Self {
+    pub(crate) fn append_code(mut self, name: impl Into<String>) -> Self {
         self.0.push(TextSpan::Code(name.into()));
         self
     }
 
     #[must_use]
-    pub fn append_command(mut self, command: impl Into<String>) -> Self {
+    pub(crate) fn append_command(mut self, command: impl Into<String>) -> Self {
         self.0.push(TextSpan::Command(command.into()));
         self
     }
 
     #[must_use]
-    pub fn append_reference(mut self, heading: &'static str) -> Self {
+    pub(crate) fn append_reference(mut self, heading: &'static str) -> Self {
         self.0.push(TextSpan::Plain(" (".to_owned()));
         self.0.push(TextSpan::SeeSection(heading));
         self.0.push(TextSpan::Plain(")".to_owned()));
@@ -465,7 +465,7 @@ impl RichText {
     }
 
     #[must_use]
-    pub fn append_rich_text(mut self, other: Self) -> Self {
+    pub(crate) fn append_rich_text(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }

@@ -179,7 +179,7 @@ impl Question {
     }
 
     /// The question inside a [`Question::AsUser`]; any other question returns itself.
-    pub fn inner_mut(&mut self) -> &mut Self {
+    pub(crate) fn inner_mut(&mut self) -> &mut Self {
         match self {
             Self::AsUser(_, inner) => inner.inner_mut(),
             other => other,
@@ -281,7 +281,7 @@ impl HostError {
 
     /// Whether the process (EMFILE) or the system (ENFILE) was out of file descriptors. The detail
     /// is searched, because a child may report the error as text.
-    pub fn is_out_of_descriptors(&self) -> bool {
+    pub(crate) fn is_out_of_descriptors(&self) -> bool {
         use nix::errno::Errno;
         let says = |error: Errno| self.detail.contains(error.desc());
         self.kind == HostErrorKind::Failed && (says(Errno::EMFILE) || says(Errno::ENFILE))

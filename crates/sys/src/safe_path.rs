@@ -92,7 +92,7 @@ pub struct OpenedDirectory {
 }
 
 #[derive(Debug)]
-pub struct FileTarget {
+pub(crate) struct FileTarget {
     pub parent: OpenedDirectory,
     pub name: OsString,
     /// Status of the file, which may be a link's target; `None` if the file does not exist.
@@ -125,7 +125,7 @@ impl Walker {
 
     /// Walks to the directory of a file and opens that directory; the file itself may be missing.
     /// If the file is a link, its target is resolved.
-    pub fn resolve_file(
+    pub(crate) fn resolve_file(
         self,
         path: &Path,
         missing: MissingDirectoryPolicy,

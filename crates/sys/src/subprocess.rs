@@ -7,7 +7,7 @@
 //! subprocess's standard output. When the socket closes, a subprocess that writes files cleans up,
 //! so the parent does not kill it.
 
-pub mod credentials {
+pub(crate) mod credentials {
     //! The step by which a subprocess of root becomes another user for good.
     //!
     //! Before the subprocess reads anything, it limits its memory and processor time, leaves root's
@@ -36,7 +36,7 @@ pub mod credentials {
     const PROCESSOR_SECONDS: u64 = 10;
 
     #[derive(Clone, Debug, PartialEq, Eq)]
-    pub struct Credentials {
+    pub(crate) struct Credentials {
         pub uid: u32,
         pub gid: u32,
         pub groups: Vec<u32>,
@@ -46,7 +46,7 @@ pub mod credentials {
         /// Gives up root for good, after changing to the root directory `root`. Root connects to
         /// the socket, but with the user's rights on the socket's path. After an error the
         /// subprocess must not read anything.
-        pub fn drop_root(
+        pub(crate) fn drop_root(
             &self,
             root: Option<&Path>,
             socket: Option<&Path>,
@@ -369,7 +369,7 @@ impl Subprocess {
     }
 
     /// Kills an idle subprocess; [`reap_idle_children`] later waits for its exit.
-    pub fn kill_idle(self) {
+    pub(crate) fn kill_idle(self) {
         kill_child(self.child, true);
     }
 }

@@ -413,7 +413,11 @@ mod tests {
                 );
                 for step in steps {
                     assert!(
-                        !step.because.is_empty() || !step.is.needs_remark(),
+                        !step.because.is_empty()
+                            || !matches!(
+                                step.is,
+                                Effect::NoEffect | Effect::Deprecated | Effect::Refused
+                            ),
                         "{names:?}: {step:?}: say why"
                     );
                 }

@@ -15,7 +15,7 @@ pub enum VerdictImpact {
 }
 
 impl VerdictImpact {
-    pub fn into_parts(self) -> (VerdictKind, Option<Remedy>) {
+    pub(crate) fn into_parts(self) -> (VerdictKind, Option<Remedy>) {
         match self {
             Self::Durable => (VerdictKind::Durable, None),
             Self::Unproven => (VerdictKind::Unproven, None),

@@ -48,7 +48,7 @@ impl VerdictCaps {
 
     /// Evidence of rules that apply, or whose deciding fact could not be read. Records the facts of
     /// all caps as used, so that an assumption which lifts a cap is visible.
-    pub fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
+    pub(crate) fn cap_evidence(&self, ask: &mut FactReader, subject: &Subject) -> Vec<Evidence> {
         let mut found = Vec::new();
         for cap in self.for_subject(subject) {
             ask.dependencies.used.extend(&cap.facts);
@@ -98,7 +98,7 @@ impl VerdictCaps {
     }
 
     /// Undecided rules about `subjects` that could make the verdict worse than `standing`.
-    pub fn undecided_caps<'a>(
+    pub(crate) fn undecided_caps<'a>(
         &self,
         subjects: impl IntoIterator<Item = &'a Subject>,
         standing: VerdictKind,
@@ -127,7 +127,7 @@ impl VerdictCaps {
         found
     }
 
-    pub fn evaluated_rule_count<'a>(
+    pub(crate) fn evaluated_rule_count<'a>(
         &self,
         subjects: impl IntoIterator<Item = &'a Subject>,
     ) -> usize {

@@ -27,11 +27,11 @@ choice! {
 }
 
 impl Layer {
-    pub fn is_database(self) -> bool {
+    pub(crate) fn is_database(self) -> bool {
         matches!(self, Self::Database)
     }
 
-    pub fn is_measurement(self) -> bool {
+    pub(crate) fn is_measurement(self) -> bool {
         matches!(self, Self::Measurement)
     }
 

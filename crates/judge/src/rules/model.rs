@@ -96,7 +96,7 @@ impl ChangeEffect {
     }
 
     /// Whether an upgrade is judged by the change beforehand.
-    pub fn is_predicted(self) -> bool {
+    pub(crate) fn is_predicted(self) -> bool {
         !matches!(self, Self::ExplainsShift)
     }
 }
@@ -114,7 +114,7 @@ choice! {
 
 impl FaultEffect {
     /// Whether an acknowledged commit can be lost, overwritten or unrecoverable.
-    pub fn is_loss(self) -> bool {
+    pub(crate) fn is_loss(self) -> bool {
         matches!(
             self,
             Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount
@@ -151,7 +151,7 @@ pub enum Condition {
 impl Condition {
     /// Whether the condition quantifies over subjects of the scope, or tests a fact of the scope
     /// outside quantifiers.
-    pub fn uses_scope(&self, scope: Scope) -> bool {
+    pub(crate) fn uses_scope(&self, scope: Scope) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.uses_scope(scope)),
             Self::Not(kid) => kid.uses_scope(scope),
@@ -160,7 +160,7 @@ impl Condition {
         }
     }
 
-    pub fn has_quantifier(&self) -> bool {
+    pub(crate) fn has_quantifier(&self) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(Self::has_quantifier),
             Self::Not(kid) => kid.has_quantifier(),
@@ -195,7 +195,7 @@ impl Condition {
 
 impl AdviceSpec {
     /// Whether the advice is given wherever the rule applies, and changes something.
-    pub fn always_changes_setting(&self) -> bool {
+    pub(crate) fn always_changes_setting(&self) -> bool {
         let changes = match &self.change {
             ChangeSpec::Fixed(Change::Keep)
             | ChangeSpec::SetFrom(_)
@@ -212,7 +212,7 @@ impl AdviceSpec {
 impl Rule {
     /// The remedy of the rule for a subject, or the reason why there is none; `None` if the rule
     /// states neither.
-    pub fn fix_for_subject(
+    pub(crate) fn fix_for_subject(
         &self,
         facts: &FactSet,
         subject: &Subject,
@@ -238,7 +238,7 @@ impl Rule {
         }
     }
 
-    pub fn uses_which_placeholder(&self) -> bool {
+    pub(crate) fn uses_which_placeholder(&self) -> bool {
         let texts = [
             Some(&self.title),
             Some(&self.because),
@@ -417,7 +417,7 @@ pub struct RuleExample {
 
 impl RuleExample {
     /// Message if this example repeats the facts or the name of `other`.
-    pub fn duplicate_message(&self, other: &Self) -> Option<String> {
+    pub(crate) fn duplicate_message(&self, other: &Self) -> Option<String> {
         let sorted = |facts: &[ExampleFact]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);
@@ -445,7 +445,7 @@ impl RuleExample {
     }
 }
 
-pub type ExampleFact = (&'static KeyInfo, Reading<Value>);
+pub(crate) type ExampleFact = (&'static KeyInfo, Reading<Value>);
 
 /// The stack of an example: a list of facts for each leaf, layer and mount. The stack has no other
 /// elements, except that a disk without known facts replaces a missing leaf below a mount.

@@ -298,7 +298,7 @@ impl RuleSet {
         &self.remarks
     }
 
-    pub fn user_files(&self) -> &[UserFile] {
+    pub(crate) fn user_files(&self) -> &[UserFile] {
         &self.user_files
     }
 }

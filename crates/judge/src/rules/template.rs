@@ -139,14 +139,15 @@ impl Template {
         })
     }
 
-    pub fn placeholder_facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
+    #[cfg(test)]
+    pub(crate) fn placeholder_facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
         self.placeholders().filter_map(|place| match place.kind {
             PlaceholderKind::Fact(fact) => Some(fact),
             PlaceholderKind::Subject | PlaceholderKind::Which => None,
         })
     }
 
-    pub fn has_all_required_facts(&self, facts: &FactSet, subject: &Subject) -> bool {
+    pub(crate) fn has_all_required_facts(&self, facts: &FactSet, subject: &Subject) -> bool {
         self.placeholders().all(|place| match place.kind {
             PlaceholderKind::Fact(fact) => {
                 place.prefix.is_some() || facts.reading_via_link(subject, fact).value().is_some()
@@ -155,7 +156,7 @@ impl Template {
         })
     }
 
-    pub fn uses_which_placeholder(&self) -> bool {
+    pub(crate) fn uses_which_placeholder(&self) -> bool {
         self.placeholders()
             .any(|place| matches!(place.kind, PlaceholderKind::Which))
     }

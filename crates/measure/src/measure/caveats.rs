@@ -51,7 +51,7 @@ pub struct SpeedLimit {
 impl SpeedLimit {
     /// A rate that no known block device exceeds, whether its cache is volatile or protected.
     /// Persistent memory can exceed the rate.
-    pub fn for_block_device() -> Self {
+    pub(crate) fn for_block_device() -> Self {
         Self {
             per_second: 100_000.0,
             basis: "any disk".to_owned(),
@@ -61,7 +61,7 @@ impl SpeedLimit {
 
     /// A rate of 1.5 flushes per revolution, for a physical disk without a protected cache. The
     /// kernel's rotational flag alone does not identify such a disk.
-    pub fn for_rpm(rpm: u32) -> Self {
+    pub(crate) fn for_rpm(rpm: u32) -> Self {
         let turns = f64::from(rpm) / 60.0;
         Self {
             per_second: 1.5 * turns,

@@ -194,7 +194,7 @@ pub struct CommitWait {
 
 impl CommitWait {
     /// The result of a passive measurement; `None` with fewer than two samples of waits.
-    pub fn from_samples(
+    pub(crate) fn from_samples(
         directory: &str,
         samples: &CommitSamples,
         settings: &CommitSettings,

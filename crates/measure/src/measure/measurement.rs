@@ -162,21 +162,21 @@ impl CaveatId {
         matches!(self, Self::CompetingIo | Self::Steal)
     }
 
-    pub fn is_excessive_speed(self) -> bool {
+    pub(crate) fn is_excessive_speed(self) -> bool {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
     }
 
-    pub fn is_unread_counters(self) -> bool {
+    pub(crate) fn is_unread_counters(self) -> bool {
         matches!(self, Self::UnseenIo)
     }
 
-    pub fn is_foreign_io(self) -> bool {
+    pub(crate) fn is_foreign_io(self) -> bool {
         matches!(self, Self::CompetingIo)
     }
 
     /// True if further commits may still remove the caveat, so that only the end of the probe
     /// decides.
-    pub fn counts_only_at_end(self) -> bool {
+    pub(crate) fn counts_only_at_end(self) -> bool {
         matches!(self, Self::FewSamples)
     }
 }
@@ -212,7 +212,7 @@ impl MethodResult {
             .map(|loops| loops.median_us.value)
     }
 
-    pub fn is_measured(&self) -> bool {
+    pub(crate) fn is_measured(&self) -> bool {
         self.paced.is_some() || self.back_to_back.is_some()
     }
 }
@@ -242,7 +242,7 @@ impl Measurement {
 
     /// The reference of comparisons: the first method without an error that a server can use, or
     /// else the first such method. Without such methods, fdatasync is the reference.
-    pub fn reference_method(&self) -> Method {
+    pub(crate) fn reference_method(&self) -> Method {
         let of_server = || self.methods.iter().filter(|row| row.as_server);
         let measured = of_server().find(|row| row.error.is_none());
         measured

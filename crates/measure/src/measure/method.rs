@@ -166,15 +166,15 @@ impl Method {
         self.properties().server
     }
 
-    pub fn open_mode(self) -> OpenMode {
+    pub(crate) fn open_mode(self) -> OpenMode {
         self.properties().open
     }
 
-    pub fn sync_call(self) -> SyncCall {
+    pub(crate) fn sync_call(self) -> SyncCall {
         self.properties().call
     }
 
-    pub fn is_direct(self) -> bool {
+    pub(crate) fn is_direct(self) -> bool {
         self.properties().direct
     }
 
@@ -189,11 +189,11 @@ impl Method {
 
     /// True if a disk's flush counter includes the flushes of this method. Writes with O_DIRECT and
     /// a sync flag may use FUA instead, which is not counted.
-    pub fn has_counted_flushes(self) -> bool {
+    pub(crate) fn has_counted_flushes(self) -> bool {
         self.is_durable() && !(self.is_direct() && self.has_durable_writes())
     }
 
-    pub fn only_writes_page_cache(self) -> bool {
+    pub(crate) fn only_writes_page_cache(self) -> bool {
         !self.is_durable() && !self.is_direct()
     }
 }

@@ -104,11 +104,11 @@ impl CommitLoad {
         }
     }
 
-    pub fn row_name(&self) -> String {
+    pub(crate) fn row_name(&self) -> String {
         format!("{}, {}", self.method.name(), self.bytes_text())
     }
 
-    pub fn operation_text(&self) -> String {
+    pub(crate) fn operation_text(&self) -> String {
         let log = self.profile.map_or("a log", Profile::log_name);
         let place = match self.file {
             LogFile::Overwritten => "overwritten in",

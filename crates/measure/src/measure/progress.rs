@@ -91,7 +91,7 @@ impl Progress {
 impl Measurement {
     /// For display before the end of a probe, which alone decides some caveats.
     #[must_use]
-    pub fn without_final_caveats(mut self) -> Self {
+    pub(crate) fn without_final_caveats(mut self) -> Self {
         self.caveats
             .retain(|caveat| !caveat.id.counts_only_at_end());
         self

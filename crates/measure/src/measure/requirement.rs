@@ -161,7 +161,7 @@ impl Requirement {
         parsed.ok_or_else(|| ACCEPTED.to_owned())
     }
 
-    pub fn threshold_us(&self) -> f64 {
+    pub(crate) fn threshold_us(&self) -> f64 {
         self.threshold * self.unit.micros()
     }
 

@@ -45,7 +45,7 @@ impl RowSamples {
     }
 
     #[must_use]
-    pub fn compared_with(self, row: usize) -> Self {
+    pub(crate) fn compared_with(self, row: usize) -> Self {
         Self {
             against: Some(row),
             ..self
@@ -99,7 +99,7 @@ impl WorkloadResult {
 
     /// Makes the result of a [`Workload::Commit`]. `is_complete` is false for a run that was
     /// cancelled or failed.
-    pub fn for_commits(
+    pub(crate) fn for_commits(
         load: &CommitLoad,
         series: &[RowSamples],
         is_complete: bool,
@@ -330,7 +330,7 @@ impl Workload {
         }
     }
 
-    pub fn operation_text(self) -> &'static str {
+    pub(crate) fn operation_text(self) -> &'static str {
         match self {
             Self::Segment => {
                 "8 kB pages written into a segment and flushed with fdatasync, and segment creation"

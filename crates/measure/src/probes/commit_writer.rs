@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::measure::{Method, SyncCall};
 
 /// PostgreSQL's default for XLOG_BLCKSZ.
-pub const PAGE_BYTES: usize = 8192;
+pub(crate) const PAGE_BYTES: usize = 8192;
 
 /// Memory alignment for O_DIRECT in bytes, enough for disks with sectors of 4 kB.
 const ALIGNMENT: usize = 4096;
@@ -24,7 +24,7 @@ pub struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    pub fn random(length: usize, rng: &mut super::Rng) -> Self {
+    pub(crate) fn random(length: usize, rng: &mut super::Rng) -> Self {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
             let noise = rng.next_u64().to_ne_bytes();
@@ -98,11 +98,11 @@ impl CommitWriter {
     /// True if the kernel serves O_DIRECT from the page cache, as on btrfs with checksums or ext4
     /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
     /// unaligned length.
-    pub fn is_direct_io_buffered(&self, pages: &WriteBuffer, offset: u64) -> bool {
+    pub(crate) fn is_direct_io_buffered(&self, pages: &WriteBuffer, offset: u64) -> bool {
         self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
     }
 
-    pub fn write_unflushed(&self, pages: &[u8], offset: u64) -> Result<(), Errno> {
+    pub(crate) fn write_unflushed(&self, pages: &[u8], offset: u64) -> Result<(), Errno> {
         match retry_interrupted(&mut false, || rustix::io::pwrite(&self.file, pages, offset))? {
             written if written == pages.len() => Ok(()),
             // A short write means no space for the rest.
@@ -130,7 +130,7 @@ impl CommitWriter {
 
     /// Flushes the pages that unflushed commits left in the page cache, so that the next method
     /// does not pay for them.
-    pub fn flush_cached_pages(&self) -> Result<(), Errno> {
+    pub(crate) fn flush_cached_pages(&self) -> Result<(), Errno> {
         retry_interrupted(&mut false, || rustix::fs::fdatasync(&self.file))
     }
 }

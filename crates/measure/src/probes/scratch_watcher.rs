@@ -47,21 +47,21 @@ impl ScratchWatcher {
         start().map_err(|error| start_error(&error))
     }
 
-    pub fn announce_name(&mut self, name: &str) -> Result<(), ProbeError> {
+    pub(crate) fn announce_name(&mut self, name: &str) -> Result<(), ProbeError> {
         self.0
             .channel
             .send(&WatcherMessage::Name(name.to_owned()))
             .map_err(|error| start_error(&error))
     }
 
-    pub fn report_inode(&mut self, inode: u64) {
+    pub(crate) fn report_inode(&mut self, inode: u64) {
         // A watcher that has exited does not receive the message; the probe still removes the
         // directory.
         let _ = self.0.channel.send(&WatcherMessage::Created(inode));
     }
 
     /// Must be called after the removal of the directory.
-    pub fn dismiss(mut self) {
+    pub(crate) fn dismiss(mut self) {
         let _ = self.0.channel.send(&WatcherMessage::Done);
         self.0.wait();
     }

@@ -198,7 +198,7 @@ impl PairwiseComparison {
         self.to_reference.get(candidate).copied().flatten()
     }
 
-    pub fn twin_interval(&self) -> Option<LogRatioInterval> {
+    pub(crate) fn twin_interval(&self) -> Option<LogRatioInterval> {
         self.twin
     }
 

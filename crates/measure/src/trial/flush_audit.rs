@@ -39,7 +39,7 @@ impl FlushAudit {
 }
 
 impl TrialRecord {
-    pub fn flush_audit(&self, candidate: usize) -> FlushAudit {
+    pub(crate) fn flush_audit(&self, candidate: usize) -> FlushAudit {
         if self
             .candidates
             .get(candidate)
@@ -85,7 +85,7 @@ impl TrialRecord {
 
     /// The flushes of the trial's own device per call under one load; `None` without calls, or if
     /// the device does not count flushes.
-    pub fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
+    pub(crate) fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
         let samples: Vec<Sample> = self
             .samples_by_block(CellTarget::Candidate(candidate), load)
             .into_iter()
@@ -101,7 +101,7 @@ impl TrialRecord {
 
     /// The flushes of the disks under the extent per call, those of other programs included; `None`
     /// without calls, or if the disks do not count flushes.
-    pub fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
+    pub(crate) fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
         let loads = 0..self.loads.len();
         let samples: Vec<Sample> = loads
             .flat_map(|at| {

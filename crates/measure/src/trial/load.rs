@@ -36,7 +36,7 @@ pub enum CommitShape {
 impl CommitShape {
     /// Commit shapes that differ by the sync method alone, each with PostgreSQL's name of the
     /// method. The default is first.
-    pub const SYNC_METHODS: [(Self, &str); 4] = [
+    pub(crate) const SYNC_METHODS: [(Self, &str); 4] = [
         (Self::Usual, "fdatasync"),
         (Self::OpenDatasync, "open_datasync"),
         (Self::Fsync, "fsync"),
@@ -85,7 +85,7 @@ impl TrialLoad {
     ///
     /// For `WriteOnly`, each client of the server waits for its own commit, so one flush serves at
     /// most one commit per client.
-    pub fn min_flushes_per_call(self) -> Option<f64> {
+    pub(crate) fn min_flushes_per_call(self) -> Option<f64> {
         match self.shape {
             CommitShape::Usual => Some(1.0),
             CommitShape::Files => (self.clients == 1).then_some(1.0),
@@ -109,7 +109,7 @@ impl TrialLoad {
 
     /// True if the load counts in the choice of a file system for a database's log; loads of new
     /// files do not.
-    pub fn is_deciding_for_database(self) -> bool {
+    pub(crate) fn is_deciding_for_database(self) -> bool {
         matches!(self.shape, CommitShape::Usual | CommitShape::WriteOnly)
     }
 

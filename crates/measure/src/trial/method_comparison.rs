@@ -54,7 +54,7 @@ impl TrialRecord {
     }
 
     /// True if all loads differ by the sync method alone.
-    pub fn compares_methods(&self) -> bool {
+    pub(crate) fn compares_methods(&self) -> bool {
         let methods = self.method_loads();
         !methods.is_empty() && methods.len() == self.loads.len()
     }

@@ -128,7 +128,7 @@ impl TrialCell {
 
 impl Sample {
     /// If no commit finished, half a commit is assumed, so that a very slow block still has a rate.
-    pub fn commits_per_second(&self) -> f64 {
+    pub(crate) fn commits_per_second(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
     }
 }
@@ -217,14 +217,14 @@ impl TrialRecord {
             .collect()
     }
 
-    pub fn first_failure(&self, candidate: usize) -> Option<&str> {
+    pub(crate) fn first_failure(&self, candidate: usize) -> Option<&str> {
         let cells = self.blocks.iter().flat_map(|block| &block.cells);
         let mut own = cells.filter(|cell| cell.runner == CellTarget::Candidate(candidate));
         own.find_map(|cell| cell.error.as_deref())
     }
 
     /// One entry per block; `None` for a block without a sample of the load, as after a failure.
-    pub fn samples_by_block(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
+    pub(crate) fn samples_by_block(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
         let of = |block: &TrialBlock| {
             let cell = block
                 .cells

@@ -124,25 +124,25 @@ impl<T> Key<T> {
     }
 
     #[must_use]
-    pub const fn assigned(mut self) -> Self {
+    pub(crate) const fn assigned(mut self) -> Self {
         self.info.nature = FactStability::Assigned;
         self
     }
 
     #[must_use]
-    pub const fn identifies(mut self) -> Self {
+    pub(crate) const fn identifies(mut self) -> Self {
         self.info.group = FactGroup::Identity;
         self
     }
 
     #[must_use]
-    pub const fn affects_flushes(mut self) -> Self {
+    pub(crate) const fn affects_flushes(mut self) -> Self {
         self.info.group = FactGroup::Flushes;
         self
     }
 
     #[must_use]
-    pub const fn speed(mut self) -> Self {
+    pub(crate) const fn speed(mut self) -> Self {
         self.info.group = FactGroup::Speed;
         self
     }

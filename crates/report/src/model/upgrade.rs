@@ -15,7 +15,10 @@ pub struct Upgrade {
 
 impl Upgrade {
     /// Changes at or above a level. Changes of level `keep` and improvements are left out.
-    pub fn problem_items_from_level(&self, level: Level) -> impl Iterator<Item = &UpgradeItem> {
+    pub(crate) fn problem_items_from_level(
+        &self,
+        level: Level,
+    ) -> impl Iterator<Item = &UpgradeItem> {
         let counts = move |item: &&UpgradeItem| {
             item.part != UpgradeSection::Better && item.level >= level && item.level > Level::Keep
         };

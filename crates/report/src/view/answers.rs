@@ -131,7 +131,7 @@ impl AnswerAction {
     }
 }
 
-pub fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
+pub(crate) fn answers_grid(rows: Vec<AnswerRow>) -> Grid {
     let cells = |row: AnswerRow| {
         let recommended = format!("{} {}", row.action.symbol(), row.recommended);
         vec![
@@ -204,7 +204,7 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
     })
 }
 
-pub fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
+pub(crate) fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
     let explain = || {
         let command = ShellCommand::new("walwise explain ").append_value(fix.rules.first()?)?;
         let command = match target {

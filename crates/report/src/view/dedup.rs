@@ -12,9 +12,9 @@ use walwise_model::facts::Subject;
 use walwise_model::parallel;
 
 /// A finding and its index in the report, which identifies the finding.
-pub type IndexedFinding<'a> = (usize, &'a Finding);
+pub(crate) type IndexedFinding<'a> = (usize, &'a Finding);
 
-pub struct FindingsByTarget<'a> {
+pub(crate) struct FindingsByTarget<'a> {
     pub report: &'a Report,
     about: BTreeMap<&'a Subject, Vec<IndexedFinding<'a>>>,
 }
@@ -34,7 +34,7 @@ impl<'a> FindingsByTarget<'a> {
         Self { report, about }
     }
 
-    pub fn from_single_target(report: &'a Report, target: &'a TargetSummary) -> Self {
+    pub(crate) fn from_single_target(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
         let about = FindingsBySubject::new(&report.findings).findings_about(&subjects);
         Self {
@@ -43,13 +43,13 @@ impl<'a> FindingsByTarget<'a> {
         }
     }
 
-    pub fn findings_about(&self, target: &TargetSummary) -> &[IndexedFinding<'a>] {
+    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &[IndexedFinding<'a>] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)
     }
 
     /// Determines for each finding and step the first target that shows it. `order` is the display
     /// order of targets.
-    pub fn assign_first_mentions<'t>(
+    pub(crate) fn assign_first_mentions<'t>(
         &'t self,
         order: &[&'a TargetSummary],
     ) -> FirstMentions<'t, 'a> {
@@ -117,7 +117,7 @@ fn step_key(step: &Step) -> StepKey<'_> {
     (step.advice.setting.name, &step.subject, &step.rules)
 }
 
-pub struct FirstMentions<'t, 'a> {
+pub(crate) struct FirstMentions<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
     /// For each target in display order, the title of an earlier, identical disk.
     same_as: Vec<Option<&'a str>>,
@@ -127,12 +127,12 @@ pub struct FirstMentions<'t, 'a> {
 }
 
 impl<'t, 'a> FirstMentions<'t, 'a> {
-    pub fn untargeted_tracker(&'t self) -> ShownItemsTracker<'t, 'a> {
+    pub(crate) fn untargeted_tracker(&'t self) -> ShownItemsTracker<'t, 'a> {
         self.target_tracker(self.same_as.len())
     }
 
     /// `place` is the position of the target in display order.
-    pub fn target_tracker(&'t self, place: usize) -> ShownItemsTracker<'t, 'a> {
+    pub(crate) fn target_tracker(&'t self, place: usize) -> ShownItemsTracker<'t, 'a> {
         ShownItemsTracker {
             report: self.by_target.report,
             same_as: self.same_as.get(place).copied().flatten(),
@@ -145,7 +145,7 @@ impl<'t, 'a> FirstMentions<'t, 'a> {
     }
 }
 
-pub struct ShownItemsTracker<'t, 'a> {
+pub(crate) struct ShownItemsTracker<'t, 'a> {
     pub report: &'a Report,
     pub same_as: Option<&'a str>,
     first_mentions: &'t FirstMentions<'t, 'a>,
@@ -156,23 +156,23 @@ pub struct ShownItemsTracker<'t, 'a> {
 }
 
 impl<'t, 'a> ShownItemsTracker<'t, 'a> {
-    pub fn findings_about(&self, target: &TargetSummary) -> &'t [IndexedFinding<'a>] {
+    pub(crate) fn findings_about(&self, target: &TargetSummary) -> &'t [IndexedFinding<'a>] {
         self.first_mentions.by_target.findings_about(target)
     }
 
     /// False if the step was shown before, or if an earlier target shows it.
-    pub fn mark_step_shown(&mut self, step: &'a Step) -> bool {
+    pub(crate) fn mark_step_shown(&mut self, step: &'a Step) -> bool {
         let first = self.first_mentions.steps.get(&step_key(step));
         first.is_none_or(|first| *first == self.position) && self.steps.insert(step_key(step))
     }
 
     /// False if the same rules gave the same reason for another step of the target.
-    pub fn mark_reason_shown(&mut self, step: &'a Step) -> bool {
+    pub(crate) fn mark_reason_shown(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }
 
     /// False if the finding was shown before, or if an earlier target shows it.
-    pub fn mark_finding_shown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
+    pub(crate) fn mark_finding_shown(&mut self, (at, _): IndexedFinding<'a>) -> bool {
         let first = self.first_mentions.findings.get(at).copied().flatten();
         first.is_none_or(|first| first == self.position) && self.findings.insert(at)
     }

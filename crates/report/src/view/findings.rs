@@ -8,7 +8,7 @@ use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{MissingFact, Scope, Subject};
 
-pub fn fix_first_section(
+pub(crate) fn fix_first_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
@@ -52,7 +52,9 @@ pub(crate) fn target_undecided_section(
 }
 
 /// Findings about the host, and findings about other subjects that belong to no target.
-pub fn untargeted_findings(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
+pub(crate) fn untargeted_findings(
+    report: &Report,
+) -> (Vec<IndexedFinding<'_>>, Vec<IndexedFinding<'_>>) {
     let known: BTreeSet<&Subject> = report
         .targets
         .iter()
@@ -68,7 +70,10 @@ pub fn untargeted_findings(report: &Report) -> (Vec<IndexedFinding<'_>>, Vec<Ind
 
 /// Counts the findings that apply to targets other than the one that the user named. `None` if
 /// there are none, or if the user named no target.
-pub fn other_targets_note(report: &Report, others: &[IndexedFinding<'_>]) -> Option<RichText> {
+pub(crate) fn other_targets_note(
+    report: &Report,
+    others: &[IndexedFinding<'_>],
+) -> Option<RichText> {
     let matters = |(_, finding): &&IndexedFinding<'_>| {
         finding.outcome == Outcome::Applies && finding.level > Level::Keep
     };
@@ -90,7 +95,7 @@ pub fn other_targets_note(report: &Report, others: &[IndexedFinding<'_>]) -> Opt
 
 /// Shows the findings that belong to no target, and whose advice is in no plan. If the user named a
 /// target, findings about subjects other than the host are only counted.
-pub fn untargeted_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
+pub(crate) fn untargeted_sections(chapter: &mut ShownItemsTracker<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
     let (host, beside_it) = untargeted_findings(report);
     let mut sections = Vec::new();

@@ -11,13 +11,13 @@ use walwise_model::text::JoinText;
 use walwise_model::text::text_builder::WIDTH;
 use walwise_model::text::wrap::display_width;
 
-pub const NO_TARGETS_SENTENCE: &str =
+pub(crate) const NO_TARGETS_SENTENCE: &str =
     "No database, data mount or free disk was found. Name a directory: walwise check DIR";
 
 /// Formats a line with the versions of walwise and the kernel, the host, the distribution and the
 /// number of rules. If the line is too long, the number of rules is left out, and then the
 /// distribution.
-pub fn header_line(report: &Report) -> String {
+pub(crate) fn header_line(report: &Report) -> String {
     let host = &report.host;
     // Shortens `Debian GNU/Linux 12 (bookworm)` to `Debian 12`.
     let os = host
@@ -49,7 +49,7 @@ pub fn header_line(report: &Report) -> String {
     fits.unwrap_or_else(|| joined(None, None))
 }
 
-pub fn header_sections(report: &Report) -> Vec<Section> {
+pub(crate) fn header_sections(report: &Report) -> Vec<Section> {
     let host = &report.host;
     let eyes = match host.privileged {
         Some(true) => ", as root",
@@ -85,7 +85,7 @@ pub fn header_sections(report: &Report) -> Vec<Section> {
 }
 
 /// Lists the targets with their verdicts; `None` with fewer than two targets.
-pub fn targets_summary(
+pub(crate) fn targets_summary(
     findings: &FindingsByTarget<'_>,
     targets: &[&TargetSummary],
 ) -> Option<Section> {
@@ -117,7 +117,7 @@ pub fn targets_summary(
     Some(section)
 }
 
-pub fn host_sections<'a>(
+pub(crate) fn host_sections<'a>(
     report: &'a Report,
     chapter: &mut ShownItemsTracker<'_, 'a>,
 ) -> Vec<Section> {
@@ -132,7 +132,7 @@ pub fn host_sections<'a>(
 }
 
 /// Lists the conflicts between rules; `of` selects the subjects whose conflicts are shown.
-pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
+pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
         text: RichText::code(conflict.setting.name)
@@ -155,7 +155,7 @@ pub fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Opti
 }
 
 /// Lists withheld advice with the reasons; `of` selects the subjects whose advice is shown.
-pub fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
+pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Withheld: not valid on this host");
     let one = |withheld: &crate::Withheld| Bullet {
         text: format!(

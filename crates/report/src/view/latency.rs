@@ -2,12 +2,10 @@ use super::section::{Badge, Bullet, Grid};
 use super::{RichText, Section, wording};
 use crate::latency::{has_no_flushes, measurement_row_in_force, sync_method_in_force};
 use crate::{Report, TargetSummary};
-use walwise_measure::measure::{
-    Estimate, Latencies, Measurement, MethodResult, measurement_sentence,
-};
+use walwise_measure::measure::{Latencies, Measurement, MethodResult, measurement_sentence};
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::text::{
-    format_bytes, format_latency, format_micros, format_micros_interval, format_micros_or_dash,
+    format_bytes, format_micros, format_micros_interval, format_micros_or_dash,
 };
 
 pub const COLUMNS: [&str; 10] = [
@@ -29,7 +27,7 @@ pub(crate) const RIGHT_ALIGNED: [bool; 10] =
 /// Column indices of the two tables that replace the table on narrow pages.
 const NARROW_SPLITS: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
 
-pub fn latency_section(
+pub(crate) fn latency_section(
     report: &Report,
     target: &TargetSummary,
     measurement: &Measurement,
@@ -81,7 +79,7 @@ pub fn measurement_lead(measurement: &Measurement) -> String {
 }
 
 /// Makes one row per method and write size, without methods that failed.
-pub fn method_rows(
+pub(crate) fn method_rows(
     report: &Report,
     target: &TargetSummary,
     measurement: &Measurement,
@@ -101,7 +99,7 @@ pub const WITHOUT_FLUSHES_WARNING: &str =
 
 const CANCELLED_REMARK: &str = "cancelled; partial results kept";
 
-pub fn latency_remarks(
+pub(crate) fn latency_remarks(
     report: &Report,
     target: &TargetSummary,
     measurement: &Measurement,
@@ -151,24 +149,6 @@ pub fn durable_median_text(report: &Report, target: &TargetSummary) -> Option<St
     row.paced_median_us()
         .filter(|_| !has_no_flushes(report, &target.target))
         .map(format_micros)
-}
-
-pub fn latency_text(report: &Report, target: &TargetSummary) -> Option<String> {
-    let (measurement, row) = measurement_row_in_force(report, target)?;
-    let paced = row.paced.as_ref()?;
-    let Estimate { value, low, high } = paced.median_us;
-    if has_no_flushes(report, &target.target) {
-        return Some(format!(
-            "{} without a flush, so commits are not durable",
-            format_micros(value)
-        ));
-    }
-    let latency = format_latency(value, low, high, paced.p99_us);
-    Some(format!(
-        "{latency} with {}, {}",
-        row.method.name(),
-        measurement.paced_basis_text()
-    ))
 }
 
 /// The cells of one method, in the order of [`COLUMNS`].

@@ -8,7 +8,7 @@ use walwise_model::facts::catalog::boot;
 use walwise_model::facts::{Reading, Scope, Value};
 use walwise_model::settings::PresentOrBootMount;
 
-pub fn plan_sections<'a>(
+pub(crate) fn plan_sections<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Vec<Section> {
@@ -96,7 +96,7 @@ pub(super) fn fixes_section(
     section.none_if_empty()
 }
 
-pub fn changes_section<'a>(
+pub(crate) fn changes_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
@@ -119,7 +119,7 @@ pub fn changes_section<'a>(
     (!change.is_empty()).then_some(section)
 }
 
-pub fn optional_changes_section<'a>(
+pub(crate) fn optional_changes_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
@@ -133,7 +133,7 @@ pub fn optional_changes_section<'a>(
     (!options.is_empty()).then_some(section)
 }
 
-pub fn no_change_section<'a>(
+pub(crate) fn no_change_section<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Option<Section> {
@@ -239,7 +239,7 @@ fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
 
 /// Describes a step: values before and after, effects, alternatives and commands. `about` are the
 /// findings about the target.
-pub fn step_details(
+pub(crate) fn step_details(
     report: &Report,
     target: &TargetSummary,
     about: &[&Finding],
@@ -280,7 +280,7 @@ pub fn step_details(
 
 /// Lists the commands that apply, verify and undo the advice, then commands of the user's own
 /// rules.
-pub fn command_details(advice: &Advice) -> Vec<Detail> {
+pub(crate) fn command_details(advice: &Advice) -> Vec<Detail> {
     let commands = advice
         .commands()
         .into_iter()

@@ -12,7 +12,7 @@ use walwise_model::facts::Subject;
 use walwise_model::text::{format_micros, format_micros_interval};
 
 /// Targets in the order of their names, then other findings and the facts.
-pub fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
+pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
     let mut sections = vec![header_section(kept)];
     let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
     for (target, about) in &kept.targets {

@@ -155,7 +155,7 @@ impl ItemRef {
         }
     }
 
-    pub fn from_finding(finding: &Finding) -> Self {
+    pub(crate) fn from_finding(finding: &Finding) -> Self {
         let missing: Option<&MissingFact> = match &finding.outcome {
             Outcome::Undecided { needs } => needs.first().and_then(|set| set.first()),
             Outcome::Applies | Outcome::DoesNotApply => None,
@@ -170,7 +170,7 @@ impl ItemRef {
 }
 
 impl Section {
-    pub fn new_top(heading: impl Into<RichText>) -> Self {
+    pub(crate) fn new_top(heading: impl Into<RichText>) -> Self {
         Self {
             heading_level: HeadingLevel::Top,
             heading: heading.into(),
@@ -180,7 +180,7 @@ impl Section {
         }
     }
 
-    pub fn new_part(heading: impl Into<RichText>) -> Self {
+    pub(crate) fn new_part(heading: impl Into<RichText>) -> Self {
         Self {
             heading_level: HeadingLevel::Part,
             ..Self::new_top(heading)
@@ -188,26 +188,26 @@ impl Section {
     }
 
     #[must_use]
-    pub fn with_sentence(mut self, sentence: impl Into<RichText>) -> Self {
+    pub(crate) fn with_sentence(mut self, sentence: impl Into<RichText>) -> Self {
         self.push_sentence(sentence);
         self
     }
 
     /// An empty sentence is left out.
-    pub fn push_sentence(&mut self, sentence: impl Into<RichText>) {
+    pub(crate) fn push_sentence(&mut self, sentence: impl Into<RichText>) {
         let sentence = sentence.into();
         if !sentence.is_empty() {
             self.elements.push(Element::Sentence(sentence));
         }
     }
 
-    pub fn push_sentences(&mut self, sentences: Vec<String>) {
+    pub(crate) fn push_sentences(&mut self, sentences: Vec<String>) {
         for sentence in sentences {
             self.push_sentence(sentence);
         }
     }
 
-    pub fn push_bullets(&mut self, head: &'static [&'static str], bullets: Vec<Bullet>) {
+    pub(crate) fn push_bullets(&mut self, head: &'static [&'static str], bullets: Vec<Bullet>) {
         if !bullets.is_empty() {
             self.elements
                 .push(Element::Bullets(Bullets { head, bullets }));
@@ -231,7 +231,7 @@ impl Section {
         bullets.flatten()
     }
 
-    pub fn none_if_empty(self) -> Option<Self> {
+    pub(crate) fn none_if_empty(self) -> Option<Self> {
         (!self.elements.is_empty()).then_some(self)
     }
 }
@@ -287,7 +287,7 @@ impl Bullets {
 }
 
 impl Instruction {
-    pub const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
+    pub(crate) const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
 
     /// Arranges steps as rows of a table, without steps that have no number.
     pub fn table<C>(steps: &[Self], form: &CellRenderer<C>) -> Vec<Vec<C>> {
@@ -310,14 +310,14 @@ impl Instruction {
 }
 
 impl Bullet {
-    pub fn from_sentence(says: impl Into<RichText>) -> Self {
+    pub(crate) fn from_sentence(says: impl Into<RichText>) -> Self {
         Self {
             text: says.into(),
             ..Self::default()
         }
     }
 
-    pub fn with_badge(mark: Badge, says: impl Into<RichText>) -> Self {
+    pub(crate) fn with_badge(mark: Badge, says: impl Into<RichText>) -> Self {
         Self {
             badges: vec![mark],
             text: says.into(),
@@ -326,7 +326,7 @@ impl Bullet {
     }
 
     /// The subject to print before the text in a line; empty if the text begins with it.
-    pub fn leading_subject(&self) -> &str {
+    pub(crate) fn leading_subject(&self) -> &str {
         let text = self.text.to_string();
         let begins_with_subject = text
             .strip_prefix("/dev/")

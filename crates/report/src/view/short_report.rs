@@ -19,7 +19,7 @@ use walwise_model::facts::catalog::mount;
 use walwise_model::settings::SettingKind;
 
 #[derive(Clone, Debug)]
-pub enum ShortPart {
+pub(crate) enum ShortPart {
     Line(Bullet),
     Grid(Grid),
     Answers(Vec<AnswerRow>),
@@ -28,7 +28,7 @@ pub enum ShortPart {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct FixList {
+pub(crate) struct FixList {
     entries: Vec<FixEntry>,
     /// The command that prints the fstab lines for changed mount options.
     persist: Option<ShellCommand>,
@@ -47,7 +47,7 @@ struct FixEntry {
 }
 
 /// The entries of a [`FixList`] at one level of detail.
-pub struct VisibleFixes {
+pub(crate) struct VisibleFixes {
     pub entries: Vec<(Option<usize>, Bullet)>,
     /// A line with the number of cut entries and their rules.
     pub more: Option<String>,
@@ -61,7 +61,7 @@ impl FixList {
             .any(|entry| entry.level >= Level::Warning)
     }
 
-    pub fn cut_to(&self, detail: FixDetail) -> VisibleFixes {
+    pub(crate) fn cut_to(&self, detail: FixDetail) -> VisibleFixes {
         let (shown, cut): (Vec<_>, Vec<_>) = self
             .entries
             .iter()
@@ -139,7 +139,7 @@ const MAX_TARGETS: usize = 12;
 /// Limits the number of fixes and their details. Critical fixes, warnings with a command, and steps
 /// for a free disk are always shown.
 #[derive(Clone, Copy, Debug)]
-pub struct FixDetail {
+pub(crate) struct FixDetail {
     /// The number of first entries that are shown. Later entries are shown only if never cut.
     pub entries: usize,
     /// True if rules, the source of the present value, and the command for fstab are shown.
@@ -181,7 +181,7 @@ impl FixDetail {
     ];
 }
 
-pub fn short_parts(report: &Report) -> Vec<ShortPart> {
+pub(crate) fn short_parts(report: &Report) -> Vec<ShortPart> {
     let by_target = FindingsByTarget::new(report);
     let targets = target_order::sort_targets_worst_first(&by_target);
     let places = by_target.assign_first_mentions(&targets);

@@ -54,7 +54,7 @@ pub(crate) fn target_heading(report: &Report, target: &TargetSummary) -> Section
     )
 }
 
-pub fn report_part_sections<'a>(
+pub(crate) fn report_part_sections<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
     part: ReportPart,
@@ -104,7 +104,7 @@ fn known_faults_sentence(verdict: &Verdict) -> Option<String> {
         .then(|| format!("Known faults that lose flushed data: {checked} checked, {here}."))
 }
 
-pub fn target_sections<'a>(
+pub(crate) fn target_sections<'a>(
     chapter: &mut ShownItemsTracker<'_, 'a>,
     target: &'a TargetSummary,
 ) -> Vec<Section> {

@@ -13,7 +13,7 @@ const MAX_NAMED: usize = 8;
 
 const HEADING: &str = "Unknown";
 
-pub fn target_unknowns_section(
+pub(crate) fn target_unknowns_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
@@ -53,7 +53,10 @@ pub fn target_unknowns_section(
     section.none_if_empty()
 }
 
-pub fn unknown_facts_line(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSummary) -> Bullet {
+pub(crate) fn unknown_facts_line(
+    chapter: &ShownItemsTracker<'_, '_>,
+    target: &TargetSummary,
+) -> Bullet {
     let needs = missing_needs(chapter, target);
     let says = match needs.len() {
         0 => NONE_MISSING_TEXT.into(),
@@ -69,7 +72,7 @@ pub const NONE_MISSING_TEXT: &str = "nothing relevant";
 
 /// Formats the number of missing facts, and the instruction that makes the most of them readable.
 /// `None` without such an instruction.
-pub fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<String> {
+pub(crate) fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<String> {
     let groups = group_by_remedy(report, needs)
         .into_iter()
         .filter(|(help, _)| *help != HowToRead::NoKnownWay);
@@ -87,7 +90,7 @@ pub fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<S
 }
 
 /// States how many readable facts of the host are unknown, including facts that no target needs.
-pub fn host_unknowns_section(report: &Report) -> Option<Section> {
+pub(crate) fn host_unknowns_section(report: &Report) -> Option<Section> {
     unknown_fact_count_sentence(report).map(|says| Section::new_top("").with_sentence(says))
 }
 

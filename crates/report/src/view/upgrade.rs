@@ -7,7 +7,7 @@ use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::kernel;
 use walwise_model::version::Version;
 
-pub fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
+pub(crate) fn upgrade_sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
     let mut sections = host::header_sections(real);
     let mut alone = Section::new_top("");
     alone.push_bullets(&[], what_if::assumption_bullets(&assumed.assumed));

@@ -72,7 +72,7 @@ fn display_value(one: &Assumed, value: &Value) -> String {
     catalog::find_by_name(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
 }
 
-pub fn assumption_bullets(assumed: &[Assumed]) -> Vec<Bullet> {
+pub(crate) fn assumption_bullets(assumed: &[Assumed]) -> Vec<Bullet> {
     assumed.iter().map(assumption_bullet).collect()
 }
 

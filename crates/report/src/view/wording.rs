@@ -112,7 +112,7 @@ pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-pub fn effect_scope_text(reach: EffectScope) -> &'static str {
+pub(crate) fn effect_scope_text(reach: EffectScope) -> &'static str {
     match reach {
         EffectScope::ThisMount => "this mount",
         EffectScope::WholeFilesystem => "the whole file system",
@@ -123,7 +123,7 @@ pub fn effect_scope_text(reach: EffectScope) -> &'static str {
     }
 }
 
-pub fn risk_text(risk: Risk) -> &'static str {
+pub(crate) fn risk_text(risk: Risk) -> &'static str {
     match risk {
         Risk::None => "effective immediately",
         Risk::NeedsReload => "needs a reload",
@@ -135,7 +135,7 @@ pub fn risk_text(risk: Risk) -> &'static str {
     }
 }
 
-pub fn interruption_text(risk: Risk) -> &'static str {
+pub(crate) fn interruption_text(risk: Risk) -> &'static str {
     match risk {
         Risk::DataLossIfWrong => "none; data may be lost",
         Risk::None
@@ -170,7 +170,7 @@ pub fn plan_interruption_texts(plan: &Plan) -> Vec<String> {
     }
 }
 
-pub fn alternative_text(step: &Step, other: &Alternative) -> String {
+pub(crate) fn alternative_text(step: &Step, other: &Alternative) -> String {
     let alike = other.rank == step.advice.rank.unwrap_or(1);
     let place = if alike {
         ", with no meaningful difference"
@@ -185,7 +185,7 @@ pub fn alternative_text(step: &Step, other: &Alternative) -> String {
     format!("{}{place}: {}.{price}", other.value, other.title)
 }
 
-pub fn affects_text(affected: EffectScope, danger: Risk) -> String {
+pub(crate) fn affects_text(affected: EffectScope, danger: Risk) -> String {
     match (affected, danger) {
         (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
             format!(
@@ -201,7 +201,7 @@ pub fn affects_text(affected: EffectScope, danger: Risk) -> String {
     }
 }
 
-pub fn withheld_text(one: &Withheld) -> String {
+pub(crate) fn withheld_text(one: &Withheld) -> String {
     format!(
         "{} for {}: {}",
         one.advice,

@@ -155,7 +155,7 @@ fn read_entries(
 /// A capture whose answers are parsed on demand. Parsed answers of ten thousand disks would take
 /// several times the memory of their text.
 #[derive(Clone, Debug, Default)]
-pub struct Archive {
+pub(crate) struct Archive {
     text: Vec<u8>,
     /// Hash of each entry's question, and the entry's byte range in the text; sorted by hash.
     places: Vec<(u64, Range<u32>)>,
@@ -194,7 +194,7 @@ impl Archive {
         Ok((Self { text, places }, problems))
     }
 
-    pub fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.text.len()
     }
 

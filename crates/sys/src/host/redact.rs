@@ -13,7 +13,7 @@ mod mount_options;
 mod mounts;
 mod mysql;
 mod plain_files;
-mod postgres;
+pub(crate) mod postgres;
 mod process;
 mod service_unit;
 mod standbys;
@@ -28,8 +28,7 @@ use super::{ConfigDialect, ConfigDirective, HostError, HostResult, Tool};
 use crate::host::path_from_bytes;
 
 pub use plain_files::{AZURE_CHASSIS, PlainFileKind};
-pub use postgres::redact_value as postgres_value;
-pub use process::{redact_command_line, redact_environment};
+pub(crate) use process::{redact_command_line, redact_environment};
 
 /// Reduces a configuration file to allow-listed settings. Fails if more settings remain than an
 /// answer may hold.

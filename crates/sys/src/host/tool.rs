@@ -139,7 +139,7 @@ impl Tool {
         self.row().package
     }
 
-    pub fn is_read_only(self, arguments: &[String]) -> bool {
+    pub(crate) fn is_read_only(self, arguments: &[String]) -> bool {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         (self.row().reads)(&words)
     }

@@ -422,8 +422,9 @@ pub(super) fn check_authentication(body: &[u8]) -> Result<(), HostError> {
 }
 
 fn format_row(row: &[&[u8]]) -> String {
-    let value =
-        |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
+    let value = |name: &&[u8], value: &[u8]| {
+        redact::postgres::redact_value(&String::from_utf8_lossy(name), value)
+    };
     let fields = row
         .iter()
         .enumerate()

@@ -12,7 +12,7 @@ pub fn is_exposed(name: &str) -> bool {
     servers::exposed_settings(ServerArea::Pg).contains_key(name)
 }
 
-pub fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
+pub(crate) fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
     match servers::exposed_settings(ServerArea::Pg).get(name) {
         // Standbys are often named after hosts, so the names are removed from the list.
         Some(Exposure::Shape) => standbys::redact_standby_names(value),

@@ -24,7 +24,7 @@ const POSTGRES_OPTIONS_WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
 /// Answers [`crate::host::Question::CommandLine`] from `text`, which has the format of
 /// /proc/PID/cmdline. If the program's name is unknown, the options of all servers are kept.
-pub fn redact_command_line(text: &[u8]) -> Vec<u8> {
+pub(crate) fn redact_command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
     let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
@@ -136,7 +136,7 @@ fn mysql_options(words: &[&[u8]]) -> Vec<String> {
 
 /// Answers [`crate::host::Question::Environment`] from `text`, which has the format of
 /// /proc/PID/environ.
-pub fn redact_environment(text: &[u8]) -> Vec<u8> {
+pub(crate) fn redact_environment(text: &[u8]) -> Vec<u8> {
     let known = text.split(|b| *b == 0).filter_map(|variable| {
         let equals = variable.iter().position(|b| *b == b'=')?;
         let (name, value) = variable.split_at(equals);

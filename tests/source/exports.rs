@@ -1,0 +1,216 @@
+//! What a crate exports, another crate uses: everything else is `pub(crate)`.
+//!
+//! Counts functions, constants and methods by name, along `pub mod` and `pub use`. Types may be
+//! reached through signatures and fields, so they are not counted. Neither are facts, which macros
+//! declare and rules name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Attribute, ImplItem, Item, UseTree, Visibility};
+
+use crate::files::{Source, is_for_tests, rust_files};
+
+type Names = BTreeSet<String>;
+
+#[derive(Default)]
+struct Crate<'a> {
+    /// Items by module path; the root is the empty path.
+    modules: BTreeMap<Vec<String>, &'a [Item]>,
+    identifiers: Names,
+}
+
+pub fn each_is_used_by_another_crate(sources: &[Source]) {
+    let crates = crates(sources);
+    let others = outside_identifiers();
+    let mut unused = Vec::new();
+    for (name, one) in crates.iter().filter(|(name, _)| *name != "src") {
+        let is_used = |item: &String| {
+            let mut rest = crates.iter().filter(|(other, _)| *other != name);
+            others.contains(item) || rest.any(|(_, one)| one.identifiers.contains(item))
+        };
+        let exports = one.exports();
+        unused.extend(
+            exports
+                .iter()
+                .filter(|item| !is_used(item))
+                .map(|item| format!("{name}: {item}")),
+        );
+    }
+    assert!(
+        unused.is_empty(),
+        "exported, but used by no other crate; make them pub(crate): {unused:#?}"
+    );
+}
+
+fn crates(sources: &[Source]) -> BTreeMap<String, Crate<'_>> {
+    let mut crates: BTreeMap<String, Crate<'_>> = BTreeMap::new();
+    for source in sources {
+        let (name, path) = match source.name.strip_prefix("crates/") {
+            Some(path) => path.split_once("/src/").unwrap(),
+            None => ("src", source.name.strip_prefix("src/").unwrap()),
+        };
+        let one = crates.entry(name.to_owned()).or_default();
+        let text = tokens_of_file(&source.name);
+        add_identifiers(text, &mut one.identifiers);
+        if !source.is_test {
+            let place = path.strip_suffix(".rs").unwrap().split('/');
+            let place = place.filter(|part| *part != "lib").map(str::to_owned);
+            one.add_module(place.collect(), &source.syntax.items);
+        }
+    }
+    crates
+}
+
+impl<'a> Crate<'a> {
+    fn add_module(&mut self, place: Vec<String>, items: &'a [Item]) {
+        for item in items {
+            if let Item::Mod(module) = item
+                && let Some((_, items)) = &module.content
+                && !is_for_tests(&module.attrs)
+            {
+                let place = [place.as_slice(), &[module.ident.to_string()]].concat();
+                self.add_module(place, items);
+            }
+        }
+        self.modules.insert(place, items);
+    }
+
+    fn exports(&self) -> Names {
+        let mut reachable = BTreeSet::new();
+        let mut reexports = Names::new();
+        self.add_reachable(Vec::new(), &mut reachable, &mut reexports);
+        let is_exported =
+            |place: &Vec<String>, name: &str| reachable.contains(place) || reexports.contains(name);
+        let mut types = Names::new();
+        for (place, items) in &self.modules {
+            for item in *items {
+                if let Some((name, false)) = public_item(item)
+                    && is_exported(place, &name)
+                {
+                    types.insert(name);
+                }
+            }
+        }
+        let mut names = Names::new();
+        for (place, items) in &self.modules {
+            for item in *items {
+                match item {
+                    Item::Impl(block) if block.trait_.is_none() && !is_for_tests(&block.attrs) => {
+                        let of = type_name(&block.self_ty);
+                        if of.is_some_and(|of| types.contains(&of)) {
+                            names.extend(block.items.iter().filter_map(public_method));
+                        }
+                    }
+                    item => names.extend(
+                        public_item(item)
+                            .filter(|(name, is_value)| *is_value && is_exported(place, name))
+                            .map(|(name, _)| name),
+                    ),
+                }
+            }
+        }
+        names
+    }
+
+    fn add_reachable(
+        &self,
+        place: Vec<String>,
+        reachable: &mut BTreeSet<Vec<String>>,
+        reexports: &mut Names,
+    ) {
+        for item in self.modules.get(&place).into_iter().copied().flatten() {
+            match item {
+                Item::Mod(module) if is_public(&module.vis, &module.attrs) => {
+                    let place = [place.as_slice(), &[module.ident.to_string()]].concat();
+                    self.add_reachable(place, reachable, reexports);
+                }
+                Item::Use(import) if is_public(&import.vis, &import.attrs) => {
+                    add_names(&import.tree, reexports);
+                }
+                _ => {}
+            }
+        }
+        reachable.insert(place);
+    }
+}
+
+fn is_public(visibility: &Visibility, attributes: &[Attribute]) -> bool {
+    matches!(visibility, Visibility::Public(_)) && !is_for_tests(attributes)
+}
+
+/// The name of a public item, and whether it is a value rather than a type.
+fn public_item(item: &Item) -> Option<(String, bool)> {
+    let (visibility, attributes, name, is_value) = match item {
+        Item::Fn(item) => (&item.vis, &item.attrs, &item.sig.ident, true),
+        Item::Const(item) => (&item.vis, &item.attrs, &item.ident, true),
+        Item::Static(item) => (&item.vis, &item.attrs, &item.ident, true),
+        Item::Struct(item) => (&item.vis, &item.attrs, &item.ident, false),
+        Item::Enum(item) => (&item.vis, &item.attrs, &item.ident, false),
+        _ => return None,
+    };
+    is_public(visibility, attributes).then(|| (name.to_string(), is_value))
+}
+
+fn public_method(item: &ImplItem) -> Option<String> {
+    let (visibility, attributes, name) = match item {
+        ImplItem::Fn(item) => (&item.vis, &item.attrs, &item.sig.ident),
+        ImplItem::Const(item) => (&item.vis, &item.attrs, &item.ident),
+        _ => return None,
+    };
+    is_public(visibility, attributes).then(|| name.to_string())
+}
+
+fn type_name(of: &syn::Type) -> Option<String> {
+    match of {
+        syn::Type::Path(path) => Some(path.path.segments.last()?.ident.to_string()),
+        _ => None,
+    }
+}
+
+/// Adds the last names of a `use`; a glob of an enum's variants has none.
+fn add_names(tree: &UseTree, names: &mut Names) {
+    match tree {
+        UseTree::Path(path) => add_names(&path.tree, names),
+        UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
+        UseTree::Rename(rename) => drop(names.insert(rename.ident.to_string())),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| add_names(tree, names)),
+        UseTree::Glob(_) => {}
+    }
+}
+
+/// Identifiers of the programs and tests outside `crates` and `src`.
+fn outside_identifiers() -> Names {
+    let mut names = Names::new();
+    for directory in ["tests", "xtask"] {
+        for path in rust_files(&home().join(directory)) {
+            let own = path.strip_prefix(home().join("tests/source")).is_ok();
+            if !own && !path.components().any(|part| part.as_os_str() == "target") {
+                let text = fs::read_to_string(&path).unwrap();
+                add_identifiers(text.parse().unwrap(), &mut names);
+            }
+        }
+    }
+    names
+}
+
+fn home() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn tokens_of_file(name: &str) -> TokenStream {
+    let text = fs::read_to_string(home().join(name)).unwrap();
+    text.parse().unwrap()
+}
+
+fn add_identifiers(tokens: TokenStream, names: &mut Names) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) => drop(names.insert(name.to_string())),
+            TokenTree::Group(group) => add_identifiers(group.stream(), names),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
