@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;
 
@@ -33,13 +35,15 @@ fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
 
 #[test]
 fn every_screen_at_every_usual_size() {
-    for (width, height) in SIZES {
-        for (name, model) in screens((width, height), RICH) {
-            insta::assert_snapshot!(
-                format!("{name}_{width}x{height}"),
-                styled_text(&draw_screen(&model))
-            );
+    let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for size in SIZES {
+        for (name, model) in screens(size, RICH) {
+            let text = styled_text(&draw_screen(&model));
+            texts.entry(name).or_default().push(text);
         }
+    }
+    for (name, texts) in texts {
+        insta::assert_snapshot!(name, texts.join("\n\n"));
     }
 }
 

@@ -37,16 +37,14 @@ fn pictures_of_what_if() {
             );
         }
     }
-    for (size, at) in [
-        ((80, 24), "80x24"),
-        ((120, 40), "120x40"),
-        ((60, 20), "60x20"),
-    ] {
+    let mut texts = Vec::new();
+    for size in [(80, 24), (120, 40), (60, 20)] {
         let mut model = with_assumption(size, RICH);
-        insta::assert_snapshot!(format!("what_if_overview_{at}"), screen_text(&model));
+        texts.push(screen_text(&model));
         press_keys(&mut model, "4 g");
-        insta::assert_snapshot!(format!("what_if_advice_{at}"), screen_text(&model));
+        texts.push(screen_text(&model));
     }
+    insta::assert_snapshot!("what_if_sizes", texts.join("\n\n"));
     insta::assert_snapshot!(
         "what_if_no_colour",
         styled_text(&draw_screen(&with_assumption((80, 24), PLAIN)))

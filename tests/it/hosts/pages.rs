@@ -166,9 +166,10 @@ fn without_root_nothing_holds() {
 
 #[test]
 fn what_is_said_of_pages_that_hold_and_of_pages_that_a_partition_tears() {
+    let mut text = String::new();
     for name in [WHOLE, TORN] {
         let report = report(&read_recording(name));
-        let mut text = String::new();
+        writeln!(text, "=== {name}").unwrap();
         for link in fact(&report, SUBJECT, "target.page_links")
             .unwrap()
             .as_array()
@@ -183,8 +184,8 @@ fn what_is_said_of_pages_that_hold_and_of_pages_that_a_partition_tears() {
                 ["level", "title", "because"].map(|key| finding[key].as_str().unwrap());
             writeln!(text, "\n{level}: {title}\n{}", because.replace(". ", ".\n")).unwrap();
         }
-        insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots"}, {
-            insta::assert_snapshot!(format!("pages-{name}"), text);
-        });
     }
+    insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots"}, {
+        insta::assert_snapshot!("pages", text);
+    });
 }

@@ -59,24 +59,13 @@ fn picture(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buf
 #[test]
 fn a_trial_at_every_usual_size() {
     let board = TrialBoard::from_record(&running(12, CLOSE));
-    for (width, height) in [(80, 24), (100, 30), (140, 45)] {
-        insta::assert_snapshot!(
-            format!("trial_{width}x{height}"),
-            styled_text(&picture(&board, (width, height), RICH))
-        );
-    }
-    insta::assert_snapshot!(
-        "trial_begins_80x24",
-        shown(&picture(
-            &TrialBoard::from_record(&running(0, CLOSE)),
-            (80, 24),
-            RICH
-        ))
-    );
-    insta::assert_snapshot!(
-        "trial_ascii_80x24",
-        shown(&picture(&board, (80, 24), ASCII))
-    );
+    let mut texts: Vec<String> = [(80, 24), (100, 30), (140, 45)]
+        .map(|size| styled_text(&picture(&board, size, RICH)))
+        .into();
+    let begins = TrialBoard::from_record(&running(0, CLOSE));
+    texts.push(shown(&picture(&begins, (80, 24), RICH)));
+    texts.push(shown(&picture(&board, (80, 24), ASCII)));
+    insta::assert_snapshot!("trial", texts.join("\n\n"));
 }
 
 #[test]
