@@ -332,7 +332,7 @@ mod explain {
     use crate::facts::{MissingFact, Scope, Subject};
     use crate::rules::explain;
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
-    use crate::text::text_builder::TextBuilder;
+    use crate::text::text_builder::PageLayout;
     use crate::{report, session};
 
     pub(super) fn run(args: &Explain) -> ExitResult {
@@ -374,7 +374,7 @@ mod explain {
         let findings: Vec<Finding> = subjects.iter().map(explain).collect();
         let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
         let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
-        let mut page = TextBuilder::default();
+        let mut page = PageLayout::default();
         for finding in &told {
             push_explanation(&mut page, finding);
         }
@@ -400,7 +400,7 @@ mod explain {
         Ok(rule_files::warn_and_exit_code(code, &session.rules))
     }
 
-    fn push_rule_metadata(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
+    fn push_rule_metadata(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
         page.hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.lines().iter().zip(0..) {
@@ -421,7 +421,7 @@ mod explain {
         page.paragraph(0, &session::build_pack(rules).describe());
     }
 
-    fn push_explanation(page: &mut TextBuilder, finding: &Finding) {
+    fn push_explanation(page: &mut PageLayout, finding: &Finding) {
         page.paragraph(
             0,
             &format!(

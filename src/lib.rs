@@ -39,7 +39,7 @@ fn serve(role: Role) -> io::Result<()> {
     match role {
         Role::HostReader => host::reader::serve(channel),
         Role::OwnerReader => host::reader::serve_as_owner(channel),
-        Role::ScratchWatcher => probes::scratch_watcher::run_watcher(channel),
+        Role::ScratchCleaner => probes::scratch_cleaner::run_scratch_cleaner(channel),
         Role::TrialNamespaces => trial_runner::run_intermediate_child(channel, Role::TrialInit),
         Role::DiskTrialNamespaces => {
             trial_runner::run_intermediate_child(channel, Role::DiskTrialInit)

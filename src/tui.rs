@@ -350,7 +350,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 pub use hypothesis::{AssumedFact, AssumedHost};
-pub use job::{Comparison, JobProgress, Movement, Reference, ReferenceChoice, SaveOutcome};
+pub use job::{Comparison, HostChange, JobProgress, Reference, ReferenceChoice, SaveOutcome};
 pub use msg::ExitReason;
 pub use screenshots::render_screens_svg;
 pub use testing::screen_texts;

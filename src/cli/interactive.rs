@@ -30,13 +30,13 @@ use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
 use crate::text::{display_path, error_message};
 use crate::tui::{
-    self, AssumedFact, AssumedHost, Comparison, ExitReason, JobProgress, Movement, Reference,
+    self, AssumedFact, AssumedHost, Comparison, ExitReason, HostChange, JobProgress, Reference,
     ReferenceChoice, SaveOutcome, Worker,
 };
-use watch::Watch;
+use live_refresh::LiveRefresh;
 
 mod comparisons;
-mod watch;
+mod live_refresh;
 
 const PROBE_SECONDS: f64 = 10.0;
 
@@ -106,7 +106,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
 
 pub(super) fn screen_options(ascii: bool) -> tui::ScreenOptions {
     tui::ScreenOptions {
-        colour: out::allows_colour(),
+        colour: out::is_no_color_unset(),
         ascii: ascii || !out::locale_is_utf8(),
         in_tmux: in_tmux(),
     }
@@ -195,7 +195,7 @@ struct AppWorker {
 struct LoadedHost {
     session: Session,
     machine: CachingHost<Box<dyn Host + Send>>,
-    watch: Watch,
+    watch: LiveRefresh,
 }
 
 impl LoadedHost {
@@ -203,7 +203,7 @@ impl LoadedHost {
         Self {
             session,
             machine,
-            watch: Watch::new(read_at),
+            watch: LiveRefresh::new(read_at),
         }
     }
 }
@@ -394,8 +394,8 @@ impl Worker for AppWorker {
         self.save_report_for_comparison()
     }
 
-    fn watch(&self) -> Result<Movement, String> {
-        self.wait_for_movement()
+    fn wait_for_host_change(&self) -> Result<HostChange, String> {
+        self.wait_for_change()
     }
 
     fn evaluate_assumptions(&self, suppositions: &[AssumedFact]) -> Result<AssumedHost, String> {

@@ -152,13 +152,13 @@ impl OutputTarget {
 pub(super) fn line_style() -> LineStyle {
     let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
     LineStyle {
-        colour: is_terminal && allows_colour(),
+        colour: is_terminal && is_no_color_unset(),
         ascii: !locale_is_utf8(),
     }
 }
 
 /// Whether NO_COLOR is unset or empty (no-color.org).
-pub(super) fn allows_colour() -> bool {
+pub(super) fn is_no_color_unset() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 

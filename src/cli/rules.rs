@@ -10,7 +10,7 @@ use crate::rules::model::AdviceSpec;
 use crate::rules::{DisabledRule, ExpiredStatement, Risk, Rule, RuleSet, examples};
 use crate::session;
 use crate::settings::{self, ValueShape};
-use crate::text::text_builder::TextBuilder;
+use crate::text::text_builder::PageLayout;
 
 pub(super) fn run(args: Rules) -> ExitResult {
     match args {
@@ -43,13 +43,13 @@ pub(super) fn run(args: Rules) -> ExitResult {
     }
 }
 
-struct RuleFileSummary {
+struct CheckedRules {
     rules: Vec<Rule>,
     levels: usize,
     off: usize,
 }
 
-impl RuleFileSummary {
+impl CheckedRules {
     fn summary(&self) -> String {
         let mut words = format!("{} rules", self.rules.len());
         for (count, what) in [
@@ -64,7 +64,7 @@ impl RuleFileSummary {
     }
 }
 
-fn check_files(paths: &[PathBuf]) -> Result<RuleFileSummary, CliError> {
+fn check_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
     let files = rule_files::read_selected_files(paths)?;
     let (rules, mut found) =
         RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today());
@@ -94,7 +94,7 @@ fn check_files(paths: &[PathBuf]) -> Result<RuleFileSummary, CliError> {
         print_error(&format!("no mistakes, but note:\n{}", text.join("\n\n")));
     }
     let here = |name: &str| files.is_named(name);
-    Ok(RuleFileSummary {
+    Ok(CheckedRules {
         rules: rules
             .rules()
             .iter()
@@ -186,7 +186,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         line,
         ..
     } = rule;
-    let mut page = TextBuilder::default();
+    let mut page = PageLayout::default();
     page.paragraph(0, id);
     page.paragraph(0, &rule.title.as_written());
     page.blank_line();
@@ -254,7 +254,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.finish()
 }
 
-fn push_advice(page: &mut TextBuilder, advice: &AdviceSpec) {
+fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
     let reach = advice.reach.as_str();
     let interrupts = advice.risk.interruption_word();
     let loss = if advice.risk == Risk::DataLossIfWrong {

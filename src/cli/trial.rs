@@ -105,7 +105,7 @@ mod progress {
         }
     }
 }
-mod cleanup {
+mod clear_disk {
     //! The process that wrote to the disk also clears the disk after a trial. If that process was
     //! killed, a new process clears the disk.
 
@@ -212,7 +212,7 @@ use crate::trial::{TrialRecord, trial_view};
 
 pub(super) fn run(args: &Trial) -> ExitResult {
     if args.clear {
-        cleanup::clear_leftovers(&preflight::disk::confirm_clear_target(args)?)?;
+        clear_disk::clear_leftovers(&preflight::disk::confirm_clear_target(args)?)?;
         return Ok(0);
     }
     if args.record.is_some() && args.record == args.output.output {
@@ -240,14 +240,12 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     delivery.deliver(&render_record(&record, args.format))?;
     kept.map_err(anyhow::Error::from)?;
     match ended {
-        trial_loop::TrialOutcome::Complete => Ok(0),
-        trial_loop::TrialOutcome::Signal(number) => Err(CliError::Signal(
+        trial_loop::TrialExit::Complete => Ok(0),
+        trial_loop::TrialExit::Signal(number) => Err(CliError::Signal(
             number,
             Some("the report covers the completed measurements".into()),
         )),
-        trial_loop::TrialOutcome::Failed(why) => {
-            Err(anyhow!("the trial ended early: {why}").into())
-        }
+        trial_loop::TrialExit::Failed(why) => Err(anyhow!("the trial ended early: {why}").into()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::rules::{Level, RuleSet};
 
 fn reports() -> Vec<Report> {
     let mut judged = Session::new(sample_reports::at_risk().facts, RuleSet::builtin(), true);
-    for note in Note::every() {
+    for note in Note::samples() {
         judged.facts.add_note(note);
     }
     let mut settled = sample_reports::at_risk();
@@ -23,7 +23,7 @@ fn reports() -> Vec<Report> {
         sample_reports::free_disk(),
     ];
     for report in &mut reports {
-        report.warnings.extend(Note::every());
+        report.warnings.extend(Note::samples());
     }
     reports.extend([judged.report()]);
     reports
@@ -289,5 +289,5 @@ fn nor_does_anything_on_the_way_to_a_report() {
     };
     let (with, without) = (look(), muted::with_muted_notes(look));
     assert_eq!(with, without);
-    assert!(with.1 >= Note::every().len() && !with.0.findings.is_empty());
+    assert!(with.1 >= Note::samples().len() && !with.0.findings.is_empty());
 }

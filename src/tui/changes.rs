@@ -1,9 +1,9 @@
 //! Comparisons with a saved report and with a later kernel, and what changes while the screens are
 //! open.
 
-use super::changes_state::{ComparisonState, MovedFacts, ReferenceList};
+use super::changes_state::{ChangedFacts, ComparisonState, ReferenceList};
 use super::data::Activity;
-use super::job::{Job, JobId, JobResult, Movement, Reference, SaveOutcome};
+use super::job::{HostChange, Job, JobId, JobResult, Reference, SaveOutcome};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
 use super::screen_id::ScreenId;
@@ -82,7 +82,7 @@ pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<
             changes.watch_job = None;
             // A running rescan reads this change too.
             if !matches!(model.data.activity, Activity::Collecting { .. }) {
-                show_movement(model, *moved);
+                show_host_change(model, *moved);
                 return Ok(true);
             }
         }
@@ -117,15 +117,15 @@ pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<
     Ok(false)
 }
 
-fn show_movement(model: &mut Model, moved: Movement) {
-    let Movement {
+fn show_host_change(model: &mut Model, moved: HostChange) {
+    let HostChange {
         report,
         facts,
         sentences,
         sections,
     } = moved;
     model.show_report(Box::new(report));
-    model.data.changes.moved = (!sentences.is_empty()).then_some(MovedFacts {
+    model.data.changes.moved = (!sentences.is_empty()).then_some(ChangedFacts {
         facts,
         sentences,
         sections,

@@ -9,7 +9,7 @@ use crate::report::view::Section;
 pub struct Changes {
     pub saved: ComparisonState,
     pub upgrade: ComparisonState,
-    pub moved: Option<MovedFacts>,
+    pub moved: Option<ChangedFacts>,
     pub list_job: Option<JobId>,
     pub save_job: Option<JobId>,
     pub watch_job: Option<JobId>,
@@ -25,7 +25,7 @@ pub struct ComparisonState {
 }
 
 #[derive(Clone, Debug)]
-pub struct MovedFacts {
+pub struct ChangedFacts {
     pub facts: BTreeSet<(Subject, &'static str)>,
     pub sentences: Vec<String>,
     pub sections: Vec<Section>,

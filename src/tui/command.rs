@@ -302,7 +302,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
         .enabled_if(
             view.has_pane()
                 .then_some(())
-                .ok_or_else(|| "no details in sight; enter shows them".to_owned()),
+                .ok_or_else(|| "the details are hidden; enter shows them".to_owned()),
         ),
         new_user_action(back_keys, "back", HelpSection::Selection, Action::Back)
             .with_footer(back_footer)

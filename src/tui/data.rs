@@ -24,7 +24,7 @@ pub struct Data {
     /// All rules in force; the report leaves out rules that do not apply.
     pub rules: Arc<RuleSet>,
     pub activity: Activity,
-    pub last_probe: Option<ProbeOutcome>,
+    pub last_probe: Option<FinishedProbe>,
     pub assumed_host: Option<Box<AssumedHost>>,
     pub export: ExportState,
     pub raw: RawAnswers,
@@ -110,7 +110,7 @@ impl Data {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct ProbeOutcome {
+pub struct FinishedProbe {
     pub target: Subject,
     /// Commit times with the default method, in the form of [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,

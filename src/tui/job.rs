@@ -56,7 +56,7 @@ pub struct Comparison {
 
 /// Report of the host after facts of `/proc` and `/sys` were read again, with the differences.
 #[derive(Clone, Debug)]
-pub struct Movement {
+pub struct HostChange {
     pub report: Report,
     /// Facts that differ from the last rescan; empty once all have their values of that time again.
     pub facts: BTreeSet<(Subject, &'static str)>,
@@ -89,7 +89,7 @@ pub enum JobResult {
     References(Vec<ReferenceChoice>),
     /// A comparison with a saved report or an upgrade; `None` if no report is saved.
     Comparison(Option<Box<Comparison>>),
-    Moved(Box<Movement>),
+    Moved(Box<HostChange>),
     Failed(String),
 }
 

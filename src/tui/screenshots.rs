@@ -1,7 +1,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use super::data::ProbeOutcome;
+use super::data::FinishedProbe;
 use super::job::JobResult;
 use super::key_press::KeyPress;
 use super::model::Model;
@@ -46,7 +46,7 @@ pub fn model_showing_report(
 ) -> Model {
     let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
     let measured = report.probes.first().map(|probe| probe.target.clone());
-    model.data.last_probe = measured.map(|target| ProbeOutcome {
+    model.data.last_probe = measured.map(|target| FinishedProbe {
         target,
         histogram: times,
         error: None,
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn no_screen_goes_by_the_sentence_of_a_note() {
         let mut report = sample_reports::at_risk();
-        report.warnings = Note::every();
+        report.warnings = Note::samples();
         let look = || {
             let pictures = render_screens_svg(report.clone(), Vec::new(), (200, 400));
             let parted = |(name, svg): (String, String)| match svg.split_once("About this run") {

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect, Size};
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::{
-    Comparison as HostComparison, Job, JobProgress, JobResult, Movement, Reference,
+    Comparison as HostComparison, HostChange, Job, JobProgress, JobResult, Reference,
     ReferenceChoice, SaveOutcome,
 };
 use super::key_press::KeyPress;
@@ -540,8 +540,8 @@ pub fn sample_comparison(with: Reference) -> HostComparison {
     }
 }
 
-pub fn sample_movement() -> Movement {
-    Movement {
+pub fn sample_host_change() -> HostChange {
+    HostChange {
         report: at_risk_report(),
         facts: [(Subject::mount("/srv"), "mount.super_options")].into(),
         sentences: vec!["mount.super_options of /srv: removed nobarrier".to_owned()],

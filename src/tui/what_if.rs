@@ -87,7 +87,7 @@ impl Picker {
     /// A picker for the value of one fact, without a list of facts; `None` if the fact cannot be
     /// assumed.
     pub fn for_fact(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
-        let choice = selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
+        let choice = new_selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
         let of = Some(Box::new(choice));
         Some(Self {
             choices: Vec::new(),
@@ -229,7 +229,7 @@ pub fn can_assume(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
     here && can_be_assumed(key.name) && !report.facts.is_fact_of_other_area(subject, key)
 }
 
-fn selectable_fact(
+fn new_selectable_fact(
     data: &Data,
     subject: &Subject,
     key: &'static KeyInfo,
@@ -257,7 +257,7 @@ fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
     let mut add = |group, subject: &Subject, fact: &str| {
         if let Some(key) = catalog::find_by_name(fact)
             && !seen.contains(&(subject.clone(), key.name))
-            && let Some(choice) = selectable_fact(data, subject, key, group)
+            && let Some(choice) = new_selectable_fact(data, subject, key, group)
         {
             seen.insert((subject.clone(), key.name));
             all.push(choice);

@@ -11,7 +11,7 @@ use std::thread;
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::{
-    Comparison, Job, JobId, JobProgress, JobResult, Movement, Reference, ReferenceChoice,
+    Comparison, HostChange, Job, JobId, JobProgress, JobResult, Reference, ReferenceChoice,
     SaveOutcome, SaveRequest,
 };
 use super::msg::Msg;
@@ -77,7 +77,7 @@ pub trait Worker: Send + Sync {
     fn save_report(&self) -> Result<SaveOutcome, String>;
 
     /// Reads facts of `/proc` and `/sys` again until one differs.
-    fn watch(&self) -> Result<Movement, String>;
+    fn wait_for_host_change(&self) -> Result<HostChange, String>;
 }
 
 pub struct JobRunner {
@@ -196,7 +196,7 @@ fn run_job(
             return saved.map_or_else(JobResult::Failed, JobResult::Saved);
         }
         Job::Watch => {
-            let moved = worker.watch().map(Box::new);
+            let moved = worker.wait_for_host_change().map(Box::new);
             return moved.map_or_else(JobResult::Failed, JobResult::Moved);
         }
     };

@@ -537,15 +537,19 @@ impl DrillRecord {
         format!(
             "Proven by drill on {}: {}. The facts alone do not prove durability (reasons below). A fault that shows in fewer than {share:.0} % of power cuts may have been missed.",
             self.last_date,
-            self.counts_text()
+            self.drill_counts_text()
         )
     }
 
     fn evidence_text(&self) -> String {
-        format!("last drill on {}: {}", self.last_date, self.counts_text())
+        format!(
+            "last drill on {}: {}",
+            self.last_date,
+            self.drill_counts_text()
+        )
     }
 
-    fn counts_text(&self) -> String {
+    fn drill_counts_text(&self) -> String {
         let Self {
             cuts,
             acknowledged,

@@ -201,8 +201,7 @@ impl LevelOverride {
     }
 }
 
-/// A disabled rule or a changed level whose last day has passed, so that the rule counts as
-/// written again.
+/// An `[[off]]` or `[[override]]` entry past its last day; the rule applies unchanged again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExpiredStatement {
     /// Id of the rule: `area.name`.

@@ -82,7 +82,7 @@ mod plan;
 mod request;
 mod run;
 mod scratch;
-pub mod scratch_watcher;
+pub mod scratch_cleaner;
 mod workload;
 
 use std::fs;
@@ -178,9 +178,8 @@ pub(crate) fn open_flags(method: Method) -> OFlags {
     }
 }
 
-// Chooses the order of the methods in a round and the number of commits. Every round has a new
-// random order, so that no method always follows the same one. The order is seeded, so that a
-// run can be repeated.
+// Order of methods and commits per round. Each round has a new random order, so that no method
+// always follows the same one; the seed makes a run repeatable.
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
 #[derive(Clone, Debug)]
@@ -210,14 +209,20 @@ impl Rng {
 }
 
 /// Commits of one method in a round: as many as fit the share of time and bytes, at least one.
-fn commits_per_round(commit_us: f64, share_us: f64, commit_bytes: u64, share_bytes: u64) -> usize {
+fn commits_per_round(
+    commit_us: f64,
+    share_us: f64,
+    commit_bytes: u64,
+    generator_byte_limit: u64,
+) -> usize {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "clamped"
     )]
     let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
-    let by_bytes = usize::try_from(share_bytes / commit_bytes.max(1)).unwrap_or(usize::MAX);
+    let by_bytes =
+        usize::try_from(generator_byte_limit / commit_bytes.max(1)).unwrap_or(usize::MAX);
     by_time.min(by_bytes).max(1)
 }
 

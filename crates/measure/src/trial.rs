@@ -20,7 +20,7 @@ mod view;
 use comparison::log_ratio_interval;
 use view::TrialView;
 
-use crate::text::text_builder::TextBuilder;
+use crate::text::text_builder::PageLayout;
 use crate::text::wrap::display_width;
 use walwise_model::text::JoinText;
 
@@ -129,7 +129,7 @@ fn table_lines(part: &LoadTable) -> Vec<String> {
         .chain(part.rows.iter().chain(&part.unranked).map(words))
         .collect();
     let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
-    let mut page = TextBuilder::unbounded();
+    let mut page = PageLayout::unbounded();
     page.table(INDENT, &rows, &right);
     let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
     if !part.unranked.is_empty() {

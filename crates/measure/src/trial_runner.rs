@@ -8,7 +8,7 @@
 //! A disk is cleared before the children end, within a time limit.
 
 mod blank;
-mod child;
+mod child_main;
 mod disk;
 mod extent;
 mod load;
@@ -38,7 +38,7 @@ use crate::subprocess::{Bytes, Channel, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, Sample, TrialBlock, TrialLoad};
 use walwise_model::parallel::lock;
 
-pub use child::run_child;
+pub use child_main::run_child;
 pub use disk::{EraseTarget, InspectedDisk, clear_refusal_by_facts, erase_refusal_by_facts};
 pub use loop_device::{AttachedLoop, leftover_loop_devices};
 pub use loop_place::LoopPlace;

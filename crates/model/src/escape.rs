@@ -409,7 +409,7 @@ fn decode_display_safe_name(shown: &str) -> Option<String> {
 }
 
 // Command lines for people to run: literal text of the source code or of a rule, with quoted
-// values of the machine.
+// values read from the host.
 //
 // walwise displays a [`ShellCommand`] but never runs one. Only this module can build one, so every
 // value is quoted. A value in the place of an argument is refused if it begins with a dash: the
@@ -443,8 +443,7 @@ impl ShellCommand {
         self.append_rule_text(code)
     }
 
-    /// Appends text of a rule's template without quotes. Values of the machine must not be part of
-    /// the text.
+    /// Appends rule text unquoted. It must contain no value read from the host.
     #[must_use]
     pub fn append_rule_text(mut self, code: &str) -> Self {
         self.0.push_str(code);

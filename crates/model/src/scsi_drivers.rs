@@ -54,39 +54,39 @@ pub enum ControllerFamily {
 pub const ALL: &[ScsiDriver] = &[
     ScsiDriver {
         transport: Some(Transport::Megaraid),
-        ..raid_driver("megaraid_sas", ControllerFamily::MegaRaid, MEGARAID)
+        ..raid_driver_row("megaraid_sas", ControllerFamily::MegaRaid, MEGARAID)
     },
     ScsiDriver {
         transport: Some(Transport::Megaraid),
-        ..raid_driver("megaraid", ControllerFamily::Unsupported, MEGARAID)
+        ..raid_driver_row("megaraid", ControllerFamily::Unsupported, MEGARAID)
     },
-    raid_driver("hpsa", ControllerFamily::SmartArray, SMART_ARRAY),
-    raid_driver("cciss", ControllerFamily::SmartArray, SMART_ARRAY),
-    raid_driver(
+    raid_driver_row("hpsa", ControllerFamily::SmartArray, SMART_ARRAY),
+    raid_driver_row("cciss", ControllerFamily::SmartArray, SMART_ARRAY),
+    raid_driver_row(
         "smartpqi",
         ControllerFamily::SmartRaid,
         "query the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
     ),
-    raid_driver(
+    raid_driver_row(
         "mpi3mr",
         ControllerFamily::MegaRaid9600,
         "query the controller as root with storcli2 or perccli2 (Dell)",
     ),
-    raid_driver(
+    raid_driver_row(
         "aacraid",
         ControllerFamily::Adaptec,
         "query the controller as root with arcconf for its write-cache setting, backup unit and disk caches",
     ),
-    raid_driver(
+    raid_driver_row(
         "arcmsr",
         ControllerFamily::Unsupported,
         "query the controller as root with areca-cli for battery, write policy and disk caches; walwise cannot parse its output",
     ),
-    raid_driver("3w-9xxx", ControllerFamily::Unsupported, TW_CLI),
-    raid_driver("3w-sas", ControllerFamily::Unsupported, TW_CLI),
-    raid_driver("hptiop", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
-    raid_driver("esas2r", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
-    raid_driver("ips", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
+    raid_driver_row("3w-9xxx", ControllerFamily::Unsupported, TW_CLI),
+    raid_driver_row("3w-sas", ControllerFamily::Unsupported, TW_CLI),
+    raid_driver_row("hptiop", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
+    raid_driver_row("esas2r", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
+    raid_driver_row("ips", ControllerFamily::Unsupported, ANY_CONTROLLER_HINT),
     plain_driver("mpt2sas", Some(Transport::Sas)),
     plain_driver("mpt3sas", Some(Transport::Sas)),
     plain_driver("mptsas", Some(Transport::Sas)),
@@ -126,7 +126,7 @@ const TW_CLI: &str = "query the controller as root with tw_cli for battery, writ
 pub const ANY_CONTROLLER_HINT: &str =
     "query the controller as root with its own tool (storcli, perccli, MegaCli, ssacli or arcconf)";
 
-const fn raid_driver(
+const fn raid_driver_row(
     name: &'static str,
     family: ControllerFamily,
     ask: &'static str,

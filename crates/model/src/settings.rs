@@ -204,7 +204,7 @@ pub enum ValueShape {
     Options,
 }
 
-const fn single_setting(
+const fn single_setting_row(
     name: &'static str,
     kind: SettingKind,
     scope: Scope,
@@ -222,7 +222,7 @@ const fn single_setting(
     }
 }
 
-const fn options_setting(
+const fn options_setting_row(
     name: &'static str,
     kind: SettingKind,
     scope: Scope,
@@ -231,21 +231,21 @@ const fn options_setting(
 ) -> Setting {
     Setting {
         shape: ValueShape::Options,
-        ..single_setting(name, kind, scope, current, doc)
+        ..single_setting_row(name, kind, scope, current, doc)
     }
 }
 
-const fn server_setting(
+const fn server_setting_row(
     name: &'static str,
     kind: SettingKind,
     current: &'static KeyInfo,
     doc: &'static str,
 ) -> Setting {
-    single_setting(name, kind, Scope::Cluster, Some(current), doc)
+    single_setting_row(name, kind, Scope::Cluster, Some(current), doc)
 }
 
 pub const ALL: &[Setting] = &[
-    single_setting(
+    single_setting_row(
         "filesystem",
         Filesystem,
         Scope::Mount,
@@ -255,7 +255,7 @@ pub const ALL: &[Setting] = &[
     .with_unsafe_values(&[
         "tmpfs", "ramfs", "ext2", "overlay", "vfat", "exfat", "msdos",
     ]),
-    options_setting(
+    options_setting_row(
         "mkfs.options",
         MkfsOptions,
         Scope::Mount,
@@ -263,7 +263,7 @@ pub const ALL: &[Setting] = &[
         "Options for creating the file system.",
     )
     .with_unsafe_values(&["-O ^has_journal"]),
-    options_setting(
+    options_setting_row(
         "mkfs.features",
         MkfsFeatures,
         Scope::Mount,
@@ -271,7 +271,7 @@ pub const ALL: &[Setting] = &[
         "Features for creating the file system (`mkfs -O`).",
     )
     .with_unsafe_values(&["^has_journal"]),
-    options_setting(
+    options_setting_row(
         "mount.options",
         MountOptions,
         Scope::Mount,
@@ -279,7 +279,7 @@ pub const ALL: &[Setting] = &[
         "Mount options of the file system.",
     )
     .with_unsafe_values(UNSAFE_OPTIONS),
-    options_setting(
+    options_setting_row(
         "boot.options",
         BootOptions,
         Scope::Boot,
@@ -287,28 +287,28 @@ pub const ALL: &[Setting] = &[
         "Mount options at the next boot.",
     )
     .with_unsafe_values(UNSAFE_OPTIONS),
-    single_setting(
+    single_setting_row(
         "ext4.fast_commit",
         FastCommit,
         Scope::Mount,
         Some(&mount::EXT4_FAST_COMMIT.info),
         "The fast_commit feature of an ext4 file system.",
     ),
-    options_setting(
+    options_setting_row(
         "directory.attributes",
         DirectoryFlags,
         Scope::Target,
         Some(&target::FLAGS.info),
         "Inode flags of the directory, which new files inherit (chattr(1)).",
     ),
-    single_setting(
+    single_setting_row(
         "space.free",
         Other,
         Scope::Mount,
         Some(&mount::FREE_PERCENT.info),
         "Free space on the file system, in percent.",
     ),
-    single_setting(
+    single_setting_row(
         "block.write_cache",
         Queue,
         Scope::Device,
@@ -316,35 +316,35 @@ pub const ALL: &[Setting] = &[
         "The kernel's view of the disk's cache, which decides whether flushes are sent.",
     )
     .with_unsafe_values(&["write through", "none"]),
-    single_setting(
+    single_setting_row(
         "block.scheduler",
         Scheduler,
         Scope::Device,
         Some(&device::SCHEDULER.info),
         "I/O scheduler of the disk.",
     ),
-    single_setting(
+    single_setting_row(
         "block.io_timeout",
         Queue,
         Scope::Device,
         Some(&device::IO_TIMEOUT_MS.info),
         "Time after which the kernel gives up on a request to the disk, in milliseconds.",
     ),
-    single_setting(
+    single_setting_row(
         "md.array",
         Other,
         Scope::Device,
         Some(&device::MD_MEMBERS.info),
         "Layout and health of a software RAID array.",
     ),
-    single_setting(
+    single_setting_row(
         "mount.trim",
         Trim,
         Scope::Mount,
         Some(&mount::TRIMMED.info),
         "How and when free blocks are discarded on the device.",
     ),
-    single_setting(
+    single_setting_row(
         "zfs.sync",
         Other,
         Scope::Mount,
@@ -352,14 +352,14 @@ pub const ALL: &[Setting] = &[
         "Whether a ZFS dataset honours flushes.",
     )
     .with_unsafe_values(&["disabled"]),
-    single_setting(
+    single_setting_row(
         "zfs.recordsize",
         Other,
         Scope::Mount,
         Some(&mount::ZFS_RECORD.info),
         "Largest record of new files in a ZFS dataset.",
     ),
-    single_setting(
+    single_setting_row(
         "zfs.no_cache_flush",
         Other,
         Scope::Host,
@@ -367,271 +367,271 @@ pub const ALL: &[Setting] = &[
         "Whether ZFS omits the flushes to its disks.",
     )
     .with_unsafe_values(ON),
-    single_setting(
+    single_setting_row(
         "vm.dirty_background_bytes",
         Other,
         Scope::Host,
         Some(&kernel::DIRTY_BACKGROUND.info),
         "Dirty data at which background writeback starts.",
     ),
-    single_setting(
+    single_setting_row(
         "swap.placement",
         Other,
         Scope::Target,
         Some(&target::SWAP_BESIDE.info),
         "The disks that hold swap.",
     ),
-    single_setting(
+    single_setting_row(
         "database.placement",
         Placement,
         Scope::Cluster,
         Some(&postgres::DATA.info),
         "The location of the database's files.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.wal_sync_method",
         Postgres,
         &postgres::WAL_SYNC_METHOD.info,
         "How PostgreSQL flushes its WAL to disk.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.fsync",
         Postgres,
         &postgres::FSYNC.info,
         "Whether PostgreSQL flushes at all.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.synchronous_commit",
         Postgres,
         &postgres::SYNCHRONOUS_COMMIT.info,
         "Whether a commit waits for its WAL to be on disk.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.full_page_writes",
         Postgres,
         &postgres::FULL_PAGE_WRITES.info,
         "Whether full pages are written to the WAL after a checkpoint, to protect against torn pages.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.wal_init_zero",
         Postgres,
         &postgres::WAL_INIT_ZERO.info,
         "Whether new WAL files are filled with zeros first.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.wal_recycle",
         Postgres,
         &postgres::WAL_RECYCLE.info,
         "Whether old WAL files are renamed and overwritten.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.commit_delay",
         Postgres,
         &postgres::COMMIT_DELAY.info,
         "How long a commit waits for others to share its flush, in microseconds.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.data_sync_retry",
         Postgres,
         &postgres::DATA_SYNC_RETRY.info,
         "Whether PostgreSQL retries a failed flush of data files.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.debug_io_direct",
         Postgres,
         &postgres::DEBUG_IO_DIRECT.info,
         "Which files PostgreSQL opens for direct I/O; a developer option.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.max_wal_size",
         Postgres,
         &postgres::MAX_WAL_SIZE.info,
         "How large the WAL may grow before it forces a checkpoint; a soft limit.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.max_slot_wal_keep_size",
         Postgres,
         &postgres::SLOT_WAL_LIMIT.info,
         "How much WAL slots may retain at a checkpoint before they are invalidated; -1 means no limit.",
     ),
-    server_setting(
+    server_setting_row(
         "replication.slot",
         Other,
         &postgres::INACTIVE_SLOT.info,
         "The inactive replication slot that retains the most WAL.",
     ),
-    single_setting(
+    single_setting_row(
         "wal.archiver",
         Other,
         Scope::Cluster,
         None,
         "Whether the archiver succeeds.",
     ),
-    single_setting(
+    single_setting_row(
         "replication.standby",
         Other,
         Scope::Cluster,
         None,
         "The standbys that a commit may wait for.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.min_wal_size",
         Postgres,
         &postgres::MIN_WAL_SIZE.info,
         "The size up to which old WAL files are kept for recycling.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.checkpoint_timeout",
         Postgres,
         &postgres::CHECKPOINT_TIMEOUT.info,
         "The longest time between two checkpoints.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.wal_buffers",
         Postgres,
         &postgres::WAL_BUFFERS.info,
         "Memory for WAL that is not written yet; -1 lets the server choose.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.wal_compression",
         Postgres,
         &postgres::WAL_COMPRESSION.info,
         "Whether and how full-page images in the WAL are compressed.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.checkpoint_completion_target",
         Postgres,
         &postgres::CHECKPOINT_TARGET.info,
         "The share of the time between checkpoints over which a checkpoint is spread.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.checkpoint_flush_after",
         Postgres,
         &postgres::CHECKPOINT_FLUSH_AFTER.info,
         "How much a checkpoint writes before it starts kernel writeback.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.recovery_init_sync_method",
         Postgres,
         &postgres::RECOVERY_INIT_SYNC.info,
         "How the data directory is flushed before recovery from a crash.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.effective_io_concurrency",
         Postgres,
         &postgres::IO_CONCURRENCY.info,
         "How many reads a session issues in advance.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.file_extend_method",
         Postgres,
         &postgres::FILE_EXTEND_METHOD.info,
         "How tables are extended by many pages at once.",
     ),
-    single_setting(
+    single_setting_row(
         "replication.binary_logs",
         Other,
         Scope::Cluster,
         None,
         "The binary logs, which stay until they expire or are purged.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_flush_log_at_trx_commit",
         Mysql,
         &mysql::FLUSH_LOG.info,
         "Whether InnoDB flushes its redo log before it reports a commit.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.sync_binlog",
         Mysql,
         &mysql::SYNC_BINLOG.info,
         "The number of commits per flush of the binary log; 0 disables these flushes.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_flush_method",
         Mysql,
         &mysql::FLUSH_METHOD.info,
         "How InnoDB writes and flushes its files.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_doublewrite",
         Mysql,
         &mysql::DOUBLEWRITE.info,
         "Whether InnoDB writes each page twice, to protect against torn pages.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_io_capacity",
         Mysql,
         &mysql::IO_CAPACITY.info,
         "InnoDB's background I/O operations per second.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_flush_neighbors",
         Mysql,
         &mysql::FLUSH_NEIGHBORS.info,
         "Whether InnoDB writes neighbouring pages together.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_checksum_algorithm",
         Mysql,
         &mysql::CHECKSUM.info,
         "How InnoDB detects damaged pages.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_redo_log_capacity",
         Mysql,
         &mysql::REDO_CAPACITY.info,
         "The size of MySQL's redo log, in bytes.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_log_file_size",
         Mysql,
         &mysql::LOG_FILE_SIZE.info,
         "The size of each redo log file, in bytes; MariaDB has one file.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_log_buffer_size",
         Mysql,
         &mysql::LOG_BUFFER_SIZE.info,
         "Memory for redo that is not written yet, in bytes.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.max_binlog_size",
         Mysql,
         &mysql::MAX_BINLOG_SIZE.info,
         "The size at which the binary log rotates, in bytes.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.binlog_commit_wait_count",
         Mysql,
         &mysql::BINLOG_WAIT_COUNT.info,
         "The number of commits to wait for before the binary log is flushed.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_use_fdatasync",
         Mysql,
         &mysql::USE_FDATASYNC.info,
         "Whether InnoDB flushes with fdatasync instead of fsync.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_data_file_buffering",
         Mysql,
         &mysql::DATA_FILE_BUFFERING.info,
         "Whether MariaDB's data files pass through the kernel's cache.",
     ),
-    server_setting(
+    server_setting_row(
         "mysql.innodb_log_write_ahead_size",
         Mysql,
         &mysql::LOG_WRITE_AHEAD.info,
         "The size to which MySQL pads writes of its redo log.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.wal_segment_size",
         InitDb,
         &postgres::WAL_SEGMENT_SIZE.info,
         "The size of a WAL file, chosen when a cluster is created.",
     ),
-    server_setting(
+    server_setting_row(
         "pg.data_checksums",
         InitDb,
         &postgres::DATA_CHECKSUMS.info,

@@ -21,15 +21,15 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
     match hop.kind {
         HopKind::Commit => "reported once the flush below returns".to_owned(),
         HopKind::Server if hop.subjects.is_empty() => "judged from the file system down".to_owned(),
-        HopKind::Server => of_each(server_text),
-        HopKind::FileSystem => of_each(mount_text),
+        HopKind::Server => of_each(server_flush_settings_text),
+        HopKind::FileSystem => of_each(mount_options_text),
         HopKind::Layer => of_each(describe_device),
         HopKind::Disk => {
             let contradicts = matches!(hop.state, FlushState::Disagrees);
             of_each(if contradicts {
                 conflicting_caches_text
             } else {
-                disk_text
+                disk_cache_text
             })
         }
         HopKind::Members => of_each(member_cache_text),
@@ -69,7 +69,7 @@ fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
         .join_with(" · ")
 }
 
-fn setting_text<T: FactValue>(
+fn named_setting_value<T: FactValue>(
     facts: &FactSet,
     of: &Subject,
     key: &Key<T>,
@@ -82,7 +82,7 @@ fn setting_text<T: FactValue>(
     ))
 }
 
-fn server_text(facts: &FactSet, of: &Subject) -> String {
+fn server_flush_settings_text(facts: &FactSet, of: &Subject) -> String {
     let version = facts
         .value(of, facts.database_profile(of).version)
         .map(|version| version.to_string());
@@ -92,11 +92,11 @@ fn server_text(facts: &FactSet, of: &Subject) -> String {
             facts
                 .value(of, &mysql::FLUSH_METHOD)
                 .map(|method| method.to_string()),
-            setting_text(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
+            named_setting_value(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
         ]),
         Some(ServerKind::Postgres) | None => join_parts([
             version,
-            setting_text(facts, of, &postgres::FSYNC, "fsync"),
+            named_setting_value(facts, of, &postgres::FSYNC, "fsync"),
             facts
                 .value(of, &postgres::WAL_SYNC_METHOD)
                 .map(|method| method.to_string()),
@@ -104,7 +104,7 @@ fn server_text(facts: &FactSet, of: &Subject) -> String {
     }
 }
 
-fn mount_text(facts: &FactSet, of: &Subject) -> String {
+fn mount_options_text(facts: &FactSet, of: &Subject) -> String {
     let words = stack::mount_options(facts, of).map(|words| {
         stack::collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words))
             .join(",")
@@ -112,7 +112,7 @@ fn mount_text(facts: &FactSet, of: &Subject) -> String {
     join_parts([Some(of.name().to_owned()), words])
 }
 
-fn disk_text(facts: &FactSet, of: &Subject) -> String {
+fn disk_cache_text(facts: &FactSet, of: &Subject) -> String {
     let model = facts
         .value(of, &controller::MODEL)
         .or_else(|| facts.value(of, &device::MODEL));
@@ -141,7 +141,7 @@ fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
         .map(|word| format!("disk: {word}"));
     match (queue, own) {
         (Some(queue), Some(own)) => join_parts([Some(queue), Some(own)]),
-        _ => disk_text(facts, of),
+        _ => disk_cache_text(facts, of),
     }
 }
 

@@ -50,7 +50,7 @@ pub fn write_json<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<(
 
 /// Escapes the characters of a JSON document that change a terminal's display. The `\u003c` of an
 /// HTML page becomes `<` again.
-pub(crate) fn normalize_json_escapes(document: &str) -> String {
+pub(crate) fn display_safe_json(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     let mut rest = document.chars();
     while let Some(c) = rest.next() {

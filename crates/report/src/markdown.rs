@@ -11,7 +11,7 @@ use markdown_writer::{
 };
 use walwise_model::escape::comment;
 use walwise_model::parallel;
-use walwise_model::text::text_builder::TextBuilder;
+use walwise_model::text::text_builder::PageLayout;
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
@@ -69,7 +69,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
             Element::Bullets(all) => write_bullets(document, all),
             Element::Grid(columns) => write_grid(document, columns),
             Element::Stack(layers) => {
-                let mut page = TextBuilder::unbounded();
+                let mut page = PageLayout::unbounded();
                 let row = |one| {
                     layer_cells(one)
                         .iter()

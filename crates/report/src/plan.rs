@@ -1,8 +1,8 @@
 //! Builds the plan of a target from the advice of its findings. Advice belongs to the subject that
 //! owns the setting: a rule about a target may advise an option of its mount.
 //!
-//! Optional advice becomes an option of the plan. If its finding also creates the chosen file
-//! system, the advice becomes a step.
+//! Optional advice becomes an option of the plan. If the same finding advises the chosen new file
+//! system, it becomes a step.
 
 mod advice_merging;
 

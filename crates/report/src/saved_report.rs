@@ -22,7 +22,7 @@ impl SavedReport {
         let snapshot = ReportSnapshot::parse(bytes.as_slice())?;
         Ok(Self {
             snapshot,
-            json: json::normalize_json_escapes(&String::from_utf8_lossy(&bytes)),
+            json: json::display_safe_json(&String::from_utf8_lossy(&bytes)),
         })
     }
 

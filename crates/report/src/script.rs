@@ -189,7 +189,7 @@ fn target_part(report: &Report, target: &TargetSummary) -> String {
 
 fn danger_warning(step: &Step) -> Option<&'static str> {
     match step.advice.risk {
-        Risk::NeedsNewFilesystem => Some("DESTROYS the file system: copy its data away first"),
+        Risk::NeedsNewFilesystem => Some("DESTROYS the file system: copy its data elsewhere first"),
         Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
         Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
         Risk::NeedsRemount if step_unmounts(step) => {

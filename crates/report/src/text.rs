@@ -10,7 +10,7 @@ use super::view::{
 use super::{LayerRow, Report, Upgrade, WhatIf};
 use walwise_model::escape::ShellCommand;
 use walwise_model::parallel;
-use walwise_model::text::text_builder::TextBuilder;
+use walwise_model::text::text_builder::PageLayout;
 use walwise_model::text::wrap::display_width;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn render_short(report: &Report, style: LineStyle) -> String {
 }
 
 pub fn render_part(report: &Report, part: ReportPart) -> String {
-    let mut page = TextBuilder::default();
+    let mut page = PageLayout::default();
     for group in view::report_part_groups(report, part) {
         page.append(&render_sections(&group));
     }
@@ -32,7 +32,7 @@ pub fn render_part(report: &Report, part: ReportPart) -> String {
 }
 
 pub fn render(report: &Report) -> String {
-    let mut page = TextBuilder::default();
+    let mut page = PageLayout::default();
     for group in parallel::map(&view::section_groups(report), |sections| {
         render_sections(sections)
     }) {
@@ -49,15 +49,15 @@ pub fn render_document(sections: &[Section]) -> String {
     render_sections(sections).finish()
 }
 
-fn render_sections(sections: &[Section]) -> TextBuilder {
-    let mut page = TextBuilder::default();
+fn render_sections(sections: &[Section]) -> PageLayout {
+    let mut page = PageLayout::default();
     for section in sections.iter().filter(|section| !section.is_appendix) {
         write_section(&mut page, section);
     }
     page
 }
 
-fn write_section(page: &mut TextBuilder, section: &Section) {
+fn write_section(page: &mut PageLayout, section: &Section) {
     let margin = match section.heading_level {
         HeadingLevel::Top => 0,
         HeadingLevel::Part => 2,
@@ -103,7 +103,7 @@ fn write_section(page: &mut TextBuilder, section: &Section) {
     }
 }
 
-fn write_bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
+fn write_bullet(page: &mut PageLayout, indent: usize, first: usize, bullet: &Bullet) {
     let rooms = std::iter::once(first).chain(bullet.badges.iter().skip(1).map(badge_width));
     let label: String = bullet
         .badges
@@ -153,7 +153,7 @@ fn padded_badge(mark: &Badge, room: usize) -> String {
     format!("{:<room$}", mark.text() + gap)
 }
 
-fn write_grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
+fn write_grid(page: &mut PageLayout, indent: usize, grid: &Grid) {
     let cells = |row: &Vec<view::RichText>| row.iter().map(ToString::to_string).collect();
     let is_headed = grid.right_aligned.contains(&true);
     let head = is_headed.then(|| grid.head.iter().map(|&name| name.to_owned()).collect());
@@ -187,7 +187,7 @@ pub fn layer_cells(row: &LayerRow) -> Vec<String> {
     vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
 }
 
-fn write_step(page: &mut TextBuilder, step: &Instruction) {
+fn write_step(page: &mut PageLayout, step: &Instruction) {
     let number = step
         .number
         .map(|number| number.to_string())
@@ -207,7 +207,7 @@ fn write_step(page: &mut TextBuilder, step: &Instruction) {
 /// The column width of labels before commands.
 const PURPOSE_WIDTH: usize = 9;
 
-fn write_details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
+fn write_details(page: &mut PageLayout, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
         Detail::Diff { .. } | Detail::Commands(..) | Detail::UserCommand(_) => PURPOSE_WIDTH,

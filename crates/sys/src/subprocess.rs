@@ -183,7 +183,7 @@ pub const OWN_PROGRAM: &str = "/proc/self/exe";
 pub enum Role {
     HostReader,
     OwnerReader,
-    ScratchWatcher,
+    ScratchCleaner,
     TrialNamespaces,
     /// The first process in the namespaces of a trial.
     TrialInit,
@@ -201,7 +201,7 @@ impl Role {
     const ALL: [Self; 11] = [
         Self::HostReader,
         Self::OwnerReader,
-        Self::ScratchWatcher,
+        Self::ScratchCleaner,
         Self::TrialNamespaces,
         Self::TrialInit,
         Self::DiskTrialNamespaces,
@@ -225,7 +225,7 @@ impl Role {
         match self {
             Self::HostReader => "__ask",
             Self::OwnerReader => "__ask-as",
-            Self::ScratchWatcher => "__watch",
+            Self::ScratchCleaner => "__watch",
             Self::TrialNamespaces => "__trial-between",
             Self::TrialInit => "__trial-inside",
             Self::DiskTrialNamespaces => "__trial-between-disk",
@@ -251,7 +251,7 @@ impl Role {
             // file reader has nothing to clean up.
             Self::OwnerReader
             | Self::CommitSampler
-            | Self::ScratchWatcher
+            | Self::ScratchCleaner
             | Self::TrialInit
             | Self::DiskTrialInit
             | Self::FileReader => false,
@@ -262,7 +262,7 @@ impl Role {
         match self {
             // A scratch watcher or document writer cleans up after walwise, even if a signal ended
             // walwise.
-            Self::ScratchWatcher | Self::DocumentWriter => SigSet::all().thread_block()?,
+            Self::ScratchCleaner | Self::DocumentWriter => SigSet::all().thread_block()?,
             // The kernel kills these processes of a trial as soon as their parent exits.
             Self::TrialNamespaces | Self::TrialInit => {
                 set_parent_process_death_signal(Some(Signal::KILL))?;

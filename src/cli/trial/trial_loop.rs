@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 
-use super::cleanup;
+use super::clear_disk;
 use super::preflight::TrialPlan;
 use super::progress::TrialProgress;
 use crate::cli::args::{HostArgs, TrialFormat};
@@ -22,7 +22,7 @@ use crate::trial_runner::{
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(super) enum TrialOutcome {
+pub(super) enum TrialExit {
     Complete,
     Signal(i32),
     Failed(String),
@@ -31,7 +31,7 @@ pub(super) enum TrialOutcome {
 pub(super) fn run(
     plan: TrialPlan,
     format: TrialFormat,
-) -> Result<(TrialRecord, TrialOutcome), CliError> {
+) -> Result<(TrialRecord, TrialExit), CliError> {
     let listener = SignalListener::start()?;
     // The mkfs commands for a disk are planned before the trial starts, because the mark that the
     // trial writes makes the disk count as occupied.
@@ -90,7 +90,7 @@ pub(super) fn run(
     } = trial;
     // Cleanup comes before any message, so that a failing message cannot prevent it.
     let cleared =
-        cleanup::close_and_clear(arena, disk.as_ref(), &mut |line| progress.show_status(line));
+        clear_disk::close_and_clear(arena, disk.as_ref(), &mut |line| progress.show_status(line));
     attached.iter().for_each(AttachedLoop::wait_until_gone);
     drop(progress);
     let signal = listener.stop();
@@ -110,12 +110,12 @@ pub(super) fn run(
     };
     record.set_ending(ending, begun.elapsed().as_secs_f64());
     match (signal, done) {
-        (Some(number), _) => Ok((record, TrialOutcome::Signal(number))),
-        (None, Ok(())) => Ok((record, TrialOutcome::Complete)),
+        (Some(number), _) => Ok((record, TrialExit::Signal(number))),
+        (None, Ok(())) => Ok((record, TrialExit::Complete)),
         (None, Err(why)) if record.blocks.is_empty() => {
             Err(anyhow!("the trial failed: {why}").into())
         }
-        (None, Err(why)) => Ok((record, TrialOutcome::Failed(why))),
+        (None, Err(why)) => Ok((record, TrialExit::Failed(why))),
     }
 }
 

@@ -21,7 +21,7 @@ pub fn edits_for_assumption(
     read: &FactSet,
 ) -> Option<Vec<AnswerEdit>> {
     let source = read.reading(&one.subject, one.key.id).source()?;
-    let word = value_text(&one.value);
+    let word = format_captured_value(&one.value);
     let lines = |key: &'static str| {
         let word = word.clone();
         answer_edit(source, move |text| {
@@ -85,7 +85,7 @@ pub fn edits_for_assumption(
     })
 }
 
-fn value_text(value: &Value) -> String {
+fn format_captured_value(value: &Value) -> String {
     match value {
         Value::Bool(on) => u8::from(*on).to_string(),
         Value::List(words) => words.join(","),
@@ -160,7 +160,7 @@ impl EditContext<'_> {
     /// Superblock options appear in the lines of all mounts of the superblock, and in ext4's own
     /// list under /proc/fs/ext4.
     fn mount_edits(&self, line: u32) -> Vec<AnswerEdit> {
-        let word = value_text(&self.one.value);
+        let word = format_captured_value(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {
             let is_type = self.one.key.name == mount::FSTYPE.name();
             return vec![answer_edit(self.source, move |text| {
@@ -297,7 +297,7 @@ impl EditContext<'_> {
         let value = match (self.one.key.kind, &self.one.value) {
             (ValueKind::Bytes, Value::Whole(bytes)) => format!("{}kB", bytes / 1024),
             (ValueKind::Micros, Value::Number(micros)) => format!("{micros}us"),
-            (_, value) => setting_text(value),
+            (_, value) => format_on_off_value(value),
         };
         let cluster = &self.one.subject;
         let socket = self
@@ -335,7 +335,7 @@ impl EditContext<'_> {
     /// unknown, so any option file with a known setting is edited.
     fn mysql_edits(&self) -> Option<Vec<AnswerEdit>> {
         let name = self.one.key.name.strip_prefix("mysql.")?;
-        let value = setting_text(&self.one.value);
+        let value = format_on_off_value(&self.one.value);
         let cluster = &self.one.subject;
         let socket = self
             .read
@@ -372,10 +372,10 @@ fn access_option(options: &[String]) -> Option<&'static str> {
         .find(|word| options.iter().any(|option| option == word))
 }
 
-fn setting_text(value: &Value) -> String {
+fn format_on_off_value(value: &Value) -> String {
     match value {
         Value::Bool(on) => if *on { "on" } else { "off" }.to_owned(),
-        value => value_text(value),
+        value => format_captured_value(value),
     }
 }
 

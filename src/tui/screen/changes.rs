@@ -4,7 +4,7 @@ use super::sections::SectionView;
 use super::shared_page_parts::no_target_page;
 use crate::facts::Subject;
 use crate::report::view::Section;
-use crate::tui::changes_state::{ComparisonState, MovedFacts};
+use crate::tui::changes_state::{ChangedFacts, ComparisonState};
 use crate::tui::data::Data;
 use crate::tui::page::{Page, RowDetails};
 use crate::tui::theme::TextRole;
@@ -93,7 +93,7 @@ fn reference_lines(
 }
 
 /// Marks rows about a fact or a layer that has changed.
-pub fn mark_moved_blocks(page: &mut Page, moved: &MovedFacts) {
+pub fn mark_moved_blocks(page: &mut Page, moved: &ChangedFacts) {
     let is_moved = |subject: &Subject, fact: Option<&String>| {
         let mut facts = moved.facts.iter();
         facts.any(|(moved, name)| moved == subject && fact.is_none_or(|fact| fact == name))

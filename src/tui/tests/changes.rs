@@ -5,7 +5,7 @@ use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, SideEffect};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
-    RICH, at_risk_report, finish_job, finish_started_job, press_keys, sample_movement,
+    RICH, at_risk_report, finish_job, finish_started_job, press_keys, sample_host_change,
     session_before_report, session_with, session_with_changes, upgrade_choices,
 };
 use crate::tui::update::update;
@@ -103,7 +103,7 @@ fn moved_session() -> Model {
     let again = finish_started_job(
         &mut model,
         &read,
-        JobResult::Moved(Box::new(sample_movement())),
+        JobResult::Moved(Box::new(sample_host_change())),
     );
     assert_eq!(started(&again), [Job::Watch]);
     model

@@ -12,7 +12,7 @@ use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 use crate::tui::input_queue::InputQueue;
 use crate::tui::job::{
-    Comparison, Job, JobProgress, Movement, Reference, ReferenceChoice, SaveOutcome,
+    Comparison, HostChange, Job, JobProgress, Reference, ReferenceChoice, SaveOutcome,
 };
 use crate::tui::key_press::KeyPress;
 use crate::tui::msg::{ExitReason, Msg};
@@ -130,7 +130,7 @@ impl Worker for Fragile {
         Err("no directory".to_owned())
     }
 
-    fn watch(&self) -> Result<Movement, String> {
+    fn wait_for_host_change(&self) -> Result<HostChange, String> {
         Err("no watch".to_owned())
     }
 

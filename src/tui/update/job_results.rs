@@ -4,7 +4,7 @@ use crate::measure::{Measurement, measurement_sentence};
 use crate::report::latency::sync_method_in_force;
 use crate::report::{Plan, ProbeResult};
 use crate::tui::changes;
-use crate::tui::data::{Activity, ProbeOutcome};
+use crate::tui::data::{Activity, FinishedProbe};
 use crate::tui::export;
 use crate::tui::hypothesis::AssumedHost;
 use crate::tui::job::{JobId, JobProgress, JobResult};
@@ -88,7 +88,7 @@ pub(super) fn handle_job_result(
                 let histogram = progress
                     .map(|progress| progress.histogram)
                     .unwrap_or_default();
-                model.data.last_probe = Some(ProbeOutcome {
+                model.data.last_probe = Some(FinishedProbe {
                     target,
                     histogram,
                     error: None,
@@ -131,7 +131,7 @@ pub(super) fn handle_job_result(
                 .take()
                 .filter(|before| before.target == target);
             let histogram = before.map(|before| before.histogram).unwrap_or_default();
-            model.data.last_probe = Some(ProbeOutcome {
+            model.data.last_probe = Some(FinishedProbe {
                 target,
                 histogram,
                 error: Some(said),

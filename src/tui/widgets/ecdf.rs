@@ -31,7 +31,7 @@ const DOTS_DOWN: usize = 4;
 const BLANK_BRAILLE: u32 = 0x2800;
 const SCALE_WIDTH: usize = 8;
 
-/// Curves above a time scale; `dim` is the style of the scales.
+/// Draws the curves above a logarithmic time axis; `dim` styles the axes.
 pub fn ecdf_chart(
     curves: &[Curve<'_>],
     columns: usize,

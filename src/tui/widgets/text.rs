@@ -51,8 +51,8 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Wraps with the prefix `under` before further lines, as below the branch of a tree. The first
-/// line keeps its own blanks or branch.
+/// Wraps text to `room` columns. Continuation lines begin with `under`, which continues a tree
+/// branch; the first line keeps its own indent or branch.
 pub fn wrap_with_prefix(text: &str, under: &str, room: usize) -> Vec<String> {
     if text.width() <= room {
         return vec![text.to_owned()];

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
 use walwise::tui::{
-    self, AssumedFact, AssumedHost, Comparison, ExitReason, JobProgress, Movement, Reference,
+    self, AssumedFact, AssumedHost, Comparison, ExitReason, HostChange, JobProgress, Reference,
     ReferenceChoice, SaveOutcome, ScreenOptions, Worker,
 };
 use walwise_collect as collect;
@@ -130,7 +130,7 @@ impl Worker for PanickingWorker {
         panic!("a panic while saving")
     }
 
-    fn watch(&self) -> Result<Movement, String> {
+    fn watch(&self) -> Result<HostChange, String> {
         panic!("a panic while watching")
     }
 

@@ -19,7 +19,7 @@ mod settings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use instance::{HostViews, ServerLead};
+use instance::{HostViews, InstanceCandidate};
 use options::resolve_path;
 use process::MysqldProcess;
 use product_version::{ProductLine, ProductVersion};
@@ -52,7 +52,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         process::running_servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;
-        ServerLead {
+        InstanceCandidate {
             server: Some(server),
             directory: None,
             config_argument: None,
@@ -60,9 +60,9 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         }
     });
     let asked = requested_data_directory(host, request);
-    let named = config_argument_lead(host, request, asked.as_ref(), &mut facts);
+    let named = config_argument_candidate(host, request, asked.as_ref(), &mut facts);
     let reader_uid = UserHost::for_owner(host, Path::new(DEFAULT_DATA_DIRECTORY)).uid;
-    let installed = ServerLead {
+    let installed = InstanceCandidate {
         server: None,
         directory: None,
         config_argument: None,
@@ -70,7 +70,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     };
     let asked = asked.map(|directory| {
         let reader = UserHost::for_owner(host, &directory).uid;
-        ServerLead {
+        InstanceCandidate {
             server: None,
             directory: Some(directory),
             config_argument: None,
@@ -133,14 +133,14 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-fn config_argument_lead<'a>(
+fn config_argument_candidate<'a>(
     host: &dyn Host,
     request: &'a Request,
     asked: Option<&PathBuf>,
     facts: &mut FactSet,
-) -> Option<ServerLead<'a>> {
+) -> Option<InstanceCandidate<'a>> {
     let named = ConfigArgument::for_mysql(request)?;
-    let lead = |reader, directory| ServerLead {
+    let lead = |reader, directory| InstanceCandidate {
         server: None,
         directory,
         config_argument: Some(named),

@@ -51,7 +51,7 @@ mod units;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use cluster::ClusterLead;
+use cluster::ClusterCandidate;
 use server::SettingsReply;
 
 use super::mount_namespace::NamespaceHost;
@@ -80,16 +80,16 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         unproven_directories: Vec::new(),
         unread_clusters: Vec::new(),
     };
-    for lead in running_leads(host, request, &mut facts) {
-        seen.record_lead(lead, host, request, &mut facts);
+    for lead in running_candidates(host, request, &mut facts) {
+        seen.resolve_candidate(lead, host, request, &mut facts);
     }
-    if let Some(lead) = config_argument_lead(host, request) {
-        seen.record_lead(lead, host, request, &mut facts);
+    if let Some(lead) = config_argument_candidate(host, request) {
+        seen.resolve_candidate(lead, host, request, &mut facts);
     }
     for directory in debian_config_directories(host, &mut facts) {
         let reader = UserHost::for_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
-        let lead = ClusterLead {
+        let lead = ClusterCandidate {
             config_file,
             data_directory: None,
             server: None,
@@ -97,7 +97,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             config_argument: None,
             reader_uid: reader,
         };
-        seen.record_lead(lead, host, request, &mut facts);
+        seen.resolve_candidate(lead, host, request, &mut facts);
     }
     let usual = packaged_data_directories(host, &mut facts)
         .into_iter()
@@ -113,7 +113,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
         let reader = UserHost::for_owner(host, &home).uid;
         let config_file = home.join("postgresql.conf");
-        let lead = ClusterLead {
+        let lead = ClusterCandidate {
             config_file,
             data_directory: Some(home),
             server: None,
@@ -121,7 +121,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             config_argument: None,
             reader_uid: reader,
         };
-        seen.record_lead(lead, host, request, &mut facts);
+        seen.resolve_candidate(lead, host, request, &mut facts);
     }
     for unread in seen.unread_clusters {
         if !seen.directories.contains(&unread.directory) {
@@ -131,12 +131,15 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-fn config_argument_lead<'a>(host: &dyn Host, request: &'a Request) -> Option<ClusterLead<'a>> {
+fn config_argument_candidate<'a>(
+    host: &dyn Host,
+    request: &'a Request,
+) -> Option<ClusterCandidate<'a>> {
     let named = ConfigArgument::for_postgres(request)?;
     let home = requested_data_directory(host, request);
     let reader_uid = named.reader_uid(host, home.as_ref());
     let config_file = named.file.to_owned();
-    Some(ClusterLead {
+    Some(ClusterCandidate {
         config_file,
         data_directory: home,
         server: None,
@@ -190,7 +193,7 @@ impl RecordedPaths {
     /// has another path.
     fn keep_unread(
         &mut self,
-        lead: &ClusterLead<'_>,
+        lead: &ClusterCandidate<'_>,
         in_time: bool,
         reader: Option<&UserHost<'_>>,
     ) {
@@ -219,9 +222,9 @@ impl RecordedPaths {
         });
     }
 
-    fn record_lead(
+    fn resolve_candidate(
         &mut self,
-        lead: ClusterLead<'_>,
+        lead: ClusterCandidate<'_>,
         host: &dyn Host,
         request: &Request,
         facts: &mut FactSet,
@@ -287,8 +290,8 @@ impl RecordedPaths {
             && origin.reader_uid != owner
             && self.followed_configs.insert(origin.config_file.clone())
         {
-            return self.record_lead(
-                ClusterLead {
+            return self.resolve_candidate(
+                ClusterCandidate {
                     reader_uid: owner,
                     ..origin
                 },
@@ -325,11 +328,11 @@ impl RecordedPaths {
     }
 }
 
-fn running_leads(
+fn running_candidates(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
-) -> Vec<ClusterLead<'static>> {
+) -> Vec<ClusterCandidate<'static>> {
     let servers = match process::running_postmasters(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
@@ -353,7 +356,7 @@ fn running_leads(
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => {
                 let reader_uid = server.uid;
-                leads.push(ClusterLead {
+                leads.push(ClusterCandidate {
                     config_file,
                     data_directory: home,
                     server: Some(server),

@@ -516,7 +516,7 @@ fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
     let mut found: Option<DriveCache> = None;
     for line in text.lines() {
-        let Some(cache) = parse_flag_line(line.trim()) else {
+        let Some(cache) = parse_write_cache_line(line.trim()) else {
             continue;
         };
         if found.is_some_and(|before| before != cache) {
@@ -527,7 +527,7 @@ fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
     found
 }
 
-fn parse_flag_line(line: &str) -> Option<DriveCache> {
+fn parse_write_cache_line(line: &str) -> Option<DriveCache> {
     if let Some(value) = line
         .strip_prefix("write-caching")
         .and_then(|rest| rest.trim_start().strip_prefix('='))

@@ -8,7 +8,7 @@ mod mysql;
 use super::Evidence;
 use super::fact_reader::FactReader;
 use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
-use crate::durability::page_atomicity::{self, PageOutcome};
+use crate::durability::page_atomicity::{self, AtomicityBasis};
 use crate::durability::{Layer, Remedy};
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::catalog::target::{self, DirectoryRole};
@@ -303,12 +303,12 @@ fn judge_page_copies<T: FactValue>(
     }
     let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
     let (bears, says) = match page_atomicity::page_outcome(ask, of, cluster) {
-        PageOutcome::NeverOverwritten => (
+        AtomicityBasis::NeverOverwritten => (
             Durable,
             format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
         ),
-        PageOutcome::Unknown(says, _) => (Unproven, format!("{lost}, and {says}")),
-        PageOutcome::Chain(chain) => match chain.holds() {
+        AtomicityBasis::Unknown(says, _) => (Unproven, format!("{lost}, and {says}")),
+        AtomicityBasis::Chain(chain) => match chain.holds() {
             Ternary::True => (
                 Unproven,
                 format!("only Amazon's documentation rules out torn pages here ({reads})"),

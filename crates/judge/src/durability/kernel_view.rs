@@ -189,7 +189,7 @@ fn write_hole_finding(
         (Some(true), Some(missing)) => (
             VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
             format!(
-                "{name} ({level}) is degraded ({missing} missing) with its write hole open: a power failure can damage data at rest"
+                "{name} ({level}) is degraded ({missing} missing) with an open write hole: a power failure can damage data at rest"
             ),
         ),
         (Some(true), None) => {
@@ -355,7 +355,7 @@ fn mapping_fault_finding(
             FlushOutcome::Sent,
             VerdictImpact::AtRisk(Remedy::RebuildArray(hop.clone())),
             format!(
-                "{name} is degraded with its write hole open: a power failure can damage data at rest"
+                "{name} is degraded with an open write hole: a power failure can damage data at rest"
             ),
         ),
         MappingState::Full => {

@@ -16,7 +16,7 @@ use crate::ternary::Ternary;
 
 /// Below this number of flushes per commit, none of the probe's flushes arrived: the few that were
 /// counted may come from other processes.
-const NO_FLUSH_ARRIVED: f64 = 0.01;
+const NO_FLUSH_COUNTED: f64 = 0.01;
 /// The most flushes per commit and disk that the probe causes: one for an overwrite, and two for a
 /// journal commit. Any more come from other processes.
 const MAX_FLUSHES_PER_COMMIT: f64 = 3.0;
@@ -74,7 +74,7 @@ pub fn measurement_evidence<'l>(
     let ours = |arrived: &f64| expected && !has_foreign_flushes(*arrived, counted.len());
     if let Some(arrived) = ask.get(target, &probe::FLUSHES_PER_COMMIT).filter(ours) {
         let safe = counted.iter().all(|leaf| leaf.cache.is_safe_unflushed());
-        let (bears, says) = if arrived < NO_FLUSH_ARRIVED {
+        let (bears, says) = if arrived < NO_FLUSH_COUNTED {
             let bears = {
                 let mend = Remedy::FindLostFlushes(target.clone());
                 if safe {

@@ -19,7 +19,7 @@ use crate::text;
 
 const ZFS: &str = "zfs";
 
-pub enum PageOutcome {
+pub enum AtomicityBasis {
     NeverOverwritten,
     /// A clause that names the missing fact, and the unknown reading that `page_conclusion`
     /// returns.
@@ -44,16 +44,16 @@ impl PageLinkChain {
     }
 }
 
-pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> PageOutcome {
+pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> AtomicityBasis {
     let unknown = "it is unknown whether the file system writes pages atomically";
     let Some(home) = ask.facts.subject_in_scope(of, Scope::Mount) else {
-        return PageOutcome::Unknown(
+        return AtomicityBasis::Unknown(
             unknown,
             Reading::absent("the directory's file system was not found"),
         );
     };
     let Some(fstype) = ask.require(&home, &mount::FSTYPE) else {
-        return PageOutcome::Unknown(unknown, unknown_reading(ask.facts, &home, &mount::FSTYPE));
+        return AtomicityBasis::Unknown(unknown, unknown_reading(ask.facts, &home, &mount::FSTYPE));
     };
     let (page, mut links) = server_links(ask, cluster);
     if fstype == ZFS {
@@ -62,26 +62,26 @@ pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> Pa
     links.push(kernel_version_link(ask));
     links.extend(file_system_links(ask, of, &home, &fstype, page));
     links.extend(device::device_links(ask, of, &home, page));
-    PageOutcome::Chain(PageLinkChain { links })
+    AtomicityBasis::Chain(PageLinkChain { links })
 }
 
-fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageOutcome {
+fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityBasis {
     let Some(record) = ask.require(home, &mount::ZFS_RECORD) else {
         let says = "the ZFS record size is unknown";
-        return PageOutcome::Unknown(says, unknown_reading(ask.facts, home, &mount::ZFS_RECORD));
+        return AtomicityBasis::Unknown(says, unknown_reading(ask.facts, home, &mount::ZFS_RECORD));
     };
     match page_fits(page, record) {
-        Ternary::True => PageOutcome::NeverOverwritten,
+        Ternary::True => AtomicityBasis::NeverOverwritten,
         Ternary::Unknown => {
             let detail = "the page size is unknown";
-            PageOutcome::Unknown("the page size is unknown", Reading::absent(detail))
+            AtomicityBasis::Unknown("the page size is unknown", Reading::absent(detail))
         }
         Ternary::False => {
             let says = format!(
                 "the ZFS record size is {}, smaller than a page",
                 bytes_text(record)
             );
-            PageOutcome::Chain(PageLinkChain {
+            AtomicityBasis::Chain(PageLinkChain {
                 links: vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)],
             })
         }
@@ -123,14 +123,14 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
     };
     let source = ask.dependencies.source();
     let chain = match page {
-        PageOutcome::NeverOverwritten => {
+        AtomicityBasis::NeverOverwritten => {
             return PageConclusion::with_unknown_links(Reading::known(
                 PageAtomicity::Whole,
                 source,
             ));
         }
-        PageOutcome::Unknown(_, reading) => return PageConclusion::with_unknown_links(reading),
-        PageOutcome::Chain(chain) => chain,
+        AtomicityBasis::Unknown(_, reading) => return PageConclusion::with_unknown_links(reading),
+        AtomicityBasis::Chain(chain) => chain,
     };
     let writes = match chain.holds() {
         Ternary::True => PageAtomicity::Documented,
@@ -169,15 +169,15 @@ impl PageConclusion {
 }
 
 /// Sort key of an outcome: 0 is the worst.
-fn severity_rank(page: &PageOutcome) -> u8 {
+fn severity_rank(page: &AtomicityBasis) -> u8 {
     match page {
-        PageOutcome::Chain(chain) => match chain.holds() {
+        AtomicityBasis::Chain(chain) => match chain.holds() {
             Ternary::False => 0,
             Ternary::Unknown => 1,
             Ternary::True => 3,
         },
-        PageOutcome::Unknown(..) => 2,
-        PageOutcome::NeverOverwritten => 4,
+        AtomicityBasis::Unknown(..) => 2,
+        AtomicityBasis::NeverOverwritten => 4,
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn rule_advice(
                 .as_ref()
                 .is_none_or(|when| is_decided_by_observations(when, &seen_here))
             && spec
-                .value_fact()
+                .source_fact()
                 .is_none_or(|fact| seen_here(&facts.reading_via_link(subject, fact)));
         let allowed = sure && rule.level == Level::Optional && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
@@ -134,7 +134,7 @@ fn collect_unobserved_facts(
 }
 
 impl AdviceSpec {
-    fn value_fact(&self) -> Option<&'static KeyInfo> {
+    fn source_fact(&self) -> Option<&'static KeyInfo> {
         match &self.change {
             ChangeSpec::SetFrom(fact)
             | ChangeSpec::AddFrom(fact)

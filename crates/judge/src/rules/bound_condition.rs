@@ -237,10 +237,10 @@ impl LookupScope<'_, '_> {
         relation: QuantifiedElement,
         cond: &'s Condition,
     ) -> impl Iterator<Item = Ternary> + 's {
-        let on = move |element| self.in_element_scope(element, |place| place.result(cond));
+        let on = move |element| self.with_element(element, |place| place.result(cond));
         let unseen = move || {
             stack
-                .find_incomplete_end(self.view.facts, relation)
+                .find_unread_stack_end(self.view.facts, relation)
                 .map(|_| Ternary::Unknown)
         };
         stack
@@ -249,11 +249,7 @@ impl LookupScope<'_, '_> {
             .chain(iter::once_with(unseen).flatten())
     }
 
-    fn in_element_scope<R>(
-        &self,
-        element: &Subject,
-        work: impl FnOnce(LookupScope<'_, '_>) -> R,
-    ) -> R {
+    fn with_element<R>(&self, element: &Subject, work: impl FnOnce(LookupScope<'_, '_>) -> R) -> R {
         let elements = [self.elements, std::slice::from_ref(element)].concat();
         work(LookupScope {
             elements: &elements,
@@ -303,14 +299,14 @@ impl LookupScope<'_, '_> {
     ) -> Vec<BoundCondition<'a>> {
         let stack = self.stack();
         let on = |element: &Subject| {
-            let ground = self.in_element_scope(element, |place| place.bind_condition(cond));
+            let ground = self.with_element(element, |place| place.bind_condition(cond));
             BoundCondition {
                 element: Some(element.clone()),
                 ..ground
             }
         };
         let unseen = stack
-            .find_incomplete_end(self.view.facts, relation)
+            .find_unread_stack_end(self.view.facts, relation)
             .map(|end| BoundCondition {
                 text: ConditionText::UnknownBelow(end.clone()),
                 element: None,
@@ -360,7 +356,7 @@ impl StackSubjects {
 
     /// An end of the stack below which elements of the kind `relation` may exist that could not be
     /// read.
-    fn find_incomplete_end(
+    fn find_unread_stack_end(
         &self,
         facts: &FactSet,
         relation: QuantifiedElement,

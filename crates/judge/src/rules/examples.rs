@@ -10,7 +10,7 @@ use super::evaluate::evaluate_rule;
 use super::model::{ExampleFact, ExampleStack, ExpectedOutcome, Rule, RuleExample};
 use super::{Finding, Outcome, explain};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::text::text_builder::TextBuilder;
+use crate::text::text_builder::PageLayout;
 
 /// An example whose outcome or advised settings differ from the stated ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ fn run_example(rule: &Rule, example: &RuleExample) -> Option<ExampleFailure> {
 }
 
 fn trace_text(finding: &Finding) -> String {
-    let mut page = TextBuilder::default();
+    let mut page = PageLayout::default();
     if let Some(trace) = &finding.trace {
         explain::write_trace(&mut page, 2, trace);
     }

@@ -2,7 +2,7 @@ use super::model::Condition;
 use super::{Observation, Trace};
 use crate::facts::{Reading, catalog};
 use crate::ternary::Ternary;
-use crate::text::text_builder::TextBuilder;
+use crate::text::text_builder::PageLayout;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {
@@ -94,7 +94,7 @@ fn collect_deciding_tests(trace: &Trace, truth: Ternary, all: &mut Vec<String>) 
     }
 }
 
-pub fn write_trace(page: &mut TextBuilder, indent: usize, trace: &Trace) {
+pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &Trace) {
     let cells = |row: TraceRow| {
         vec![
             row.branch + &row.label,
@@ -201,7 +201,7 @@ mod tests {
                 traced: true,
             },
         );
-        let mut page = TextBuilder::default();
+        let mut page = PageLayout::default();
         page.verbatim(0, &condition_tree(&rule.when).join("\n"));
         page.blank_line();
         let trace = finding.trace.as_ref().unwrap();

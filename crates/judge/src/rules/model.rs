@@ -124,7 +124,7 @@ impl FaultEffect {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// walwise itself; tests prove which changes such a rule may advise.
+    /// Built-in rules. Tests check which changes they may advise.
     Walwise,
     /// A user, whose rules never advise a change that can lose data.
     User,

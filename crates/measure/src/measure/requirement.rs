@@ -273,8 +273,8 @@ impl RequirementTest {
         slow / all.max(f64::MIN_POSITIVE)
     }
 
-    /// True if the answer stands although bursts of slow commits are longer than a round. The
-    /// largest burst then counts as one observation. The bound is Chernoff's for sums of bounded
+    /// Whether the answer holds even if bursts of slow commits outlast a round: the largest burst
+    /// counts as one observation. The bound is Chernoff's for sums of bounded
     /// variables (Hoeffding, JASA 1963, theorem 1, in its Poisson form).
     fn is_beyond_bursts(&self) -> bool {
         let (mean, rounds) = (self.mean_share(), self.shares.len());

@@ -249,13 +249,13 @@ pub(super) fn insert_workload_facts(
         (Workload::Files, "1 thread", &rate, &probe::FILES_PER_SECOND),
         (
             Workload::Entangle,
-            "fdatasync, beside a writer",
+            "fdatasync, next to a writer",
             &ratio,
             &probe::ENTANGLED_FDATASYNC,
         ),
         (
             Workload::Entangle,
-            "fsync, beside a writer",
+            "fsync, next to a writer",
             &ratio,
             &probe::ENTANGLED_FSYNC,
         ),
@@ -441,7 +441,7 @@ mod facts_tests {
         };
         let rows = [
             series("fdatasync, alone"),
-            series("fdatasync, beside a writer").compared_with(0),
+            series("fdatasync, next to a writer").compared_with(0),
         ];
         let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
         let (target, mut facts) = (Subject::target("/t"), FactSet::default());

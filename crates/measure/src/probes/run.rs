@@ -271,7 +271,7 @@ impl<'a> ProbeRun<'a> {
             return Err(StopReason::Cancelled);
         }
         self.open_writers(scratch)?;
-        self.warm_up()?;
+        self.estimate_commit_costs()?;
         self.choose_paced_cells();
         self.run_rounds(scratch, &file)
     }
@@ -330,7 +330,7 @@ impl<'a> ProbeRun<'a> {
 
     /// Makes a few commits with each method and write size. Their latencies only serve to estimate
     /// how many commits fit into a round.
-    fn warm_up(&mut self) -> Result<(), StopReason> {
+    fn estimate_commit_costs(&mut self) -> Result<(), StopReason> {
         self.report_progress(Phase::WarmUp);
         for i in 0..self.samples.cells.len() {
             let begun = Instant::now();
@@ -419,7 +419,8 @@ impl<'a> ProbeRun<'a> {
     fn run_round(&mut self) -> Result<Vec<Vec<f64>>, StopReason> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
-        let share_bytes = (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
+        let generator_byte_limit =
+            (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
         let mut round = vec![Vec::new(); cells];
         for i in self.rng.permutation(cells) {
             let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else {
@@ -429,7 +430,7 @@ impl<'a> ProbeRun<'a> {
                 continue;
             }
             let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page_bytes());
-            let count = commits_per_round(*cost, share_us, bytes, share_bytes);
+            let count = commits_per_round(*cost, share_us, bytes, generator_byte_limit);
             let before = self.read_flush_count(method);
             // The first commit after another method can include deferred work of that method, so it
             // is not timed if eight or more commits follow.

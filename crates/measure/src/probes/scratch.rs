@@ -12,12 +12,12 @@ use rustix::io::Errno;
 
 use super::commit_writer::retry_interrupted;
 use super::plan::ProbePlan;
+use super::scratch_cleaner::ScratchCleaner;
 use super::scratch_directory::{
     current_path, find_leftovers, make_private_directory, mark_in_use, new_scratch_name,
     remove_open_directory, remove_scratch_files, scratch_file_name,
 };
 use super::scratch_place::INHERITED_FLAGS;
-use super::scratch_watcher::ScratchWatcher;
 use super::{ProbeError, ProbeErrorKind};
 use crate::escape::ShellCommand;
 use crate::text;
@@ -46,7 +46,7 @@ pub struct ScratchDirectory {
     path: PathBuf,
     name: String,
     directory: OwnedFd,
-    watcher: Option<ScratchWatcher>,
+    watcher: Option<ScratchCleaner>,
 }
 
 impl ScratchDirectory {
@@ -64,7 +64,7 @@ impl ScratchDirectory {
             return Err(ProbeError::new(ProbeErrorKind::Removed, says));
         }
         let name = new_scratch_name();
-        let mut watcher = ScratchWatcher::start(&plan.program, &place)?;
+        let mut watcher = ScratchCleaner::start(&plan.program, &place)?;
         // The watcher starts before the directory exists. If an error below drops the watcher
         // without the message `Done`, the watcher removes the directory.
         watcher.announce_name(&name)?;
@@ -99,7 +99,7 @@ impl ScratchDirectory {
         let path = display_path(&self.path.join(first));
         let more = match others.len() {
             0 => String::new(),
-            more => format!("; {more} more are in the same place"),
+            more => format!("; {more} more are in the same directory"),
         };
         Some(match ShellCommand::new("rm -r ").append_value(&path) {
             Some(command) => {

@@ -1,5 +1,5 @@
 //! Creates, finds and removes scratch directories. [`super::scratch`] makes the files in them;
-//! [`super::scratch_watcher`] removes the directory if the probe dies.
+//! [`super::scratch_cleaner`] removes the directory if the probe dies.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};

@@ -83,17 +83,17 @@ impl TrialExtent {
     }
 
     /// The loop file, opened again for direct I/O; `None` on a disk.
-    pub fn open_loop_file(&self) -> Option<Result<OwnedFd, Errno>> {
+    pub fn open_backing_file(&self) -> Option<Result<OwnedFd, Errno>> {
         match self {
-            Self::Loop(image) => Some(image.open_direct()),
+            Self::Loop(image) => Some(image.open_backing_file_direct()),
             Self::Disk(_) => None,
         }
     }
 
-    pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
+    pub fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
         match self {
             Self::Loop(image) => image.open_device_direct(),
-            Self::Disk(disk) => disk.open_direct(),
+            Self::Disk(disk) => disk.open_device_direct(),
         }
     }
 

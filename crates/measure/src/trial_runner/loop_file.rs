@@ -102,7 +102,7 @@ impl LoopFile {
     }
 
     /// Opens the file again, not the device, for direct I/O.
-    pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
+    pub fn open_backing_file_direct(&self) -> Result<OwnedFd, Errno> {
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         rustix::fs::open(
             path,

@@ -256,11 +256,11 @@ pub mod host {
         XFSPROGS: Version = Host "xfsprogs.version";
         /// Version of btrfs-progs, from `mkfs.btrfs --version`.
         BTRFSPROGS: Version = Host "btrfsprogs.version";
-        /// MySQL series in the distribution's packages after an upgrade; only assumed.
+        /// MySQL series packaged by the release of `upgrade --os`; never read from the host.
         OS_MYSQL: Version = Host "os.mysql_version";
-        /// MariaDB series in the distribution's packages after an upgrade; only assumed.
+        /// MariaDB series packaged by the release of `upgrade --os`; never read from the host.
         OS_MARIADB: Version = Host "os.mariadb_version";
-        /// PostgreSQL series in the distribution's packages after an upgrade; only assumed.
+        /// PostgreSQL series packaged by the release of `upgrade --os`; never read from the host.
         OS_POSTGRESQL: Version = Host "os.postgresql_version";
         /// Features that `mkfs.ext4` here enables by default but this kernel may be unable to
         /// mount, as words for `-O` that disable them; from walwise's table of features.
@@ -368,8 +368,8 @@ pub mod probe {
         /// 95th percentile of the latency of a paced commit with the method in force, if the probe
         /// has enough commits for an interval.
         P95: f64 = Target "probe.p95" Micros, measured;
-        /// 99th percentile of the latency of a paced commit with the method in force, from 1,000
-        /// commits on, if they are enough for an interval.
+        /// 99th percentile of the latency of a paced commit with the method in force. Needs at least
+        /// 1,000 commits, and enough of them for an interval.
         P99: f64 = Target "probe.p99" Micros, measured;
         /// Fastest valid method, if it beats the default beyond noise; otherwise the default.
         BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;

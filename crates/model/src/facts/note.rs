@@ -219,7 +219,7 @@ macro_rules! notes {
 
         #[cfg(any(test, feature = "testing"))]
         impl $name {
-            pub fn every() -> Vec<Self> {
+            pub fn samples() -> Vec<Self> {
                 vec![$(Self::$kind $({ $($field: $crate::facts::note::samples::Sample::sample()),+ })?),+]
             }
         }
@@ -247,7 +247,7 @@ macro_rules! areas {
 
         #[cfg(any(test, feature = "testing"))]
         impl $name {
-            pub fn every() -> Vec<Self> {
+            pub fn samples() -> Vec<Self> {
                 [$($type::every().into_iter().map(Self::from).collect::<Vec<_>>()),+].concat()
             }
         }
@@ -371,7 +371,7 @@ mod tests {
     fn every_kind_has_a_sentence_of_its_own() {
         // Some variants have no sentence of their own: they print one field, the sample string.
         let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
-        let all: Vec<String> = Note::every()
+        let all: Vec<String> = Note::samples()
             .iter()
             .map(Note::to_string)
             .filter(own)
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_muted_note_says_nothing_of_itself() {
-        for note in Note::every() {
+        for note in Note::samples() {
             let json = |note: &Note| serde_json::to_value(note).unwrap();
             let sentence = note.to_string();
             assert_ne!(sentence, muted::SENTENCE);

@@ -10,12 +10,12 @@ pub const WIDTH: usize = 80;
 /// Smallest width, in characters, to which a table folds a column.
 const MIN_COLUMN_WIDTH: usize = 20;
 
-pub struct TextBuilder {
+pub struct PageLayout {
     out: String,
     width: usize,
 }
 
-impl Default for TextBuilder {
+impl Default for PageLayout {
     fn default() -> Self {
         Self {
             out: String::new(),
@@ -24,7 +24,7 @@ impl Default for TextBuilder {
     }
 }
 
-impl TextBuilder {
+impl PageLayout {
     /// A page without a maximum width, for a window that scrolls.
     pub fn unbounded() -> Self {
         Self {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn long_sentences_wrap_under_their_label() {
-        let mut page = TextBuilder::default();
+        let mut page = PageLayout::default();
         page.hanging_paragraph(2, "why  ", &"word ".repeat(40));
         let text = page.finish();
         assert!(text.lines().count() == 3, "{text}");
@@ -167,7 +167,7 @@ mod tests {
             row(["  /srv", &options, "passed on", "weakest"]),
             row(["    sda", "disk", "volatile", ""]),
         ];
-        let mut page = TextBuilder::default();
+        let mut page = PageLayout::default();
         page.table(4, &rows, &[]);
         let text = page.finish();
         assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn one_word_longer_than_the_page_stays_whole() {
-        let mut page = TextBuilder::default();
+        let mut page = PageLayout::default();
         page.paragraph(2, &format!("a {} b", "x".repeat(150)));
         assert!(page.finish().contains(&"x".repeat(150)));
     }

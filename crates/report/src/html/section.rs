@@ -7,7 +7,7 @@ use crate::view::{
     RichText, Section,
 };
 use walwise_model::escape::ShellCommand;
-use walwise_model::text::text_builder::TextBuilder;
+use walwise_model::text::text_builder::PageLayout;
 
 /// Subsections become collapsible `details` elements. `open` expands the subsections that contain
 /// steps.
@@ -139,7 +139,7 @@ fn table_name(head: &[&str]) -> String {
 }
 
 fn stack_markup(layers: &[LayerRow]) -> Markup {
-    let mut page = TextBuilder::unbounded();
+    let mut page = PageLayout::unbounded();
     page.table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
     scrollable_frame("Table: stack", tag("pre").add_lines(&page.finish())).into()
 }

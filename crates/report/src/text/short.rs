@@ -8,7 +8,7 @@ use crate::view::answers::AnswerRow;
 use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
-use walwise_model::text::text_builder::{TextBuilder, WIDTH};
+use walwise_model::text::text_builder::{PageLayout, WIDTH};
 use walwise_model::text::wrap::{OverlongWord, display_width, wrap};
 
 /// Width of the labels at the start of lines, in columns.
@@ -48,7 +48,7 @@ fn render_parts(pieces: &[ShortPart], detail: FixDetail, style: LineStyle) -> St
         match piece {
             ShortPart::Line(bullet) => page.push_bullet(bullet),
             ShortPart::Grid(one) => {
-                let mut table = TextBuilder::default();
+                let mut table = PageLayout::default();
                 write_grid(&mut table, 0, one);
                 page.out.push_str(&table.finish());
             }

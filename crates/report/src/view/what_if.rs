@@ -93,7 +93,7 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
     }
     let mut parts = vec![part(
         "",
-        verdict_bullets(what_if)
+        verdict_change_bullets(what_if)
             .chain(rule_decision_bullets(what_if))
             .collect(),
     )];
@@ -122,7 +122,7 @@ fn labelled_bullet(label: impl Into<String>, says: String) -> Bullet {
     }
 }
 
-fn verdict_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
+fn verdict_change_bullets(what_if: &WhatIf) -> impl Iterator<Item = Bullet> {
     what_if.difference.verdicts.iter().map(|one| {
         let says = format!(
             "{}: {} → {}",

@@ -111,9 +111,9 @@ struct MaskRanges {
 impl MaskRanges {
     fn in_path(path: &[u8]) -> Self {
         Self {
-            identities: identity_places::in_path(path),
+            identities: identity_places::ranges_in_path(path),
             labels: name_places::serials_in_path(path),
-            names: name_places::in_path(path),
+            names: name_places::ranges_in_path(path),
             sources: Vec::new(),
             is_question_path: true,
         }
@@ -123,9 +123,9 @@ impl MaskRanges {
         // The position of an identity does not depend on the user who read the answer.
         let question = question.inner();
         Self {
-            identities: identity_places::in_answer(question, answer),
+            identities: identity_places::ranges_in_answer(question, answer),
             labels: name_places::serials_in_labels(question, answer),
-            names: name_places::in_answer(question, answer),
+            names: name_places::ranges_in_answer(question, answer),
             sources: name_places::free_text_mount_sources(question, answer),
             is_question_path: false,
         }
@@ -140,7 +140,7 @@ pub fn mask_answers(answers: &Answers) -> Answers {
             let masked = match answer {
                 Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::in_answer(question, bytes))),
                 Err(miss) => {
-                    let names = name_places::in_path(miss.detail.as_bytes());
+                    let names = name_places::ranges_in_path(miss.detail.as_bytes());
                     let detail = masks.mask_text(
                         miss.detail.as_bytes(),
                         &MaskRanges {
@@ -237,7 +237,7 @@ impl Masks {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
                 seen.collect_identities(path, &MaskRanges::in_path(path));
-                identity_places::add_kernel_path_words(&mut vocabulary, question);
+                identity_places::add_unmasked_path_words(&mut vocabulary, question);
             }
             if let Question::Run(_, arguments) = question.inner() {
                 for argument in arguments {

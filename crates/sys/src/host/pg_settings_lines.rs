@@ -43,9 +43,9 @@ pub mod counters {
     pub const WAL_RECORDS: &str = "(wal_records)";
     pub const WAL_IMAGES: &str = "(wal_fpi)";
     pub const BUFFERS_FULL: &str = "(wal_buffers_full)";
-    /// Number of flushes of the WAL by fsync or fdatasync, and of writes. The open methods flush by
-    /// a write.
+    /// WAL flushes by fsync or fdatasync.
     pub const WAL_SYNCS: &str = "(wal_sync)";
+    /// WAL writes. `open_datasync` and `open_sync` flush within the write.
     pub const WAL_WRITES: &str = "(wal_write)";
     /// Total duration of these flushes and writes in microseconds; 0 without `track_wal_io_timing`.
     pub const WAL_SYNC_TIME: &str = "(wal_sync_time)";

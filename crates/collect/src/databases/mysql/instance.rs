@@ -29,7 +29,7 @@ use crate::host::{Host, HostErrorKind, Question};
 use crate::text::{display_path, display_safe};
 
 pub struct HostViews<'a> {
-    /// The host in walwise's mount namespace, with the rights of [`ServerLead::reader_uid`].
+    /// The host in walwise's mount namespace, with the rights of [`InstanceCandidate::reader_uid`].
     pub host: &'a dyn Host,
     /// The host with the rights of the invoking user, for running installed programs.
     pub invoker_host: &'a dyn Host,
@@ -47,7 +47,7 @@ impl<'a> HostViews<'a> {
 }
 
 #[derive(Debug)]
-pub struct ServerLead<'a> {
+pub struct InstanceCandidate<'a> {
     pub server: Option<MysqldProcess>,
     pub directory: Option<PathBuf>,
     pub config_argument: Option<ConfigArgument<'a>>,
@@ -64,7 +64,7 @@ pub struct DataDirectory {
     conf: Conf,
 }
 
-impl ServerLead<'_> {
+impl InstanceCandidate<'_> {
     /// Finds the lead's data directory and reads the option files; `None` if no program or data
     /// directory is found. An error is the note that explains why a server is left out of the
     /// report.
@@ -93,7 +93,7 @@ impl ServerLead<'_> {
         let view = view.process_host();
         let file = self.config_argument.map(|named| named.file);
         let mut conf = options::read_options(view, &edition, self.server.as_ref(), file, facts);
-        let Some((data, data_source)) = self.lead_data_directory(&conf)? else {
+        let Some((data, data_source)) = self.candidate_data_directory(&conf)? else {
             return Ok(None);
         };
         let seen = match servers::verified_real_path(view, &data) {
@@ -175,7 +175,7 @@ impl ServerLead<'_> {
         facts.insert(&subject, &mysql::RUNNING, running);
     }
 
-    fn lead_data_directory(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
+    fn candidate_data_directory(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
         if let Some(directory) = &self.directory {
             return Ok(Some((
                 directory.clone(),

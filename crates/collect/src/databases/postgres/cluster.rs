@@ -31,7 +31,7 @@ use crate::version::Version;
 const MAX_TABLESPACES: usize = 1000;
 
 #[derive(Clone, Debug)]
-pub struct ClusterLead<'a> {
+pub struct ClusterCandidate<'a> {
     pub config_file: PathBuf,
     /// The data directory, unless the configuration names another.
     pub data_directory: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct ClusterLead<'a> {
 }
 
 pub struct ClusterConfig<'a> {
-    lead: ClusterLead<'a>,
+    lead: ClusterCandidate<'a>,
     /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub data_path: PathBuf,
     /// The data directory's path in the server's mount namespace.
@@ -52,7 +52,7 @@ pub struct ClusterConfig<'a> {
     conf: Conf,
 }
 
-impl<'a> ClusterLead<'a> {
+impl<'a> ClusterCandidate<'a> {
     pub fn resolve_config(
         self,
         host: &dyn Host,

@@ -177,7 +177,7 @@ fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
             .unwrap_or_default()
     };
     let (unit, origin, file, number) = (text(), text(), text(), text());
-    let value = value_with_unit(&value, &unit).map_or(value, String::into_bytes);
+    let value = value_in_kb(&value, &unit).map_or(value, String::into_bytes);
     let file = number
         .parse()
         .ok()
@@ -195,7 +195,7 @@ fn parse_setting(line: &[u8]) -> Option<(String, PgSetting)> {
 
 /// Converts a value to kB, because its unit depends on the server's release and build. `None` for
 /// another unit or a malformed number.
-fn value_with_unit(value: &[u8], unit: &str) -> Option<String> {
+fn value_in_kb(value: &[u8], unit: &str) -> Option<String> {
     let (times, kilobytes) = match (unit.strip_suffix("kB"), unit.strip_suffix("MB")) {
         (Some(times), _) => (times, 1),
         (None, Some(times)) => (times, 1024),

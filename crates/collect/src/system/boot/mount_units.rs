@@ -18,7 +18,8 @@ use crate::facts::{FactSet, Reading, Source, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host, HostError, path_bytes, path_from_bytes};
 use crate::text::{display_path, display_safe};
 
-/// Directories of units, in order of precedence; fstab comes after the first.
+/// Unit directories, highest precedence first. Units from fstab rank between the first and the
+/// second.
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/usr/local/lib/systemd/system",

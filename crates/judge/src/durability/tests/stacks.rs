@@ -505,7 +505,7 @@ fn an_array_by_what_it_lacks() {
         (
             "raid5 active 0/3 bitmap",
             "",
-            "durable, but with its write hole open",
+            "durable, but with an open write hole",
         ),
         ("raid5 active 0/3 ppl", "", "durable"),
         ("raid5 active 1/3 bitmap", "", "at risk, degraded"),
@@ -516,7 +516,7 @@ fn an_array_by_what_it_lacks() {
         (
             "raid5 active ?/3 bitmap",
             "",
-            "unproven, with its write hole open",
+            "unproven, with an open write hole",
         ),
         ("raid5 active 0/3 ?", "", "durable"),
         ("raid1 inactive 0/2 unknown", "", "unproven, failed"),
@@ -649,6 +649,6 @@ fn redundancy_seen_only_elsewhere() {
         .with("btrfs.missing_devices", "0");
     assert_eq!(
         parity.verdict().heading(),
-        "durable, but with its write hole open"
+        "durable, but with an open write hole"
     );
 }

@@ -144,11 +144,11 @@ fn neighbour_writer_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "Next to a writer on the same file system, fdatasync takes {} as alone (p95 {} instead of {}), \
          and fsync {} (p95 {} instead of {}).",
-        duration_ratio_text(rows, "fdatasync, beside a writer")?,
-        p95("fdatasync, beside a writer")?,
+        duration_ratio_text(rows, "fdatasync, next to a writer")?,
+        p95("fdatasync, next to a writer")?,
         p95("fdatasync, alone")?,
-        duration_ratio_text(rows, "fsync, beside a writer")?,
-        p95("fsync, beside a writer")?,
+        duration_ratio_text(rows, "fsync, next to a writer")?,
+        p95("fsync, next to a writer")?,
         p95("fsync, alone")?,
     ))
 }
@@ -253,9 +253,9 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
     fn other_rows_make_other_sentences() {
         let rows = [
             "fdatasync, alone",
-            "fdatasync, beside a writer",
+            "fdatasync, next to a writer",
             "fsync, alone",
-            "fsync, beside a writer",
+            "fsync, next to a writer",
         ];
         let rows: Vec<_> = rows
             .iter()

@@ -21,13 +21,13 @@ const ROUND: Duration = Duration::from_millis(10);
 const WARM_UP: Duration = Duration::from_millis(200);
 
 /// Rounds between two checks whether the requirement is decided.
-const ROUNDS_PER_LOOK: usize = 25;
+const ROUNDS_PER_ANALYSIS: usize = 25;
 
 /// Number of rounds among which the byte limit is divided, so that it outlasts the time limit.
 const MOST_ROUNDS: u64 = 1_000;
 
 /// Share of the time limit that passes before a decision may end the workload.
-const FIRST_LOOK: f64 = 0.2;
+const FIRST_ANALYSIS: f64 = 0.2;
 
 const FILE: &str = "log";
 
@@ -48,7 +48,7 @@ pub(super) fn run(
     // A round ends after a number of commits, which depends only on earlier rounds: a limit on its
     // time would give slow commits another weight.
     let mut busy = warm_up.elapsed();
-    let share_bytes = stage.remaining_bytes() / MOST_ROUNDS;
+    let generator_byte_limit = stage.remaining_bytes() / MOST_ROUNDS;
     *series = vec![RowSamples::new(load.row_name(), bytes)];
     let mut test = load.requirement.map(RequirementTest::new);
     for done in 1.. {
@@ -57,7 +57,7 @@ pub(super) fn run(
         let mean_us = 1e6 * busy.as_secs_f64() / f64::from(commits);
         let commits_within =
             |share| commits_per_round(mean_us, ROUND.as_micros() as f64, bytes, share);
-        let count = commits_within(share_bytes);
+        let count = commits_within(generator_byte_limit);
         for _ in 0..count {
             round.times_us.extend(log.commit(stage)?);
             round.flush_calls += 1;
@@ -78,11 +78,11 @@ pub(super) fn run(
         series
             .iter_mut()
             .for_each(|row| row.rounds.push(round.clone()));
-        if done % ROUNDS_PER_LOOK == 0 {
+        if done % ROUNDS_PER_ANALYSIS == 0 {
             stage.scratch.check_exists()?;
             tell(done);
             let is_decided = |test: &RequirementTest| test.answer() != Answer::CannotTell;
-            if stage.elapsed_share() >= FIRST_LOOK && test.as_ref().is_some_and(is_decided) {
+            if stage.elapsed_share() >= FIRST_ANALYSIS && test.as_ref().is_some_and(is_decided) {
                 break;
             }
         }

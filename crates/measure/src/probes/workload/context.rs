@@ -48,9 +48,9 @@ pub struct WorkloadContext<'a> {
     deadline: Instant,
     max_bytes: u64,
     written: AtomicU64,
-    /// Time limit of one generator in one round; `share_bytes` is the byte limit.
-    share_time: Duration,
-    share_bytes: u64,
+    /// Time limit of one generator in one round; `generator_byte_limit` is the byte limit.
+    generator_time_limit: Duration,
+    generator_byte_limit: u64,
 }
 
 /// Smallest byte limit of one generator in one round: on a fast disk, fewer rounds are better than
@@ -68,7 +68,7 @@ impl<'a> WorkloadContext<'a> {
     ) -> Self {
         let (time, most_bytes) = limits;
         let (begun, written) = (Instant::now(), AtomicU64::new(0));
-        let (share, share_bytes) = (Duration::ZERO, 0);
+        let (share, generator_byte_limit) = (Duration::ZERO, 0);
         Self {
             scratch,
             pages,
@@ -79,8 +79,8 @@ impl<'a> WorkloadContext<'a> {
             deadline: begun + time,
             max_bytes: most_bytes,
             written,
-            share_time: share,
-            share_bytes,
+            generator_time_limit: share,
+            generator_byte_limit,
         }
     }
 
@@ -89,7 +89,7 @@ impl<'a> WorkloadContext<'a> {
     /// the operations.
     pub fn divide_budget(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
         let bytes = self.remaining_bytes() / u64::from(rounds + 1);
-        self.share_bytes =
+        self.generator_byte_limit =
             (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(MIN_SHARE_BYTES);
         let left = self
             .deadline
@@ -98,7 +98,7 @@ impl<'a> WorkloadContext<'a> {
         let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
         // In a longer share, the second writer of `interference` would write too much; a shorter
         // share would mostly measure the start of threads.
-        self.share_time = Duration::from_secs_f64(share.clamp(0.002, 0.5));
+        self.generator_time_limit = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
     /// The number of rounds that fit into the remaining time if each of the `parts` generators
@@ -127,8 +127,8 @@ impl<'a> WorkloadContext<'a> {
         self.begun.elapsed().as_secs_f64() / (self.deadline - self.begun).as_secs_f64()
     }
 
-    pub fn share_time(&self) -> Duration {
-        self.share_time
+    pub fn generator_time_limit(&self) -> Duration {
+        self.generator_time_limit
     }
 
     pub fn check_limits(&self) -> Result<(), StopReason> {
@@ -154,7 +154,8 @@ impl<'a> WorkloadContext<'a> {
     }
 
     fn has_used_share(&self, begun: Instant, written: u64) -> bool {
-        begun.elapsed() >= self.share_time || self.bytes_written() - written >= self.share_bytes
+        begun.elapsed() >= self.generator_time_limit
+            || self.bytes_written() - written >= self.generator_byte_limit
     }
 
     pub fn bytes_written(&self) -> u64 {

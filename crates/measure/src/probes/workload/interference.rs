@@ -49,7 +49,7 @@ pub(super) fn create_load_generators(
                 ),
                 neighbour: beside.then(|| Rc::clone(&neighbour)),
                 row: {
-                    let where_ = if beside { "beside a writer" } else { "alone" };
+                    let where_ = if beside { "next to a writer" } else { "alone" };
                     let row =
                         RowSamples::new(format!("{}, {where_}", method.name()), PAGE_BYTES as u64);
                     if beside {

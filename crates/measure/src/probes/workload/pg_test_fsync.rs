@@ -162,7 +162,7 @@ fn repeat_unsynced_writes(
     let page = stage.pages.bytes(PAGE_BYTES);
     let mut pass = RoundSamples::default();
     let begun = Instant::now();
-    while pass.times_us.is_empty() || begun.elapsed() < stage.share_time() {
+    while pass.times_us.is_empty() || begun.elapsed() < stage.generator_time_limit() {
         stage.check_limits()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {

@@ -54,7 +54,7 @@ pub struct InspectedDisk {
 }
 
 impl InspectedDisk {
-    /// Opens a disk and collects the findings about it. The error is a complete sentence.
+    /// Errors are complete sentences.
     pub fn inspect(path: &str) -> Result<Self, String> {
         let (held, place) = open_device(path)?;
         let known_by = place.disk_id().map_err(|why| format!("{path} {why}"))?;
@@ -443,7 +443,7 @@ impl LockedDisk {
     }
 
     /// Opens the device for direct I/O with O_EXCL, which claims it until the result is dropped.
-    pub fn open_direct(&self) -> Result<OwnedFd, Errno> {
+    pub fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
         reopen(
             &self.descriptor,
             OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL,

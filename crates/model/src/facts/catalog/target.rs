@@ -245,7 +245,7 @@ impl Redundancy {
             Self::Failed => Some("failed"),
             Self::Degraded => Some("degraded"),
             Self::FailedMember => Some("with a failed member"),
-            Self::WriteHole => Some("with its write hole open"),
+            Self::WriteHole => Some("with an open write hole"),
             Self::Unknown | Self::Whole | Self::None => None,
         }
     }

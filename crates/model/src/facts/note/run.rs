@@ -63,7 +63,7 @@ notes! {
             until = until_clause(*until),
             idle = if *idle { "; not applicable here" } else { "" };
         Expired { rule: String, until: Date, because: String, file: String, line: usize }
-            = "rule {rule} applies as written again: the entry {file}:{line} expired after {until} ({because}); renew the entry or remove it";
+            = "rule {rule} applies unchanged again, because the entry {file}:{line} expired after {until} ({because}); renew the entry or remove it";
     }
 }
 

@@ -304,7 +304,7 @@ const RESET_AGE_ERROR_S: u64 = 2;
 /// Time for the query that runs when the seconds are over, and for the last counters.
 const LAST_QUERIES: Duration = Duration::from_secs(8);
 
-const OUT_OF_CONNECTIONS: &str = "the server is out of connections, so walwise gave its own back";
+const OUT_OF_CONNECTIONS: &str = "the server has no free connections, so walwise closed its own";
 
 /// Sum over neighbouring samples, for the variance of a systematic sample.
 fn squared_differences(numbers: &[u32]) -> u64 {

@@ -52,7 +52,7 @@ pub fn scan(path: &Path, look: ScanDepth) -> HostResult {
     };
     let time = TimeBudget {
         until: Instant::now() + budget,
-        whole_read: whole,
+        full_read_limit: whole,
     };
     if named && is_held_exclusively(path)? {
         return Ok(DeviceScan {
@@ -134,7 +134,7 @@ enum PieceRetention {
 #[derive(Clone, Copy)]
 struct TimeBudget {
     until: Instant,
-    whole_read: Duration,
+    full_read_limit: Duration,
 }
 
 struct DeviceReader<'d> {
@@ -222,8 +222,8 @@ impl DeviceReader<'_> {
             // The estimate counts only after four reads, because a disk is slow at first after
             // standby.
             let expected = begun.elapsed().as_secs_f64() * size as f64 / at as f64;
-            if at >= 4 * RUN_BYTES && expected > self.time.whole_read.as_secs_f64()
-                || begun.elapsed() > self.time.whole_read
+            if at >= 4 * RUN_BYTES && expected > self.time.full_read_limit.as_secs_f64()
+                || begun.elapsed() > self.time.full_read_limit
             {
                 break;
             }
@@ -299,7 +299,7 @@ mod tests {
     fn time_budget(time: Duration) -> TimeBudget {
         TimeBudget {
             until: Instant::now() + time,
-            whole_read: time,
+            full_read_limit: time,
         }
     }
 
@@ -324,7 +324,7 @@ mod tests {
     fn scan_sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
         let file = image_file(size, parts);
         let time = TimeBudget {
-            whole_read: Duration::ZERO,
+            full_read_limit: Duration::ZERO,
             ..time_budget(Duration::from_secs(60))
         };
         scan_device(file, 7, time).unwrap()

@@ -96,7 +96,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
 
 /// Reads the command name of a process, including the newline. The kernel limits names to 16 bytes
 /// (`TASK_COMM_LEN`), and those of its own threads to 64.
-pub fn command_name(pid: u32) -> HostResult {
+pub fn read_comm(pid: u32) -> HostResult {
     let file = rustix::fs::openat(
         proc_descriptor()?,
         format!("{pid}/comm"),

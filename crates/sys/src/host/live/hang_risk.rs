@@ -82,7 +82,7 @@ impl MountHangRisks {
         if !self.any_hang {
             return follows_process_link(path);
         }
-        !is_kernel_path(path)
+        !is_hang_free_path(path)
             || path
                 .ancestors()
                 .find_map(|over| self.points.get(over))
@@ -97,7 +97,7 @@ fn follows_process_link(path: &Path) -> bool {
         && names.nth(1).is_some_and(|name| links.contains(&name))
 }
 
-fn is_kernel_path(path: &Path) -> bool {
+fn is_hang_free_path(path: &Path) -> bool {
     let mut components = path.components();
     if path.components().any(|c| c == Component::ParentDir)
         || components.next() != Some(Component::RootDir)

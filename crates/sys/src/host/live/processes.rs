@@ -199,7 +199,7 @@ fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
     };
     let program = match by_file {
         Some(program) => Some(program),
-        None => servers::find_server_program(files::command_name(pid)?.trim_ascii_end()),
+        None => servers::find_server_program(files::read_comm(pid)?.trim_ascii_end()),
     };
     Ok(program.map(|(name, _)| name))
 }

@@ -53,9 +53,9 @@ pub fn unmasked_common_words() -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
+pub fn add_unmasked_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
     let Some(path) = question.path() else { return };
-    if name_places::is_kernel_path(path_bytes(path)) {
+    if name_places::is_kernel_named_path(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
         // Words of kernel paths are kept: a host named `max` must not change `max_sectors_kb`.
         let words = parts.flat_map(|part| {
@@ -67,7 +67,7 @@ pub fn add_kernel_path_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Ques
     }
 }
 
-pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
+pub fn ranges_in_path(path: &[u8]) -> Vec<IdentityRange> {
     let behind = |mark: &[u8]| {
         path.windows(mark.len())
             .position(|part| part == mark)
@@ -79,15 +79,15 @@ pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
     device.or_else(array).into_iter().collect()
 }
 
-pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
+pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     match question.inner() {
         Question::Uname => lines(answer)
             .nth(1)
             .map(|range| (range, IdentityKind::Host))
             .into_iter()
             .collect(),
-        Question::Read(path) => in_file(path, answer),
-        Question::Link(_) | Question::RealPath(_) => in_path(answer),
+        Question::Read(path) => ranges_in_file(path, answer),
+        Question::Link(_) | Question::RealPath(_) => ranges_in_path(answer),
         Question::List(path) if path.ends_with("disk/by-id") => split_ranges(answer, 0)
             .filter_map(|range| in_by_id_name(answer, range))
             .collect(),
@@ -158,12 +158,12 @@ fn identity_in_pool_line(text: &[u8], line: Range<usize>) -> Option<IdentityRang
         .take_while(|b| !b.is_ascii_whitespace())
         .count();
     let path = bytes.get(start..start + length)?;
-    let (range, kind) = in_path(path).into_iter().next()?;
+    let (range, kind) = ranges_in_path(path).into_iter().next()?;
     let start = line.start + start;
     Some((start + range.start..start + range.end, kind))
 }
 
-fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
+fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     let name = path
         .file_name()
         .and_then(|name| name.to_str())

@@ -48,7 +48,7 @@ pub fn is_purpose_word(word: &[u8]) -> bool {
 
 /// Whether the kernel, not people, chooses the names in the path. A path below a process's root
 /// directory does not count.
-pub fn is_kernel_path(path: &[u8]) -> bool {
+pub fn is_kernel_named_path(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/').skip(1);
     match (parts.next(), parts.next(), parts.next()) {
         (Some(b"proc"), _, Some(b"root" | b"cwd")) => false,
@@ -57,20 +57,20 @@ pub fn is_kernel_path(path: &[u8]) -> bool {
     }
 }
 
-pub fn in_path(path: &[u8]) -> Vec<Range<usize>> {
-    if is_kernel_path(path) {
+pub fn ranges_in_path(path: &[u8]) -> Vec<Range<usize>> {
+    if is_kernel_named_path(path) {
         Vec::new()
     } else {
         std::iter::once(0..path.len()).collect()
     }
 }
 
-pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
+pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let whole = || std::iter::once(0..answer.len()).collect();
     match question {
-        Question::Read(path) => in_file(path, answer),
+        Question::Read(path) => ranges_in_file(path, answer),
         Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
-            if is_kernel_path(path_bytes(path)) {
+            if is_kernel_named_path(path_bytes(path)) {
                 Vec::new()
             } else {
                 whole()
@@ -98,7 +98,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         | Question::Tablespaces(_)
         | Question::Superblock(..)
         | Question::Content(..) => Vec::new(),
-        Question::AsUser(_, inner) => in_answer(inner, answer),
+        Question::AsUser(_, inner) => ranges_in_answer(inner, answer),
     }
 }
 
@@ -111,7 +111,7 @@ fn path_and_label_fields(text: &[u8]) -> Vec<Range<usize>> {
     fields(text).filter(named).collect()
 }
 
-fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
+fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
     let name = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -139,7 +139,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
         name,
         "array_name" | "backing_file" | "label" | "name" | "swaps"
     );
-    if chosen || !is_kernel_path(path_bytes(path)) {
+    if chosen || !is_kernel_named_path(path_bytes(path)) {
         whole()
     } else {
         Vec::new()

@@ -13,8 +13,8 @@ use crate::host::live::postgres::{
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
-/// The first release with `pg_stat_wal`, which counts flushes of the WAL and writes because of full
-/// buffers. Release 13 was the first to count subtransactions.
+/// First release with `pg_stat_wal`: WAL flushes, and writes forced by full WAL buffers.
+/// Subtransactions are counted since release 13, so each supported release has them.
 const OLDEST_MAJOR: u64 = 14;
 
 pub struct SamplerClient<F> {

@@ -14,7 +14,7 @@ use crate::host::Question;
 use crate::report::difference::ReportSnapshot;
 use crate::report::view::{Section, baseline, findings};
 use crate::session::Session;
-use crate::tui::Movement;
+use crate::tui::HostChange;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Pause between two readings, as a multiple of the duration of the last one, so that the watch
@@ -22,14 +22,14 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const WAIT_PER_READING: u32 = 100;
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
-pub(super) struct Watch {
+pub(super) struct LiveRefresh {
     read_at: String,
     /// Facts of the last rescan; `None` while no fact differs from them.
     first: Option<FactSet>,
     wait: Duration,
 }
 
-impl Watch {
+impl LiveRefresh {
     pub(super) fn new(read_at: String) -> Self {
         Self {
             read_at,
@@ -40,7 +40,7 @@ impl Watch {
 }
 
 impl AppWorker {
-    pub(super) fn wait_for_movement(&self) -> Result<Movement, String> {
+    pub(super) fn wait_for_change(&self) -> Result<HostChange, String> {
         loop {
             let wait = self.with_loaded_host(|loaded| Ok(loaded.watch.wait))?;
             thread::sleep(wait);
@@ -60,8 +60,8 @@ impl AppWorker {
 
 impl LoadedHost {
     /// The differences from the last rescan; `None` if no answer has changed since the last call.
-    fn read_again(&mut self, request: &Request) -> Option<Movement> {
-        if !self.machine.refresh(is_watched) {
+    fn read_again(&mut self, request: &Request) -> Option<HostChange> {
+        if !self.machine.refresh(is_reread) {
             return None;
         }
         let rules = Arc::clone(&self.session.rules);
@@ -91,7 +91,7 @@ impl LoadedHost {
         let is_moved = difference.has_lasting_changes();
         self.watch.first = is_moved.then_some(first);
         if !is_moved {
-            return was_moved.then_some(Movement {
+            return was_moved.then_some(HostChange {
                 report,
                 facts: [].into(),
                 sentences: Vec::new(),
@@ -112,7 +112,7 @@ impl LoadedHost {
         for bullet in sections.iter_mut().flat_map(Section::bullets_mut) {
             bullet.item.key.insert_str(0, "moved ");
         }
-        Some(Movement {
+        Some(HostChange {
             report,
             facts,
             sentences,
@@ -122,7 +122,7 @@ impl LoadedHost {
 }
 
 /// Whether the question is about mounts, write caches or the state of software RAID.
-fn is_watched(question: &Question) -> bool {
+fn is_reread(question: &Question) -> bool {
     let Question::Read(path) = question else {
         return false;
     };

@@ -27,15 +27,15 @@ enum WatcherMessage {
     Done,
 }
 
-pub struct ScratchWatcher(Subprocess);
+pub struct ScratchCleaner(Subprocess);
 
-impl ScratchWatcher {
+impl ScratchCleaner {
     /// Starts the watcher, and returns once it runs in its own session with all signals blocked.
     pub fn start(program: impl AsRef<OsStr>, directory: &OwnedFd) -> Result<Self, ProbeError> {
         let start = || -> io::Result<Self> {
             let mut child = Subprocess::spawn_program(
                 program,
-                Role::ScratchWatcher,
+                Role::ScratchCleaner,
                 Stdio::from(directory.try_clone()?),
             )?;
             if child.channel.recv::<()>(Some(RECV_TIMEOUT)).is_err() {
@@ -74,7 +74,7 @@ fn start_error(error: &io::Error) -> ProbeError {
     ProbeError::new(ProbeErrorKind::Watcher, says)
 }
 
-pub fn run_watcher(mut channel: Channel) -> io::Result<()> {
+pub fn run_scratch_cleaner(mut channel: Channel) -> io::Result<()> {
     // setsid fails only for a process group leader (setsid(2)), and a leader needs no new session.
     let _ = nix::unistd::setsid();
     std::env::set_current_dir("/")?;

@@ -247,7 +247,7 @@ impl CellRunner<'_> {
         let candidates = (0..self.request.candidates.len()).map(CellTarget::Candidate);
         let runners = candidates.chain([CellTarget::Twin, CellTarget::Floor]);
         let runners = runners
-            .chain(self.extent.open_loop_file().map(|_| CellTarget::Host))
+            .chain(self.extent.open_backing_file().map(|_| CellTarget::Host))
             .collect::<Vec<_>>();
         let order = rng.permutation(runners.len());
         // All candidates of a trial's block have the same order of loads, which favours none. The
@@ -293,11 +293,11 @@ impl CellRunner<'_> {
             CellTarget::Candidate(at) => self.run_candidate(at, loads),
             CellTarget::Twin => self.run_candidate(0, loads),
             CellTarget::Floor => self.measure_bare_commits(
-                self.extent.open_direct(),
+                self.extent.open_device_direct(),
                 self.extent.bytes().saturating_sub(SEGMENT_BYTES),
             ),
             CellTarget::Host => {
-                let file = self.extent.open_loop_file().unwrap_or(Err(Errno::NODEV));
+                let file = self.extent.open_backing_file().unwrap_or(Err(Errno::NODEV));
                 let samples = self.measure_bare_commits(file, self.extent.bytes());
                 let commits: u64 = samples.iter().flatten().map(|sample| sample.commits).sum();
                 self.file_bytes_written
