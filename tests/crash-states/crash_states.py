@@ -1,7 +1,8 @@
 """The commands of tests/crash-states/run, in a mount namespace of its own."""
 import argparse, concurrent.futures, json, os, platform, random, signal, subprocess, sys, tempfile, time
 
-import explore, liars, record, record_guest, recover_guest, workloads, write_log
+import explore, liars, record, record_guest, recover_guest, states, workloads, write_log
+from powercut import sections
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDINGS = os.path.join(HERE, "recordings")
@@ -48,8 +49,11 @@ def explore_log(args):
 def recover_log_in_guest(args):
     """Recovers states of one log under a guest's kernel and prints where it differs from this one."""
     description, entries = write_log.load(args.log)
+    if args.liar:
+        entries = {**liars.ALL, **liars.MIRROR}[args.liar](entries, args.seed)
     explorer = explore.Explorer(scratch(), description, entries)
-    found = recover_guest.recover_in_guest(explorer, args.kernel, args.states, args.seed, os.path.abspath(args.walwise))
+    name = os.path.basename(args.log).removesuffix(".xz")
+    found = recover_guest.recover_in_guest(explorer, args.kernel, name, args.states, args.seed, os.path.abspath(args.walwise))
     print(json.dumps({"log": os.path.basename(args.log), "recorded": description["kernel"], "guest": args.kernel, **found}))
     return 1 if found["differences"] or found["losses"] else 0
 
@@ -61,6 +65,36 @@ def result_of_process(arguments):
     if done.returncode not in (0, 1) or not done.stdout:
         raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def disagreement(verdict, found):
+    """What is wrong when the outcome is not what walwise said."""
+    if verdict == "durable" and found["losses"]:
+        return f"durable, and {found['losses']} of {found['states']} states fail"
+    if verdict in ("at-risk", "contradictory") and not found["losses"]:
+        return f"{verdict}, and none of {found['states']} states fails"
+    return None
+
+
+def verdicts(args):
+    """Records configurations of tests/lab/drills.sh, and compares the verdict of each with what its states come to."""
+    home, wrong = scratch(), []
+    print("| configuration | verdict | gaps | states | distinct | losses |\n|---|---|---|---|---|---|")
+    for name in args.configurations or sorted(sections("drills.sh")):
+        log = os.path.join(home, name)
+        record_guest.record_in_guest(args.kernel, name, log, os.path.abspath(args.walwise), args.commits, "fdatasync", "recycled",
+                                     args.physical)
+        description, entries = write_log.load(log)
+        verdict = description["verdict"]
+        command = ["guest", log, "--kernel", args.kernel, "--walwise", args.walwise] if description["layered"] else ["explore", log]
+        found = result_of_process([*command, "--states", str(args.states)])
+        print(f"| {name} | {verdict} | {len(states.gaps(entries))} | {found['states']} | {found['distinct']} | {found['losses']} |",
+              flush=True)
+        if why := disagreement(verdict, found):
+            wrong.append(f"{name}: {why}: {found.get('text', '')}")
+    for why in wrong:
+        print("wrong:", why)
+    return 1 if wrong else 0
 
 
 def recordings(kind):
@@ -174,7 +208,17 @@ def main():
     command.add_argument("--walwise", required=True)
     command.add_argument("--states", type=int, default=500)
     command.add_argument("--seed", type=int, default=SEED)
+    command.add_argument("--liar", choices=[*liars.ALL, *liars.MIRROR], help="recover what this makes of the log")
     command.set_defaults(run=recover_log_in_guest)
+
+    command = commands.add_parser("verdicts")
+    command.add_argument("configurations", nargs="*", help="of tests/lab/drills.sh; otherwise all")
+    command.add_argument("--kernel", required=True, help="the series of a guest of the lab")
+    command.add_argument("--walwise", required=True)
+    command.add_argument("--states", type=int, default=500)
+    command.add_argument("--commits", type=int, default=100)
+    command.add_argument("--physical", type=int, default=4096, help="what the guest's disks report as their physical sector")
+    command.set_defaults(run=verdicts)
 
     command = commands.add_parser("replay")
     command.add_argument("example")

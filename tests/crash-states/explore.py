@@ -11,6 +11,9 @@ class Explorer:
 
     def __init__(self, home, description, entries, results=None):
         self.kind, self.size, self.physical = (description[key] for key in ("fs", "size", "physical"))
+        # What a section of tests/lab/drills.sh builds; a layer over the disks wants a guest.
+        self.configuration = description.get("configuration", self.kind)
+        self.disks, self.known_here = description.get("disks", 1), not description.get("layered")
         # Recordings of guests are of the drill.
         self.workload = workloads.ALL[description.get("workload", "drill")]
         self.home, self.entries, self.outcomes = home, entries, {}

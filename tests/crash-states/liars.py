@@ -1,5 +1,5 @@
 """Logs of disks and writers that lie, made from an honest recording. A lie begins with the first commit."""
-import random
+import json, random
 
 from write_log import FLUSH, FUA
 
@@ -63,4 +63,16 @@ def split(entry, stripe):
         at += length
 
 
+def flushed_leg(leg):
+    """Of two mirrors only this one gets flushes."""
+    def lie(entries, seed):
+        description = json.loads(entries[0].data)
+        start, size = first_commit(entries), description["size"] // description["disks"]
+        return [entry for at, entry in enumerate(entries)
+                if at < start or not entry.flags & FLUSH or entry.disk(size) == leg]
+    return lie
+
+
+# For recordings of two disks.
+MIRROR = {"first-leg": flushed_leg(0), "second-leg": flushed_leg(1)}
 ALL = {"swallowed": swallowed, "one-in-1000": one_in_thousand, "early": early, "one-leg": one_leg}

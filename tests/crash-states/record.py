@@ -71,21 +71,22 @@ def acknowledged(data):
     return int(numbers[-1]) if numbers else None
 
 
-def with_marks(raw, reserved, description, start=0):
-    """The log of the file system at `start`, with the acknowledgements in the reserved area as marks, and without what mkfs
-    writes for nothing."""
-    size = description["size"]
-    entries, disk, made = [write_log.mark(json.dumps(description))], bytearray(size), False
+def with_marks(raw, description, disk_size, reserved, start=0):
+    """The log of the file systems at `start` of each disk, with the acknowledgements in the reserved area of the first one as
+    marks, and without what mkfs writes for nothing."""
+    size = description["size"] // description.get("disks", 1)
+    entries, disk, made = [write_log.mark(json.dumps(description))], bytearray(description["size"]), False
     for entry in write_log.parse(raw):
-        if entry.is_write and entry.offset >= reserved:
+        nth = entry.disk(disk_size)
+        at = entry.offset - nth * disk_size - start
+        if entry.is_write and nth == 0 and at + start >= reserved:
             if (number := acknowledged(entry.data)) is not None:
                 entries.append(write_log.mark(f"ack {number}"))
                 made = True
             continue
-        if entry.is_write:
-            entry = entry._replace(offset=entry.offset - start)
-            if not 0 <= entry.offset <= size - len(entry.data):
-                continue
+        if entry.is_write and not 0 <= at <= size - len(entry.data):
+            continue
+        entry = entry._replace(offset=nth * size + max(at, 0))
         area = slice(entry.offset, entry.offset + len(entry.data))
         if made or not entry.is_write or disk[area] != entry.data:
             entries.append(entry)
@@ -119,4 +120,4 @@ def record(home, kind, out, workload, commits, options="defaults", cache=None, *
     with open(export.log, "rb") as file:
         raw = file.read()
     description = {"fs": kind, "size": size, "physical": physical, "kernel": platform.release(), "workload": workload}
-    write_log.save(out, with_marks(raw, size - RESERVED, description))
+    write_log.save(out, with_marks(raw, description, size, size - RESERVED))

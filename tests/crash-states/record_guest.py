@@ -1,49 +1,45 @@
 """Records what a file system writes in a guest of the lab (tests/lab), under a kernel of Debian.
 
-The guest's disk lies above QEMU's blklogwrites. A request that completes while a flush is under way is logged before the
-flush: the states in which it is missing all the same are not tried.
+The disks of the guest are nbdkit's (tests/lab/volatile.py), which append to one log: the order in it is that in which the
+requests end. A disk might have made a request durable that ends after a flush began; such states are not tried.
 """
 import os, re, sys
 
 import record, write_log
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab"))
-from powercut import Guest, built
+from powercut import Disks, Guest, built, settings
 
 SIZE = 400 << 20
 # What tests/lab/guest/drill.sh gives the file system; sfdisk aligns to 1 MiB.
 START, LENGTH = 1 << 20, 380 << 20
-
-
-class LoggedDisk:
-    """A disk of zeros whose requests are logged, for a guest."""
-
-    def __init__(self, home):
-        self.log, self.image = (os.path.join(home, name) for name in ("crash-log", "crash-disk"))
-        for path in (self.log, self.image):
-            open(path, "wb").close()
-        os.truncate(self.image, SIZE)
-
-    def drives(self, device):
-        return ["-blockdev", f"driver=file,node-name=disk,filename={self.image}",
-                "-blockdev", f"driver=file,node-name=log,filename={self.log}",
-                "-blockdev", "driver=blklogwrites,node-name=logged,file=disk,log=log,log-sector-size=512,log-super-update-interval=1",
-                "-device", f"{device},drive=logged,serial=DRILL-0"]
+# Layers over the disks, which the kernel that explores may lack.
+LAYERS = ("lvm", "md")
 
 
 def record_in_guest(series, configuration, out, walwise, commits, method, segments, physical):
     """Boots a guest with a configuration of tests/lab/drills.sh and cuts its power when the commits are acknowledged."""
-    home = built(series, f"crash-{series}", walwise)
-    disk = LoggedDisk(home)
-    words = {"drill": configuration, "step": "record", "disks": 1, "ways": f"{method}:{segments}"}
-    device = f"virtio-blk-pci,write-cache=on,physical_block_size={physical}"
-    guest = Guest(home, disk, device, words, 1)
+    home = built(series, f"crash-{series}-{configuration}", walwise)
+    count, device, _ = settings(configuration)
+    log = os.path.join(home, "crash-log")
+    with open(log, "wb") as file:
+        # The log ends where the power was cut.
+        file.write(write_log.super_block((1 << 64) - 1))
+    disks = Disks(home, ["nothing"] * count, SIZE, log)
     try:
-        guest.until(lambda _: f"ack {commits}\n" in guest.logged()[0], f"{commits} commits are acknowledged")
+        words = {"drill": configuration, "step": "record", "disks": count, "ways": f"{method}:{segments}"}
+        guest = Guest(home, disks, f"{device},physical_block_size={physical}", words, 1)
+        try:
+            guest.until(lambda _: f"ack {commits}\n" in guest.logged()[0], f"{commits} commits are acknowledged")
+        finally:
+            guest.cut()
     finally:
-        guest.cut()
-    physical_bytes, kernel = re.search(r"^physical (\d+) of (\S+)", guest.said(), re.M).groups()
-    with open(disk.log, "rb") as file:
+        disks.close()
+    kind, physical_bytes, kernel = re.search(r"^(\w+) on physical (\d+) of (\S+)", guest.said(), re.M).groups()
+    with open(log, "rb") as file:
         raw = file.read()
-    description = {"fs": configuration.split("-")[0], "size": LENGTH, "physical": int(physical_bytes), "kernel": kernel}
-    write_log.save(out, record.with_marks(raw, START + LENGTH, description, START))
+    parts = configuration.split("-")
+    description = {"fs": kind, "size": LENGTH * count, "disks": count, "physical": int(physical_bytes), "kernel": kernel,
+                   "configuration": configuration, "layered": any(layer in parts for layer in LAYERS),
+                   "verdict": re.search(r"^place 0 is (\S+)$", guest.said(), re.M)[1]}
+    write_log.save(out, record.with_marks(raw, description, SIZE, START + LENGTH, START))

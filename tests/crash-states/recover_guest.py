@@ -1,41 +1,59 @@
-"""Recovers states under the kernel of a guest of the lab (tests/lab), beside this kernel."""
-import json, os, re, sys
+"""Recovers states under the kernel of a guest of the lab (tests/lab), beside this kernel.
+
+One guest recovers them all: this process changes the content of its disks while the guest has nothing of them open.
+"""
+import json, os, re, socket, sys
 
 import states
+from recovery import Outcome
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab"))
-from powercut import Guest, built
-
-# A guest that is emulated recovers them well before its deadline.
-BATCH = 100
+from powercut import DEADLINE, Guest, built
 
 
-class StatesDisk:
-    """One disk with the contents of states, each at a multiple of the size of their file system."""
+class StatesDisks:
+    """The disks of a guest, and the port by which it is asked to recover what is on them."""
 
-    def __init__(self, home, size):
-        self.size, self.path = size, os.path.join(home, "states")
+    def __init__(self, home, size, count):
+        self.size = size
+        self.socket = os.path.join(home, "states")
+        self.files = [os.open(os.path.join(home, f"state-{nth}"), os.O_RDWR | os.O_CREAT | os.O_TRUNC) for nth in range(count)]
+        self.fill(None)
 
-    def fill(self, images):
-        with open(self.path, "wb") as file:
-            file.truncate(self.size * len(images))
-            for nth, image in enumerate(images):
-                image.write_to(file.fileno(), nth * self.size)
+    def fill(self, image):
+        for nth, file in enumerate(self.files):
+            os.truncate(file, 0)
+            os.truncate(file, self.size)
+            if image:
+                image.write_to(file, nth * self.size, self.size)
 
     def drives(self, device):
-        return ["-drive", f"file={self.path},id=states,if=none,format=raw,cache=unsafe", "-device", f"{device},drive=states,serial=DRILL-0"]
+        argv = ["-device", "virtio-serial-pci", "-chardev", f"socket,id=states,path={self.socket},server=on,wait=off",
+                "-device", "virtserialport,chardev=states,name=states"]
+        for nth in range(len(self.files)):
+            path = os.path.join(os.path.dirname(self.socket), f"state-{nth}")
+            argv += ["-drive", f"file={path},id=state{nth},if=none,format=raw,cache=unsafe",
+                     "-device", f"{device},drive=state{nth},serial=DRILL-{nth}"]
+        return argv
+
+    def close(self):
+        for file in self.files:
+            os.close(file)
 
 
 def distinct_states(explorer, limit, seed):
-    """The first states of different content, with their digests."""
+    """The first states of different content."""
     found = {}
     for state in (state for drawn in states.rounds(explorer.entries, seed, explorer.physical) for state in drawn):
+        if state.kind == states.BELOW:
+            continue
         preview = explorer.durable(state.gap.first).preview()
         preview.apply(explorer.entries, state.gap.first, state.gap.cut, state.missing)
         found.setdefault(preview.digest, state)
         if len(found) == limit:
             break
-    return list(found.values())
+    # In the order of the log, so that the durable content only grows.
+    return sorted(found.values(), key=lambda state: state.gap.first)
 
 
 def content(explorer, state):
@@ -44,36 +62,44 @@ def content(explorer, state):
     return image
 
 
-def guest_outcomes(console):
-    """What a guest found, by the number of the state: whether it mounted and is sound, and ranges of commits."""
-    return {int(number): (how, [list(map(int, pair.split("-"))) for pair in commits.split()])
-            for number, how, commits in re.findall(r"^state (\d+) (\w+)((?: \d+-\d+)*)$", console, re.M)}
+def answers(port, asked):
+    """What the guest found of that state: whether it mounted and is sound, and ranges of commits."""
+    line = port.readline()
+    found = re.fullmatch(r"state (\d+) (\w+)((?: \d+-\d+)*)\n", line)
+    if not found or int(found[1]) != asked:
+        raise RuntimeError(f"state {asked}: the guest answers {line!r}")
+    how, commits = found[2], [list(map(int, pair.split("-"))) for pair in found[3].split()]
+    return Outcome(how != "unmounted", how == "sound", commits, "")
 
 
-def recover_in_guest(explorer, series, limit, seed, walwise):
-    """Up to `limit` distinct states: how many of them a guest recovers as this kernel does, and those that it does not."""
-    home = built(series, f"crash-{series}", walwise)
-    disk, differences, count, losses = StatesDisk(explorer.home, explorer.size), [], 0, 0
-    chosen = distinct_states(explorer, limit, seed)
-    for start in range(0, len(chosen), BATCH):
-        batch = chosen[start:start + BATCH]
-        images = [content(explorer, state) for state in batch]
-        disk.fill(images)
-        for image in images:
-            image.close()
-        words = {"drill": explorer.kind, "step": "recover", "states": len(batch), "size": explorer.size}
-        guest = Guest(home, disk, "virtio-blk-pci,write-cache=on", words)
-        try:
-            guest.until(lambda console: "step ended" in console, "the states are recovered")
-        finally:
-            guest.cut()
-        found = guest_outcomes(guest.said())
-        for nth, state in enumerate(batch):
-            here = explorer.outcome_of(state)
-            how, commits = found.get(nth, ("absent", []))
-            there = here._replace(mounted=how in ("sound", "damaged"), sound=how == "sound", commits=commits)
-            count += 1
-            losses += there.fails(state.gap.acknowledged)
-            if (there.mounted, there.sound, there.commits) != (here.mounted, here.sound, here.commits):
-                differences.append(f"{start + nth} {state.kind}: {how} {commits}; here {json.dumps(here)}")
-    return {"states": count, "losses": losses, "differences": differences}
+def recover_in_guest(explorer, series, name, limit, seed, walwise):
+    """Up to `limit` distinct states: how many a guest recovers as this kernel does, and those that it does not."""
+    home = built(series, f"crash-{series}-{name}", walwise)
+    disks = StatesDisks(explorer.home, explorer.size // explorer.disks, explorer.disks)
+    differences, failures, chosen = [], [], distinct_states(explorer, limit, seed)
+    words = {"drill": explorer.configuration, "step": "recover", "disks": explorer.disks, "ways": "fdatasync:recycled"}
+    guest = Guest(home, disks, "virtio-blk-pci,write-cache=on", words)
+    try:
+        guest.until(lambda _: os.path.exists(disks.socket), "the port is there")
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(DEADLINE)
+            connection.connect(disks.socket)
+            port = connection.makefile("rw", newline="\n")
+            if port.readline() != "ready\n":
+                raise RuntimeError(f"the guest does not begin: {guest.said()[-2000:]}")
+            for nth, state in enumerate(chosen):
+                image = content(explorer, state)
+                disks.fill(image)
+                image.close()
+                print(nth, file=port, flush=True)
+                here = explorer.outcome_of(state) if explorer.known_here else None
+                there = answers(port, nth)
+                if there.fails(state.gap.acknowledged):
+                    failures.append(f"{nth} {state.kind}, acknowledged {state.gap.acknowledged}: {there}")
+                if here and there != here._replace(error=""):
+                    differences.append(f"{nth} {state.kind}: {there}; here {json.dumps(here)}")
+    finally:
+        guest.cut()
+        disks.close()
+    return {"states": len(chosen), "distinct": len(chosen), "losses": len(failures), "first": failures[:1],
+            "differences": differences}

@@ -1,9 +1,9 @@
 """The states that a power cut can leave of a log of writes.
 
-A flush is a boundary: what is before it is durable. Between two boundaries is a gap: the disk may have kept any subset of its
+A flush is a boundary: what its disk got before it is durable. Between two boundaries is a gap: the disk may have kept any subset of its
 writes, each torn between two physical sectors. A write with FUA is durable from its own end on.
 """
-import collections, hashlib, os, random
+import collections, hashlib, json, os, random
 from typing import NamedTuple
 
 from write_log import FLUSH, FUA, SECTOR
@@ -33,6 +33,8 @@ class State(NamedTuple):
 def gaps(entries):
     """Every gap after the first acknowledgement."""
     pending, first, acknowledged, result = [], 0, None, []
+    description = json.loads(entries[0].data)
+    size = description["size"] // description.get("disks", 1)
     for at, entry in enumerate(entries):
         number = entry.acknowledged()
         if number is not None:
@@ -44,7 +46,8 @@ def gaps(entries):
             cut = at + 1 if entry.is_write or number is not None else at
             result.append(Gap(first, cut, tuple(pending), acknowledged))
         if entry.flags & FLUSH:
-            pending, first = [], at + 1
+            pending = [write for write in pending if entries[write].disk(size) != entry.disk(size)]
+            first = pending[0] if pending else at + 1
         elif entry.flags & FUA:
             pending.pop()
     return result
@@ -118,19 +121,20 @@ class Image:
         """Another file with the same content, which recovery may change."""
         file = os.open(directory, os.O_TMPFILE | os.O_RDWR)
         os.truncate(file, os.fstat(self.file).st_size)
-        self.write_to(file, 0)
+        self.write_to(file)
         return Image(file, collections.ChainMap({}, self.keys), self.digest)
 
-    def write_to(self, file, offset):
-        """Writes the content into an area of zeros."""
-        size, at = os.fstat(self.file).st_size, 0
-        while at < size:
+    def write_to(self, file, start=0, length=None):
+        """Writes an area of the content into a file of zeros."""
+        end, at = start + (length or os.fstat(self.file).st_size), start
+        while at < end:
             try:
-                start = os.lseek(self.file, at, os.SEEK_DATA)
+                data = os.lseek(self.file, at, os.SEEK_DATA)
             except OSError:
                 break
-            at = os.lseek(self.file, start, os.SEEK_HOLE)
-            os.pwrite(file, os.pread(self.file, at - start, start), offset + start)
+            at = min(os.lseek(self.file, data, os.SEEK_HOLE), end)
+            if data < end:
+                os.pwrite(file, os.pread(self.file, at - data, data), data - start)
 
     def close(self):
         os.close(self.file)

@@ -2,6 +2,7 @@
 
 Reference: Documentation/admin-guide/device-mapper/log-writes.rst of the kernel. A recording starts on a disk of zeros. Its
 first entry is a mark with the description of the disk in JSON; `ack N` marks say which commits were acknowledged by then.
+Of several disks each has its part of the offsets, and a flush is of the disk that its offset names.
 """
 import json, lzma, struct
 from typing import NamedTuple
@@ -26,6 +27,10 @@ class Entry(NamedTuple):
     offset: int
     data: bytes
 
+    def disk(self, size):
+        """The number of the disk, of several of that size."""
+        return self.offset // size
+
     @property
     def is_write(self):
         return len(self.data) > 0 and not self.flags & MARK
@@ -48,6 +53,8 @@ def parse(log):
         raise ValueError("not a log of dm-log-writes")
     entries, at = [], size
     for _ in range(count):
+        if at + size > len(log):
+            break
         sector, sectors, flags, data_bytes = ENTRY.unpack_from(log, at)
         at += size
         length = data_bytes if flags & MARK else sectors * size
@@ -59,10 +66,14 @@ def parse(log):
             break
         at += -(-length // size) * size
         if flags & FLUSH and data:
-            entries.append(Entry(FLUSH, 0, b""))
+            entries.append(Entry(FLUSH, sector * size, b""))
             flags &= ~FLUSH
         entries.append(Entry(flags, sector * size, data))
     return entries
+
+
+def super_block(count):
+    return pad(SUPER.pack(MAGIC, 1, count, SECTOR))
 
 
 def pad(data):
@@ -71,7 +82,7 @@ def pad(data):
 
 def format_log(entries):
     """The entries as a log with sectors of 512 bytes."""
-    parts = [pad(SUPER.pack(MAGIC, 1, len(entries), SECTOR))]
+    parts = [super_block(len(entries))]
     for entry in entries:
         is_mark, is_discard = entry.flags & MARK, entry.flags & DISCARD
         sectors = 0 if is_mark else len(entry.data) // SECTOR

@@ -43,6 +43,7 @@ open() {
     lvm vgmknodes -q drill$nth
     mount -t ext4 /dev/drill$nth/data "$at"
 }
+close() { lvm vgchange -q -an drill$nth; }
 
 ### ext4-md-raid1
 # ext4 over RAID1 of two disks that forget.
@@ -55,6 +56,7 @@ open() {
     [ -b /dev/md$nth ] || mdadm -q -A /dev/md$nth --run "$disk" "$twin"
     mount -t ext4 /dev/md$nth "$at"
 }
+close() { mdadm -q -S /dev/md$nth; }
 
 ### ext4-nobarrier
 # ext4 told not to flush, over a disk that forgets.

@@ -1,5 +1,6 @@
 """What the drills share: disks that forget what was not flushed, the guest on them, the power cut, and waiting for what it says."""
-import os, subprocess, time
+import os, re, subprocess, time
+from collections import namedtuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -18,6 +19,19 @@ def sections(file):
     return {name: body for name, body in (part.split("\n", 1) for part in parts)}
 
 
+Settings = namedtuple("Settings", "disks device unseen")
+
+
+def settings(name):
+    """What the head of a configuration says of its disks, and of what a guest cannot see of them."""
+    text = sections("drills.sh")[name]
+
+    def word(key, otherwise):
+        found = re.search(rf"^#{key} (.*)$", text, re.M)
+        return found[1] if found else otherwise
+    return Settings(int(word("disks", "1")), word("disk", "virtio-blk-pci,write-cache=on"), word("unseen", ""))
+
+
 class Failed(Exception):
     pass
 
@@ -25,7 +39,7 @@ class Failed(Exception):
 class Disks:
     """The disks of one cut, from the factory to the second boot; what each keeps of what was not flushed is said in its turn."""
 
-    def __init__(self, home, keeps, size=400 << 20):
+    def __init__(self, home, keeps, size=400 << 20, log=None):
         self.servers, self.sockets = [], []
         for nth, keep in enumerate(keeps):
             image, socket = (os.path.join(home, f"{kind}-{nth}") for kind in ("image", "socket"))
@@ -34,10 +48,11 @@ class Disks:
                     os.unlink(old)
             with open(image, "wb") as file:
                 file.truncate(size)
-            log = open(os.path.join(home, f"disk-{nth}.log"), "w")
+            printed = open(os.path.join(home, f"disk-{nth}.log"), "w")
+            recorded = [f"log={log}", f"base={nth * size}"] if log else []
             self.servers.append(subprocess.Popen(
-                ["nbdkit", "-f", "-U", socket, "python", os.path.join(HERE, "volatile.py"), f"file={image}", f"keep={keep}"],
-                stderr=log, stdout=log))
+                ["nbdkit", "-f", "-U", socket, "python", os.path.join(HERE, "volatile.py"), f"file={image}", f"keep={keep}",
+                 *recorded], stderr=printed, stdout=printed))
             self.sockets.append(socket)
         wait(lambda: all(os.path.exists(socket) for socket in self.sockets), "nbdkit listens", self.servers)
 
@@ -81,7 +96,7 @@ class Guest:
     def __init__(self, home, disks, device, words, logs=0):
         self.console = os.path.join(home, "console-" + words["step"])
         self.logs = [os.path.join(home, f"log-{words['step']}-{nth}") for nth in range(logs)]
-        append = "console=ttyS0 panic=-1 quiet init_on_alloc=0 " + " ".join(f"{key}={value}" for key, value in words.items()) + " end"
+        append = "console=ttyS0 panic=-1 quiet init_on_alloc=0 mitigations=off " + " ".join(f"{key}={value}" for key, value in words.items()) + " end"
         for old in [self.console, *self.logs]:
             if os.path.exists(old):
                 os.unlink(old)

@@ -3,16 +3,21 @@
 Writes stay in memory until a FLUSH, or carry FUA. When the client goes away that is the power cut: `keep=nothing` drops all
 that was not flushed, `keep=SEED` writes a random half of its sectors, as a real cache does that writes back out of order and
 is torn between two sectors. Usage: nbdkit -f -U SOCKET python volatile.py file=IMAGE keep=nothing
+
+With `log=PATH` requests are appended there in the format of tests/crash-states/write_log.py, in the order in which they end;
+`base=BYTES` is where this disk begins among several that share the log.
 """
 import os
 import random
+import struct
 import sys
 
 import nbdkit
 
 API_VERSION = 2
 SECTOR = 512
-settings = {"file": None, "keep": "nothing"}
+FLUSH, FUA = 1, 2
+settings = {"file": None, "keep": "nothing", "log": None, "base": "0"}
 cache = {}  # number of a sector -> its bytes
 counts = {"writes": 0, "flushes": 0}
 
@@ -29,6 +34,18 @@ def thread_model():
 
 def open(readonly):
     return os.open(settings["file"], os.O_RDWR)
+
+
+def append_to_log(flags, offset, data=b""):
+    if settings["log"] is None:
+        return
+    head = struct.pack("<QQQQ", (int(settings["base"]) + offset) // SECTOR, len(data) // SECTOR, flags, 0)
+    # One write to a file that is open for appending: the disks take turns.
+    log = os.open(settings["log"], os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(log, head.ljust(SECTOR, b"\0") + data)
+    finally:
+        os.close(log)
 
 
 def get_size(fd):
@@ -55,6 +72,7 @@ def pread(fd, buf, offset, flags):
 def pwrite(fd, buf, offset, flags):
     counts["writes"] += 1
     durable = flags & nbdkit.FLAG_FUA
+    append_to_log(FUA if durable else 0, offset, bytes(buf))
     if durable:
         os.pwrite(fd, buf, offset)
     for at in range(0, len(buf), SECTOR):
@@ -67,6 +85,7 @@ def pwrite(fd, buf, offset, flags):
 
 def flush(fd, flags):
     counts["flushes"] += 1
+    append_to_log(FLUSH, 0)
     for sector, data in cache.items():
         os.pwrite(fd, data, sector * SECTOR)
     cache.clear()

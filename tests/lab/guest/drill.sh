@@ -47,44 +47,56 @@ write() {
     said "step failed: the writer of place $nth ended: $(cat /tmp/log)"
 }
 
-# For tests/crash-states, which records the requests of the disk: the file system is in a first partition, and what is
-# acknowledged is written to a second one, a block each, so that the order of both is recorded.
+# For tests/crash-states, which records the requests of the disks: the file system is in a first partition, and what is
+# acknowledged is written to the second one of the first disk, a block each, so that the order of both is recorded.
 record() {
-    printf 'label: dos\nsize=380M\nsize=+\n' | sfdisk -q "$disk" >/tmp/log 2>&1 || return 1
-    entire=$disk disk=${disk}1
-    until_true "$disk is there" test -b "$disk"
-    make >/tmp/log 2>&1 && open >>/tmp/log 2>&1 || return 1
+    entire=$disk
+    for one in "$disk" $twin; do
+        printf 'label: dos\nsize=380M\nsize=+\n' | sfdisk -q "$one" >/tmp/log 2>&1 || return 1
+        until_true "${one}1 is there" test -b "${one}1"
+    done
+    disk=${disk}1 twin=${twin:+${twin}1}
+    begin || return 1
+    mounted
     sync -f "$at"
-    said "physical $(cat "/sys/block/${entire##*/}/queue/physical_block_size") of $(uname -r)"
+    said "$type on physical $(cat "/sys/block/${entire##*/}/queue/physical_block_size") of $(uname -r)"
     echo "ack 0" | dd of="${entire}2" bs=4096 conv=sync,notrunc oflag=direct 2>/dev/null
     walwise drill write "$at" --method "${way%:*}" --segments "${way#*:}" 2>/tmp/log | tee "$(port "log$nth")" |
         dd of="${entire}2" bs=4096 seek=1 conv=sync,notrunc oflag=direct 2>/dev/null
     return 1
 }
 
-# For tests/crash-states: mounts and reads the file systems that lie on the disk one after another.
+# For tests/crash-states: recovers what the host puts on the disks, as often as it asks. Between two states nothing has them open,
+# so that the kernel keeps none of their content.
 recover() {
-    at=/drill/0 type=$(word drill) size=$(word size) nth=0 options=defaults
-    [ "$type" != xfs ] || options=nouuid
-    mkdir -p $at
-    modprobe loop
-    modprobe "$type"
-    until_true "the disk is there" disk_is_there 0
-    disk=$found
-    while [ $nth -lt "$(word states)" ]; do
-        losetup -o $((nth * size)) --sizelimit "$size" /dev/loop0 "$disk" || return 1
-        if mount -t "$type" -o $options /dev/loop0 $at 2>/tmp/log; then
-            commits=$(walwise drill read $at 2>>/tmp/log | sed -n 's/^survived / /p' | tr -d '\n')
-            umount $at
-            is_sound /dev/loop0 "$type" && outcome=sound || outcome=damaged
-        else
-            outcome=unmounted commits=
+    # A resync that ends would hide how the mirrors differ.
+    echo 1 2>/dev/null >/proc/sys/dev/raid/speed_limit_max
+    export LVM_SUPPRESS_FD_WARNINGS=1
+    exec 3<>"$(port states)"
+    echo ready >&3
+    while read -r state <&3; do
+        outcome=unmounted commits=
+        if open >/tmp/log 2>&1; then
+            mounted
+            walwise drill read "$at" >/tmp/survived 2>>/tmp/log
+            while read -r word range; do
+                [ "$word" != survived ] || commits="$commits $range"
+            done </tmp/survived
+            umount -i "$at"
+            is_sound "$where" "$type" && outcome=sound || outcome=damaged
         fi
-        losetup -d /dev/loop0
-        [ "$type" != btrfs ] || btrfs device scan --forget
-        said "state $nth $outcome$commits"
-        nth=$((nth + 1))
+        close >>/tmp/log 2>&1
+        [ $outcome != unmounted ] || said "state $state: $(cat /tmp/log)"
+        echo "state $state $outcome$commits" >&3
     done
+}
+
+# What is mounted there, and its type.
+mounted() {
+    while read -r where directory type _; do
+        [ "$directory" != "$at" ] || return 0
+    done </proc/mounts
+    return 1
 }
 
 rest() {
@@ -94,7 +106,7 @@ rest() {
         return
     }
     walwise drill read "$at" >"$(port "log$nth")" 2>/tmp/log || said "unreadable: $(cat /tmp/log)"
-    where=$(sed -n "s|^\([^ ]*\) $at .*|\1|p" /proc/mounts) type=$(sed -n "s|^[^ ]* $at \([^ ]*\).*|\1|p" /proc/mounts)
+    mounted
     umount "$at"
     is_sound "$where" "$type" && said "place $nth sound" || said "place $nth damaged"
 }
@@ -104,10 +116,7 @@ drill() {
     modprobe xhci_pci
     modprobe usb_storage
     disks=$(word disks)
-    [ "$(word step)" != recover ] || {
-        recover && said "step ended"
-        return
-    }
+    close() { [ "$type" != btrfs ] || btrfs device scan --forget; }
     . "/drills/$(word drill).sh"
     each=0
     for way in $(word ways | tr , ' '); do
@@ -117,6 +126,7 @@ drill() {
         write) begin || return 1 ;;
         read) rest ;;
         record) record || return 1 ;;
+        recover) recover ;;
         esac
     done
     [ "$(word step)" = write ] || {
