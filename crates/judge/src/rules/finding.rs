@@ -33,12 +33,14 @@ choice! {
 choice! {
     /// How sure a rule is, least first.
     #[derive(Serialize, JsonSchema)]
-    #[serde(rename_all = "lowercase")]
+    #[serde(rename_all = "kebab-case")]
     pub enum Confidence {
         /// Works, but is new or rarely used.
         Experimental = "experimental",
         /// A credible source is cited.
         Documented = "documented",
+        /// Recovered from the states in which a power cut can leave a recorded disk.
+        CrashTested = "crash-tested",
         /// Measured on this host, by a probe or a trial.
         Measured = "measured",
         /// Read from the host.

@@ -368,9 +368,10 @@ fn parse_rule(
         confidence: confidence?,
         basis: basis.unwrap_or(match confidence? {
             Confidence::Measured => Basis::Measured,
-            Confidence::Experimental | Confidence::Documented | Confidence::Certain => {
-                Basis::Documented
-            }
+            Confidence::Experimental
+            | Confidence::Documented
+            | Confidence::CrashTested
+            | Confidence::Certain => Basis::Documented,
         }),
         because: texts.because?,
         remedy: texts.remedy.action,
