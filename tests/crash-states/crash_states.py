@@ -53,7 +53,8 @@ def recover_log_in_guest(args):
         entries = {**liars.ALL, **liars.MIRROR}[args.liar](entries, args.seed)
     explorer = explore.Explorer(scratch(), description, entries)
     name = os.path.basename(args.log).removesuffix(".xz")
-    found = recover_guest.recover_in_guest(explorer, args.kernel, name, args.states, args.seed, os.path.abspath(args.walwise))
+    found = recover_guest.recover_in_guest(explorer, args.kernel, name, args.states, args.seed, os.path.abspath(args.walwise),
+                                           args.results, args.seconds)
     print(json.dumps({"log": os.path.basename(args.log), "recorded": description["kernel"], "guest": args.kernel, **found}))
     return 1 if found["differences"] or found["losses"] else 0
 
@@ -208,6 +209,8 @@ def main():
     command.add_argument("--walwise", required=True)
     command.add_argument("--states", type=int, default=500)
     command.add_argument("--seed", type=int, default=SEED)
+    command.add_argument("--seconds", type=float, default=float("inf"))
+    command.add_argument("--results", help="a file of outcomes, from which an interrupted run goes on")
     command.add_argument("--liar", choices=[*liars.ALL, *liars.MIRROR], help="recover what this makes of the log")
     command.set_defaults(run=recover_log_in_guest)
 

@@ -6,6 +6,28 @@ import states, workloads, write_log
 from recovery import Outcome, recover
 
 
+class Results:
+    """Outcomes by the digest of the content, and a file from which an interrupted run goes on."""
+
+    def __init__(self, path):
+        self.outcomes, self.file = {}, open(path, "a+") if path else None
+        if self.file:
+            self.file.seek(0)
+            text = self.file.read()
+            # Without a last line that the end of the earlier run cut off.
+            complete = text[:text.rfind("\n") + 1]
+            self.file.truncate(len(complete))
+            for line in complete.splitlines():
+                state = json.loads(line)
+                digest = state.pop("digest")
+                self.outcomes[digest] = Outcome(**state)
+
+    def insert(self, digest, outcome):
+        self.outcomes[digest] = outcome
+        if self.file:
+            print(json.dumps({"digest": digest, **outcome._asdict()}), file=self.file, flush=True)
+
+
 class Explorer:
     """`home` is a directory in memory. Results are kept by the digest of the content, so that no content is recovered twice."""
 
@@ -16,25 +38,13 @@ class Explorer:
         self.disks, self.known_here = description.get("disks", 1), not description.get("layered")
         # Recordings of guests are of the drill.
         self.workload = workloads.ALL[description.get("workload", "drill")]
-        self.home, self.entries, self.outcomes = home, entries, {}
+        self.home, self.entries = home, entries
         self.directory = os.path.join(home, "at")
         os.makedirs(self.directory, exist_ok=True)
-        self.results = open(results, "a+") if results else None
+        self.results = Results(results)
+        self.outcomes = self.results.outcomes
         self.base = None
         self.first = 0
-        if self.results:
-            self.resume()
-
-    def resume(self):
-        """Takes over the outcomes of an earlier run, without a last line that its end cut off."""
-        self.results.seek(0)
-        text = self.results.read()
-        complete = text[:text.rfind("\n") + 1]
-        self.results.truncate(len(complete))
-        for line in complete.splitlines():
-            state = json.loads(line)
-            digest = state.pop("digest")
-            self.outcomes[digest] = Outcome(**state)
 
     def durable(self, first):
         """The content at the boundary before that entry."""
@@ -56,11 +66,10 @@ class Explorer:
             image = base.copy(self.home)
             try:
                 image.apply(self.entries, first, cut, missing)
-                self.outcomes[digest] = recover(image.file, self.kind, self.directory, self.workload.surviving)
+                outcome = recover(image.file, self.kind, self.directory, self.workload.surviving)
             finally:
                 image.close()
-            if self.results:
-                print(json.dumps({"digest": digest, **self.outcomes[digest]._asdict()}), file=self.results, flush=True)
+            self.results.insert(digest, outcome)
         return self.outcomes[digest]
 
     def outcome_of(self, state):

@@ -2,9 +2,10 @@
 
 One guest recovers them all: this process changes the content of its disks while the guest has nothing of them open.
 """
-import json, os, re, socket, sys
+import os, re, socket, sys, time
 
 import states
+from explore import Results
 from recovery import Outcome
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab"))
@@ -42,18 +43,18 @@ class StatesDisks:
 
 
 def distinct_states(explorer, limit, seed):
-    """The first states of different content."""
+    """The first states of different content, by their digests."""
     found = {}
     for state in (state for drawn in states.rounds(explorer.entries, seed, explorer.physical) for state in drawn):
         if state.kind == states.BELOW:
             continue
         preview = explorer.durable(state.gap.first).preview()
         preview.apply(explorer.entries, state.gap.first, state.gap.cut, state.missing)
-        found.setdefault(preview.digest, state)
+        found.setdefault(f"{preview.digest:032x}", state)
         if len(found) == limit:
             break
     # In the order of the log, so that the durable content only grows.
-    return sorted(found.values(), key=lambda state: state.gap.first)
+    return sorted(found.items(), key=lambda item: item[1].gap.first)
 
 
 def content(explorer, state):
@@ -62,44 +63,67 @@ def content(explorer, state):
     return image
 
 
-def answers(port, asked):
-    """What the guest found of that state: whether it mounted and is sound, and ranges of commits."""
-    line = port.readline()
-    found = re.fullmatch(r"state (\d+) (\w+)((?: \d+-\d+)*)\n", line)
-    if not found or int(found[1]) != asked:
-        raise RuntimeError(f"state {asked}: the guest answers {line!r}")
-    how, commits = found[2], [list(map(int, pair.split("-"))) for pair in found[3].split()]
-    return Outcome(how != "unmounted", how == "sound", commits, "")
+class StatesGuest:
+    """A guest that recovers what is put on its disks."""
+
+    def __init__(self, explorer, series, name, walwise):
+        home = built(series, f"crash-{series}-{name}", walwise)
+        self.disks = StatesDisks(explorer.home, explorer.size // explorer.disks, explorer.disks)
+        words = {"drill": explorer.configuration, "step": "recover", "disks": explorer.disks, "ways": "fdatasync:recycled"}
+        self.guest = Guest(home, self.disks, "virtio-blk-pci,write-cache=on", words)
+        self.connection = socket.socket(socket.AF_UNIX)
+        self.connection.settimeout(DEADLINE)
+
+    def __enter__(self):
+        self.guest.until(lambda _: os.path.exists(self.disks.socket), "the port is there")
+        self.connection.connect(self.disks.socket)
+        self.port = self.connection.makefile("rw", newline="\n")
+        if self.port.readline() != "ready\n":
+            raise RuntimeError(f"the guest does not begin: {self.guest.said()[-2000:]}")
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+        self.guest.cut()
+        self.disks.close()
+
+    def ask(self, explorer, state, number):
+        image = content(explorer, state)
+        self.disks.fill(image)
+        image.close()
+        print(number, file=self.port, flush=True)
+
+    def answer(self, number):
+        line = self.port.readline()
+        found = re.fullmatch(r"state (\d+) (\w+)((?: \d+-\d+)*)\n", line)
+        if not found or int(found[1]) != number:
+            raise RuntimeError(f"state {number}: the guest answers {line!r}")
+        how, commits = found[2], [list(map(int, pair.split("-"))) for pair in found[3].split()]
+        return Outcome(how != "unmounted", how == "sound", commits, "")
 
 
-def recover_in_guest(explorer, series, name, limit, seed, walwise):
+def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None, seconds=float("inf")):
     """Up to `limit` distinct states: how many a guest recovers as this kernel does, and those that it does not."""
-    home = built(series, f"crash-{series}-{name}", walwise)
-    disks = StatesDisks(explorer.home, explorer.size // explorer.disks, explorer.disks)
-    differences, failures, chosen = [], [], distinct_states(explorer, limit, seed)
-    words = {"drill": explorer.configuration, "step": "recover", "disks": explorer.disks, "ways": "fdatasync:recycled"}
-    guest = Guest(home, disks, "virtio-blk-pci,write-cache=on", words)
-    try:
-        guest.until(lambda _: os.path.exists(disks.socket), "the port is there")
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(DEADLINE)
-            connection.connect(disks.socket)
-            port = connection.makefile("rw", newline="\n")
-            if port.readline() != "ready\n":
-                raise RuntimeError(f"the guest does not begin: {guest.said()[-2000:]}")
-            for nth, state in enumerate(chosen):
-                image = content(explorer, state)
-                disks.fill(image)
-                image.close()
-                print(nth, file=port, flush=True)
-                here = explorer.outcome_of(state) if explorer.known_here else None
-                there = answers(port, nth)
-                if there.fails(state.gap.acknowledged):
-                    failures.append(f"{nth} {state.kind}, acknowledged {state.gap.acknowledged}: {there}")
-                if here and there != here._replace(error=""):
-                    differences.append(f"{nth} {state.kind}: {there}; here {json.dumps(here)}")
-    finally:
-        guest.cut()
-        disks.close()
-    return {"states": len(chosen), "distinct": len(chosen), "losses": len(failures), "first": failures[:1],
-            "differences": differences}
+    begun, results, chosen = time.monotonic(), Results(results), distinct_states(explorer, limit, seed)
+    with StatesGuest(explorer, series, name, walwise) as guest:
+        for nth, (digest, state) in enumerate(chosen):
+            if time.monotonic() - begun > seconds:
+                break
+            if digest not in results.outcomes:
+                guest.ask(explorer, state, nth)
+                # Meanwhile.
+                if explorer.known_here:
+                    explorer.outcome_of(state)
+                results.insert(digest, guest.answer(nth))
+    differences, failures, count = [], [], 0
+    for nth, (digest, state) in enumerate(chosen):
+        there = results.outcomes.get(digest)
+        if there is None:
+            continue
+        count += 1
+        if there.fails(state.gap.acknowledged):
+            failures.append(f"{nth} {state.kind}, acknowledged {state.gap.acknowledged}: {there}")
+        if explorer.known_here and there != (here := explorer.outcome_of(state))._replace(error=""):
+            differences.append(f"{nth} {state.kind}: {there}; here {here}")
+    return {"states": count, "distinct": count, "losses": len(failures), "first": failures[:1], "differences": differences,
+            "seconds": round(time.monotonic() - begun), "seed": seed}

@@ -79,7 +79,7 @@ open() { mount -t ext4 -o nobarrier "$disk" "$at"; }
 #unseen that the disk holds writes back after all: the kernel was told otherwise and asks for no flush
 make() { mke2fs -q -F -E nodiscard -t ext4 "$disk"; }
 open() {
-    echo "write through" >/sys/block/${disk##*/}/queue/write_cache
+    echo "write through" >/sys/block/${entire##*/}/queue/write_cache
     mount -t ext4 "$disk" "$at"
 }
 

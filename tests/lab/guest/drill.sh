@@ -22,7 +22,7 @@ place() {
     nth=$1 at=/drill/$1 disk= twin=
     mkdir -p "$at"
     until_true "disk $((nth * disks)) is there" disk_is_there $((nth * disks))
-    disk=$found
+    disk=$found entire=$found
     [ "$disks" = 1 ] || {
         until_true "disk $((nth * disks + 1)) is there" disk_is_there $((nth * disks + 1))
         twin=$found
@@ -50,7 +50,6 @@ write() {
 # For tests/crash-states, which records the requests of the disks: the file system is in a first partition, and what is
 # acknowledged is written to the second one of the first disk, a block each, so that the order of both is recorded.
 record() {
-    entire=$disk
     for one in "$disk" $twin; do
         printf 'label: dos\nsize=380M\nsize=+\n' | sfdisk -q "$one" >/tmp/log 2>&1 || return 1
         until_true "${one}1 is there" test -b "${one}1"
