@@ -2,7 +2,7 @@
 import argparse, concurrent.futures, json, os, platform, random, signal, subprocess, sys, tempfile, time
 
 import explore, liars, record, record_guest, recover_guest, states, workloads, write_log
-from powercut import sections
+from powercut import sections, settings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDINGS = os.path.join(HERE, "recordings")
@@ -35,7 +35,8 @@ def explore_log(args):
     if args.walwise:
         found["compared"] = explorer.workload.compared
     found.update(log=os.path.basename(args.log), fs=description["fs"], recorded=description["kernel"], kernel=platform.release(),
-                 losses=len(failures))
+                 losses=len(failures),
+                 lost=sum(explorer.outcome_of(state).loses(state.gap.acknowledged) for state in failures))
     if failures:
         example = explorer.counter_example(failures[0])
         found.update(writes=len(example["missing"]), text=explore.example_text(example, entries))
@@ -68,9 +69,9 @@ def result_of_process(arguments):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def disagreement(verdict, found):
-    """What is wrong when the outcome is not what walwise said."""
-    if verdict == "durable" and found["losses"]:
+def disagreement(verdict, found, fault):
+    """What is wrong when the outcome is not what walwise said; damage that is known to be a kernel's is not."""
+    if verdict == "durable" and found["lost" if fault else "losses"]:
         return f"durable, and {found['losses']} of {found['states']} states fail"
     if verdict in ("at-risk", "contradictory") and not found["losses"]:
         return f"{verdict}, and none of {found['states']} states fails"
@@ -91,7 +92,7 @@ def verdicts(args):
         found = result_of_process([*command, "--states", str(args.states)])
         print(f"| {name} | {verdict} | {len(states.gaps(entries))} | {found['states']} | {found['distinct']} | {found['losses']} |",
               flush=True)
-        if why := disagreement(verdict, found):
+        if why := disagreement(verdict, found, settings(name).fault):
             wrong.append(f"{name}: {why}: {found.get('text', '')}")
     for why in wrong:
         print("wrong:", why)

@@ -20,7 +20,7 @@ LAYERS = ("lvm", "md")
 def record_in_guest(series, configuration, out, walwise, commits, method, segments, physical):
     """Boots a guest with a configuration of tests/lab/drills.sh and cuts its power when the commits are acknowledged."""
     home = built(series, f"crash-{series}-{configuration}", walwise)
-    count, device, _ = settings(configuration)
+    count, device, *_ = settings(configuration)
     log = os.path.join(home, "crash-log")
     with open(log, "wb") as file:
         # The log ends where the power was cut.

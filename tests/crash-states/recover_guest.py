@@ -43,14 +43,15 @@ class StatesDisks:
 
 
 def distinct_states(explorer, limit, seed):
-    """The first states of different content, by their digests."""
+    """The first states of different content, by their digests; of equal ones that in which most is acknowledged."""
     found = {}
     for state in (state for drawn in states.rounds(explorer.entries, seed, explorer.physical) for state in drawn):
         if state.kind == states.BELOW:
             continue
         preview = explorer.durable(state.gap.first).preview()
         preview.apply(explorer.entries, state.gap.first, state.gap.cut, state.missing)
-        found.setdefault(f"{preview.digest:032x}", state)
+        digest = f"{preview.digest:032x}"
+        found[digest] = max(found.get(digest, state), state, key=lambda state: state.gap.acknowledged)
         if len(found) == limit:
             break
     # In the order of the log, so that the durable content only grows.
@@ -115,15 +116,16 @@ def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None,
                 if explorer.known_here:
                     explorer.outcome_of(state)
                 results.insert(digest, guest.answer(nth))
-    differences, failures, count = [], [], 0
+    differences, failures, count, lost = [], [], 0, 0
     for nth, (digest, state) in enumerate(chosen):
         there = results.outcomes.get(digest)
         if there is None:
             continue
         count += 1
+        lost += there.loses(state.gap.acknowledged)
         if there.fails(state.gap.acknowledged):
             failures.append(f"{nth} {state.kind}, acknowledged {state.gap.acknowledged}: {there}")
         if explorer.known_here and there != (here := explorer.outcome_of(state))._replace(error=""):
             differences.append(f"{nth} {state.kind}: {there}; here {here}")
-    return {"states": count, "distinct": count, "losses": len(failures), "first": failures[:1], "differences": differences,
+    return {"states": count, "distinct": count, "losses": len(failures), "lost": lost, "first": failures[:1], "differences": differences,
             "seconds": round(time.monotonic() - begun), "seed": seed}

@@ -33,8 +33,11 @@ class Outcome(NamedTuple):
             missing.append((at, acknowledged))
         return missing
 
+    def loses(self, acknowledged):
+        return not self.mounted or bool(self.lost(acknowledged))
+
     def fails(self, acknowledged):
-        return not self.mounted or not self.sound or bool(self.lost(acknowledged))
+        return not self.sound or self.loses(acknowledged)
 
 
 def run_program(argv, attempts=1):

@@ -27,6 +27,7 @@ open() { mount -t ext4 -o data=writeback "$disk" "$at"; }
 
 ### ext4-fast-commit
 # ext4 with fast commits.
+#fault Linux 6.12 and 6.18 replay the fast commit of a new directory with wrong link counts; no commit is lost
 make() { mke2fs -q -F -E nodiscard -t ext4 -O fast_commit "$disk"; }
 open() { mount -t ext4 "$disk" "$at"; }
 

@@ -19,17 +19,17 @@ def sections(file):
     return {name: body for name, body in (part.split("\n", 1) for part in parts)}
 
 
-Settings = namedtuple("Settings", "disks device unseen")
+Settings = namedtuple("Settings", "disks device unseen fault")
 
 
 def settings(name):
-    """What the head of a configuration says of its disks, and of what a guest cannot see of them."""
+    """What the head of a configuration says of its disks, of what a guest cannot see of them, and of damage by a kernel."""
     text = sections("drills.sh")[name]
 
     def word(key, otherwise):
         found = re.search(rf"^#{key} (.*)$", text, re.M)
         return found[1] if found else otherwise
-    return Settings(int(word("disks", "1")), word("disk", "virtio-blk-pci,write-cache=on"), word("unseen", ""))
+    return Settings(int(word("disks", "1")), word("disk", "virtio-blk-pci,write-cache=on"), word("unseen", ""), word("fault", ""))
 
 
 class Failed(Exception):
