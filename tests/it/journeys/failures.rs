@@ -130,7 +130,7 @@ impl Worker for PanickingWorker {
         panic!("a panic while saving")
     }
 
-    fn watch(&self) -> Result<HostChange, String> {
+    fn wait_for_host_change(&self) -> Result<HostChange, String> {
         panic!("a panic while watching")
     }
 

@@ -248,7 +248,7 @@ macro_rules! areas {
         #[cfg(any(test, feature = "testing"))]
         impl $name {
             pub fn samples() -> Vec<Self> {
-                [$($type::every().into_iter().map(Self::from).collect::<Vec<_>>()),+].concat()
+                [$($type::samples().into_iter().map(Self::from).collect::<Vec<_>>()),+].concat()
             }
         }
     };
