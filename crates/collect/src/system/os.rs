@@ -293,11 +293,14 @@ fn detect_container(
             };
         }
     };
-    let apart = |space: &str| {
-        text_value(text, &format!("{space}_namespace")).is_some_and(|which| which != "initial")
+    let is_apart = |key: &str| text_value(text, key).map(|which| which != "initial");
+    let Some(in_pid_namespace) = is_apart("pid_namespace") else {
+        return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
-    let on_overlay = root_is_overlay(facts);
-    if !apart("pid") && !on_overlay {
+    // Without the right to read process 1's root, the mount table shows the root of an engine.
+    let has_other_root = is_apart("root").unwrap_or_else(|| is_root_of_engine(facts));
+    let apart = in_pid_namespace || has_other_root;
+    if !apart && !root_is_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
     }
     let cgroup = host
@@ -322,12 +325,22 @@ fn detect_container(
     if has_lxcfs(facts) {
         return known("lxc", "/proc/self/mountinfo");
     }
-    // A live medium also has an overlay as its root, so only a separate namespace is proof.
-    if apart("pid") {
-        known("container", "/proc/self/ns/pid")
-    } else {
-        known("none", "/proc/self/ns/pid")
+    // A live medium also has an overlay as its root, so only a separate namespace or root is proof.
+    match (in_pid_namespace, has_other_root) {
+        (true, _) => known("container", "/proc/self/ns/pid"),
+        (false, true) => known("container", "/proc/1/root"),
+        (false, false) => known("none", "/proc/self/ns/pid"),
     }
+}
+
+/// Whether the root directory is a directory or subvolume of a container engine.
+fn is_root_of_engine(facts: &FactSet) -> bool {
+    let directory = mount_of_path(facts, b"/").and_then(|root| facts.value(&root, &mount::ROOT));
+    directory.is_some_and(|directory| {
+        ["/docker/", "/containers/", "/containerd/"]
+            .iter()
+            .any(|engine| directory.contains(engine))
+    })
 }
 
 fn root_is_overlay(facts: &FactSet) -> bool {
@@ -423,6 +436,36 @@ mod execution_environment_tests {
             ))
             .1,
             "container"
+        );
+    }
+
+    #[test]
+    fn a_container_with_the_pid_namespace_of_its_host_is_a_container() {
+        let container = |identity: &str| {
+            let facts = vantage_facts(identity, "ext4", with_cpu_flags("vme"));
+            (facts.1, facts.2)
+        };
+        let pair = |name: &str, vantage: &str| (name.to_owned(), vantage.to_owned());
+        assert_eq!(
+            container(&format!("{HOST}root=other\n")),
+            pair("container", "container")
+        );
+        assert_eq!(
+            container(&format!("{HOST}root=initial\n")),
+            pair("none", "host")
+        );
+        assert_eq!(container("euid=0\n"), pair("?", "?"));
+        let directory = "/var/lib/docker/vfs/dir/1f";
+        let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(
+            "/proc/self/mountinfo",
+            format!("1 0 0:9 {directory} / rw - ext4 x rw\n"),
+        );
+        let mut facts = FactSet::default();
+        (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        record_execution_environment(&host, &mut facts);
+        assert_eq!(
+            facts.host_value(&machine::SEEN_BY),
+            Some(Vantage::Container)
         );
     }
 
