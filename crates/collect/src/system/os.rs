@@ -297,10 +297,9 @@ fn detect_container(
     let Some(in_pid_namespace) = is_apart("pid_namespace") else {
         return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
-    // Without the right to read process 1's root, the mount table shows the root of an engine.
-    let has_other_root = is_apart("root").unwrap_or_else(|| is_root_of_engine(facts));
-    let apart = in_pid_namespace || has_other_root;
-    if !apart && !root_is_overlay(facts) {
+    // Without the right to read process 1's root, the mount table may show that it is another one.
+    let has_other_root = is_apart("root").or_else(|| has_root_of_engine(facts));
+    if !in_pid_namespace && has_other_root == Some(false) && !root_is_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
     }
     let cgroup = host
@@ -328,19 +327,28 @@ fn detect_container(
     // A live medium also has an overlay as its root, so only a separate namespace or root is proof.
     match (in_pid_namespace, has_other_root) {
         (true, _) => known("container", "/proc/self/ns/pid"),
-        (false, true) => known("container", "/proc/1/root"),
-        (false, false) => known("none", "/proc/self/ns/pid"),
+        (false, Some(true)) => known("container", "/proc/1/root"),
+        (false, Some(false)) => known("none", "/proc/self/ns/pid"),
+        (false, None) => Reading::ambiguous(
+            "the root directory of process 1 cannot be read, and that of walwise is a container's or a live system's",
+        ),
     }
 }
 
-/// Whether the root directory is a directory or subvolume of a container engine.
-fn is_root_of_engine(facts: &FactSet) -> bool {
-    let directory = mount_of_path(facts, b"/").and_then(|root| facts.value(&root, &mount::ROOT));
-    directory.is_some_and(|directory| {
-        ["/docker/", "/containers/", "/containerd/"]
-            .iter()
-            .any(|engine| directory.contains(engine))
-    })
+/// Whether the root directory belongs to a container engine. `None` for other roots that are not
+/// the top of a file system, except subvolumes of btrfs and deployments of OSTree.
+fn has_root_of_engine(facts: &FactSet) -> Option<bool> {
+    let Some(root) = mount_of_path(facts, b"/") else {
+        return Some(false);
+    };
+    let directory = facts.value(&root, &mount::ROOT).unwrap_or_default();
+    let engines = ["/docker/", "/containers/", "/containerd/"];
+    if engines.iter().any(|engine| directory.contains(engine)) {
+        return Some(true);
+    }
+    let is_btrfs = facts.value(&root, &mount::FSTYPE).as_deref() == Some("btrfs");
+    let is_plain = matches!(directory.as_str(), "" | "/") && !root_is_overlay(facts);
+    (is_plain || is_btrfs || directory.starts_with("/ostree/")).then_some(false)
 }
 
 fn root_is_overlay(facts: &FactSet) -> bool {
@@ -455,18 +463,30 @@ mod execution_environment_tests {
             pair("none", "host")
         );
         assert_eq!(container("euid=0\n"), pair("?", "?"));
-        let directory = "/var/lib/docker/vfs/dir/1f";
-        let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(
-            "/proc/self/mountinfo",
-            format!("1 0 0:9 {directory} / rw - ext4 x rw\n"),
-        );
-        let mut facts = FactSet::default();
-        (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
-        record_execution_environment(&host, &mut facts);
-        assert_eq!(
-            facts.host_value(&machine::SEEN_BY),
-            Some(Vantage::Container)
-        );
+        assert_eq!(vantage_facts(HOST, "overlay", with_cpu_flags("vme")).2, "?");
+        for (directory, fstype, expected) in [
+            (
+                "/var/lib/docker/vfs/dir/1f",
+                "ext4",
+                Some(Vantage::Container),
+            ),
+            ("/srv/bundle/rootfs", "ext4", None),
+            ("/@", "btrfs", Some(Vantage::Host)),
+            (
+                "/ostree/deploy/fedora/deploy/1f.0",
+                "xfs",
+                Some(Vantage::Host),
+            ),
+        ] {
+            let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(
+                "/proc/self/mountinfo",
+                format!("1 0 0:9 {directory} / rw - {fstype} x rw\n"),
+            );
+            let mut facts = FactSet::default();
+            (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
+            record_execution_environment(&host, &mut facts);
+            assert_eq!(facts.host_value(&machine::SEEN_BY), expected, "{directory}");
+        }
     }
 
     #[test]
