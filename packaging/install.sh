@@ -1,12 +1,16 @@
 #!/bin/sh
 # ./install.sh [PREFIX]: installs walwise below PREFIX, /usr/local by default; ./install.sh --remove [PREFIX] removes it.
 # Rules in /etc/walwise/rules.d and reports in /var/lib/walwise are never touched. It needs a shell and coreutils or busybox.
+# With ../SHA256SUMS.sig it installs what the signed archive beside it holds, and refuses a signature by no key of
+# /etc/walwise/signers (WALWISE_SIGNERS names another file).
 set -eu
 umask 022
 remove=
 if [ "${1:-}" = --remove ]; then remove=yes && shift; fi
 prefix=${1:-/usr/local}
 units=/etc/systemd/system
+new='' checked=''
+trap 'rm -rf ${new:+"$new"} ${checked:+"$checked"}' EXIT
 
 refuses() {
     printf 'install.sh: %s\n' "$*" | LC_ALL=C tr -c '\n -~' '?' >&2
@@ -61,11 +65,10 @@ reach() {
 put() {
     reach "$2"
     new=$(mktemp "$at/.walwise.XXXXXX")
-    trap 'rm -f "$new"' EXIT
     cat >"$new"
     chmod "$1" "$new"
     mv -f "$new" "$at/$3"
-    trap - EXIT
+    new=
 }
 
 if [ "$remove" ]; then
@@ -81,6 +84,25 @@ if [ "$remove" ]; then
         /var/lib/systemd/timers/stamp-walwise-check.timer
     if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
     exit
+fi
+if [ -e ../SHA256SUMS.sig ]; then
+    name=$(basename "$(pwd -P)") signers=${WALWISE_SIGNERS:-/etc/walwise/signers}
+    [ -e "$signers" ] || refuses "SHA256SUMS.sig cannot be checked: write the releaser's public key into $signers"
+    command -v ssh-keygen >/dev/null || refuses "SHA256SUMS.sig cannot be checked: install ssh-keygen"
+    checked=$(mktemp -d)
+    # A copy, which nobody changes after the check.
+    cp ../SHA256SUMS ../SHA256SUMS.sig "../$name.tar.gz" "$checked/"
+    case $signers in
+    /*) ;;
+    *) signers=$(pwd -P)/$signers ;;
+    esac
+    cd "$checked"
+    ssh-keygen -Y verify -q -f "$signers" -I walwise -n walwise -s SHA256SUMS.sig <SHA256SUMS >/dev/null ||
+        refuses "no key of $signers signed SHA256SUMS"
+    grep "^[0-9a-f]*  $name\.tar\.gz\$" SHA256SUMS >sum || refuses "SHA256SUMS does not name $name.tar.gz"
+    sha256sum -c sum >/dev/null 2>&1 || refuses "$name.tar.gz is not what was signed"
+    tar -xzf "$name.tar.gz"
+    cd "$name"
 fi
 put 755 "$prefix/bin" walwise <./walwise
 program=$at/walwise

@@ -543,11 +543,14 @@ mod removed_words;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser;
 use clap::error::ErrorKind;
 
 use args::{Cli, CliCommand};
 use out::ExitResult;
+
+use crate::host::enter_host_mounts;
 
 pub use error::CliError;
 
@@ -586,7 +589,16 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// Environment variable of the container image (packaging/image): walwise works in the mount
+/// namespace of the host if the container has the host's PID namespace.
+const HOST_MOUNTS: &str = "WALWISE_HOST_MOUNTS";
+
 fn dispatch(cli: Cli) -> ExitResult {
+    if std::env::var_os(HOST_MOUNTS).is_some_and(|value| value == "1") {
+        enter_host_mounts().context(
+            "the host's mount namespace cannot be entered; start the container with --privileged",
+        )?;
+    }
     match cli.command {
         None => interactive::run(cli.bare),
         Some(CliCommand::Check(args)) => check::run(&args),

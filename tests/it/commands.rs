@@ -1,5 +1,5 @@
 //! Runs the commands that walwise prints for recorded hosts, on a real host of the same kind. Every
-//! other command is listed with the reason why it is not run. `tests/commands` prints the counts. A
+//! other command is listed with the reason why it is not run. `tests/docs --printed` prints the counts. A
 //! change of mount options is applied and undone.
 
 use std::collections::{BTreeMap, BTreeSet};

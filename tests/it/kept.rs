@@ -1,10 +1,11 @@
-//! Formats that walwise promises to read forever (docs/USE.md): captures and reports in
-//! `tests/kept`, made by the release in the directory name. Never regenerate the files; a new
-//! format adds a directory.
+//! Formats that walwise promises to read forever (docs/USE.md): captures, reports and
+//! rule files in `tests/kept`, of the release in the directory name. Never regenerate the files; a
+//! new format adds a directory.
 
 use std::path::{Path, PathBuf};
 
-use crate::support::check_json;
+use crate::support::deadline::CommandInTime as _;
+use crate::support::{check_json, stderr, walwise};
 
 fn release_directories() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
@@ -17,7 +18,7 @@ fn release_directories() -> Vec<PathBuf> {
 }
 
 #[test]
-fn captures_and_reports_of_former_releases_are_read() {
+fn captures_reports_and_rules_of_former_releases_are_read() {
     let releases = release_directories();
     assert!(
         releases.iter().any(|release| release.ends_with("0.1")),
@@ -28,6 +29,11 @@ fn captures_and_reports_of_former_releases_are_read() {
         let (capture, report) = (file("this.host"), file("this.json"));
         let before: serde_json::Value =
             serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+
+        let check = walwise()
+            .args(["rules", "check", &file("rules.toml")])
+            .output_in_time();
+        assert_eq!(check.status.code(), Some(0), "{}", stderr(&check));
 
         let (code, now) = check_json(&["--host", &capture, "--baseline", &report]);
         assert!([0, 3, 4, 5].contains(&code), "{release:?}: {code}");

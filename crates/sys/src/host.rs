@@ -40,7 +40,7 @@ use walwise_model::parallel::lock;
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedAnswers, EditedHost};
-pub use live::{LiveHost, commit_sampler, untrusted_reason};
+pub use live::{LiveHost, commit_sampler, enter_host_mounts, untrusted_reason};
 pub use log_files::{LogFileKind, LogFiles};
 pub use moment::Moment;
 pub use recorded_host::RecordedHost;
@@ -82,8 +82,8 @@ pub enum Question {
     /// sysname, nodename, release, version and machine of uname(2), one per line.
     Uname,
     /// Effective user id and whether walwise runs in the host's own namespaces, one per line:
-    /// `euid=0`, `pid_namespace=initial`, `user_namespace=other`. A namespace that cannot be read
-    /// has no line.
+    /// `euid=0`, `pid_namespace=initial`, `user_namespace=other`, `root=initial` (the root directory
+    /// of process 1). What cannot be read has no line.
     Identity,
     /// Memory (the control group's limit if lower) and usable processors, one per line:
     /// `memory_bytes=…`, `cpus=…`.

@@ -1,5 +1,5 @@
 //! Compares the conclusions of five published documents with walwise's findings on hosts as the
-//! documents describe them. This test generates rules/SEEDS.md.
+//! documents describe them. This test generates `snapshots/seeds.txt`.
 //!
 //! The hosts are recorded hosts (`seed-*`), composed from the documents; their pg_test_fsync
 //! results are in tests/imports. Conclusions that are still correct are listed too.
@@ -318,7 +318,10 @@ fn render_seeds_page() -> String {
 
 #[test]
 fn what_five_documents_concluded_beside_what_walwise_finds() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/SEEDS.md");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/it/hosts/snapshots/seeds.txt"
+    );
     let page = render_seeds_page();
     if std::env::var_os("WALWISE_UPDATE").is_some() {
         std::fs::write(file, &page).unwrap();
@@ -326,6 +329,6 @@ fn what_five_documents_concluded_beside_what_walwise_finds() {
     let kept = std::fs::read_to_string(file).unwrap_or_default();
     assert!(
         kept == page,
-        "rules/SEEDS.md is stale; write it anew: WALWISE_UPDATE=1 cargo test --test it seeds"
+        "snapshots/seeds.txt is stale; write it anew: WALWISE_UPDATE=1 cargo test --test it seeds"
     );
 }

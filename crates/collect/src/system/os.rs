@@ -293,11 +293,13 @@ fn detect_container(
             };
         }
     };
-    let apart = |space: &str| {
-        text_value(text, &format!("{space}_namespace")).is_some_and(|which| which != "initial")
+    let is_apart = |key: &str| text_value(text, key).map(|which| which != "initial");
+    let Some(in_pid_namespace) = is_apart("pid_namespace") else {
+        return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
-    let on_overlay = root_is_overlay(facts);
-    if !apart("pid") && !on_overlay {
+    // Without the right to read process 1's root, the mount table may show that it is another one.
+    let has_other_root = is_apart("root").or_else(|| has_root_of_engine(facts));
+    if !in_pid_namespace && has_other_root == Some(false) && !root_is_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
     }
     let cgroup = host
@@ -322,12 +324,31 @@ fn detect_container(
     if has_lxcfs(facts) {
         return known("lxc", "/proc/self/mountinfo");
     }
-    // A live medium also has an overlay as its root, so only a separate namespace is proof.
-    if apart("pid") {
-        known("container", "/proc/self/ns/pid")
-    } else {
-        known("none", "/proc/self/ns/pid")
+    // A live medium also has an overlay as its root, so only a separate namespace or root is proof.
+    match (in_pid_namespace, has_other_root) {
+        (true, _) => known("container", "/proc/self/ns/pid"),
+        (false, Some(true)) => known("container", "/proc/1/root"),
+        (false, Some(false)) => known("none", "/proc/self/ns/pid"),
+        (false, None) => Reading::ambiguous(
+            "the root directory of process 1 cannot be read, and that of walwise is a container's or a live system's",
+        ),
     }
+}
+
+/// Whether the root directory belongs to a container engine. `None` for other roots that are not
+/// the top of a file system, except subvolumes of btrfs and deployments of OSTree.
+fn has_root_of_engine(facts: &FactSet) -> Option<bool> {
+    let Some(root) = mount_of_path(facts, b"/") else {
+        return Some(false);
+    };
+    let directory = facts.value(&root, &mount::ROOT).unwrap_or_default();
+    let engines = ["/docker/", "/containers/", "/containerd/"];
+    if engines.iter().any(|engine| directory.contains(engine)) {
+        return Some(true);
+    }
+    let is_btrfs = facts.value(&root, &mount::FSTYPE).as_deref() == Some("btrfs");
+    let is_plain = matches!(directory.as_str(), "" | "/") && !root_is_overlay(facts);
+    (is_plain || is_btrfs || directory.starts_with("/ostree/")).then_some(false)
 }
 
 fn root_is_overlay(facts: &FactSet) -> bool {
@@ -424,6 +445,48 @@ mod execution_environment_tests {
             .1,
             "container"
         );
+    }
+
+    #[test]
+    fn a_container_with_the_pid_namespace_of_its_host_is_a_container() {
+        let container = |identity: &str| {
+            let facts = vantage_facts(identity, "ext4", with_cpu_flags("vme"));
+            (facts.1, facts.2)
+        };
+        let pair = |name: &str, vantage: &str| (name.to_owned(), vantage.to_owned());
+        assert_eq!(
+            container(&format!("{HOST}root=other\n")),
+            pair("container", "container")
+        );
+        assert_eq!(
+            container(&format!("{HOST}root=initial\n")),
+            pair("none", "host")
+        );
+        assert_eq!(container("euid=0\n"), pair("?", "?"));
+        assert_eq!(vantage_facts(HOST, "overlay", with_cpu_flags("vme")).2, "?");
+        for (directory, fstype, expected) in [
+            (
+                "/var/lib/docker/vfs/dir/1f",
+                "ext4",
+                Some(Vantage::Container),
+            ),
+            ("/srv/bundle/rootfs", "ext4", None),
+            ("/@", "btrfs", Some(Vantage::Host)),
+            (
+                "/ostree/deploy/fedora/deploy/1f.0",
+                "xfs",
+                Some(Vantage::Host),
+            ),
+        ] {
+            let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(
+                "/proc/self/mountinfo",
+                format!("1 0 0:9 {directory} / rw - {fstype} x rw\n"),
+            );
+            let mut facts = FactSet::default();
+            (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
+            record_execution_environment(&host, &mut facts);
+            assert_eq!(facts.host_value(&machine::SEEN_BY), expected, "{directory}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 mod file_system;
 mod queue;
 
-pub use file_system::{directory_flags_evidence, mount_findings};
+pub use file_system::{container_evidence, directory_flags_evidence, mount_findings};
 pub use queue::queue_findings;
 
 use super::device_view::{CacheVolatility, FlushOutcome};

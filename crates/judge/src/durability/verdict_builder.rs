@@ -70,6 +70,7 @@ pub fn judge_target(
     host_loss.retain(|says| !says.is_empty());
 
     common.extend(kernel_view::directory_flags_evidence(&mut ask, target));
+    common.extend(kernel_view::container_evidence(&mut ask));
     let host = [Subject::host()];
     for of_all in host.iter().chain([target]) {
         common.extend(caps.cap_evidence(&mut ask, of_all));

@@ -116,7 +116,7 @@ mod bounds {
 mod coverage {
     //! Checks that the examples of the built-in rules exercise every fact of the conditions:
     //! without a fact, some example must change its outcome. A fact without such an example is
-    //! untested or unnecessary.
+    //! without a test, or unnecessary.
 
     use std::collections::BTreeSet;
 

@@ -34,6 +34,8 @@ use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::PeerCredentials;
 use owners::OwnerChildren;
 
+pub use machine::enter_host_mounts;
+
 use super::child::ChildHost;
 use super::redact::{self, PlainFileKind};
 use super::{ConfigDialect, Host, HostError, HostErrorKind, HostResult, Question, ScanDepth};

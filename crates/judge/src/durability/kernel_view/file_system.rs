@@ -8,9 +8,9 @@ use crate::compat::skips_journal;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, Remedy, VerdictImpact};
-use crate::facts::catalog::kernel;
 use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
 use crate::facts::catalog::target::{self, FlushSuppressor, InodeFlag};
+use crate::facts::catalog::{host, kernel};
 use crate::facts::{Reading, Subject, UnknownReason};
 use crate::ternary::Ternary;
 
@@ -356,6 +356,24 @@ fn zfs_finding(ask: &mut FactReader, hop: &Subject, bottom: DisksBelow) -> HopFi
         passage,
         kernel_evidence(ask, hop, &mount::ZFS_SYNC, bears, says),
     )
+}
+
+/// Evidence against every target within a container, because the mount table of a container lacks
+/// mounts of its host. `None` outside of containers.
+pub fn container_evidence(ask: &mut FactReader) -> Option<Evidence> {
+    let of_host = Subject::host();
+    let says = match ask.require(&of_host, &host::CONTAINER) {
+        Some(engine) if engine == "none" => return None,
+        Some(_) => "the host's mounts and settings are not visible from this container",
+        None => "it is unknown whether walwise runs in a container",
+    };
+    Some(kernel_evidence(
+        ask,
+        &of_host,
+        &host::CONTAINER,
+        VerdictImpact::Unproven,
+        says.to_owned(),
+    ))
 }
 
 /// Evidence about flags of the target's directory that change how writes to new files behave,

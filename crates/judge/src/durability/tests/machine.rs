@@ -41,6 +41,7 @@ impl TestHost {
         Self { facts, live: true }
             .with("target.kind", "directory")
             .with("target.path", "/data")
+            .with("host.container", "none")
             .with_fact_of(&part, "device.kind", "partition")
     }
 

@@ -1236,3 +1236,16 @@ fn an_assumed_fact_marks_what_is_concluded() {
         );
     }
 }
+
+#[test]
+fn no_container_is_durable() {
+    for (container, expected) in [
+        ("none", "durable"),
+        ("docker", "unproven"),
+        ("container", "unproven"),
+        ("?", "unproven"),
+    ] {
+        let host = TestHost::with_volatile_disk().with("host.container", container);
+        assert_eq!(host.standing_word(), expected, "{container}");
+    }
+}

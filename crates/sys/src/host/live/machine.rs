@@ -2,10 +2,13 @@
 //! processors.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use nix::sched::{CloneFlags, setns};
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::files;
@@ -46,7 +49,34 @@ pub fn euid_and_namespaces() -> Vec<u8> {
             let _ = writeln!(lines, "{name}_namespace={which}");
         }
     }
+    if let Some(is_initial) = has_root_of_init() {
+        let which = if is_initial { "initial" } else { "other" };
+        let _ = writeln!(lines, "root={which}");
+    }
     lines.into_bytes()
+}
+
+/// Enters the mount namespace of process 1, if that process is the host's. The caller has one thread.
+pub fn enter_host_mounts() -> io::Result<()> {
+    let [(_, initial), _] = INITIAL_NAMESPACES;
+    if fs::read_link("/proc/self/ns/pid")?.as_os_str() != initial {
+        return Ok(());
+    }
+    Ok(setns(
+        File::open("/proc/1/ns/mnt")?,
+        CloneFlags::CLONE_NEWNS,
+    )?)
+}
+
+/// Whether walwise has the root directory of process 1. A container that shares the host's PID
+/// namespace has another one; a service in a mount namespace has the same. `None` without the right
+/// to look.
+fn has_root_of_init() -> Option<bool> {
+    let identity = |path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    Some(identity("/proc/1/root")? == identity("/")?)
 }
 
 pub fn memory_and_cpus() -> HostResult {
