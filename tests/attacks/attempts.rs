@@ -1,8 +1,7 @@
 //! Counts the attempts of an attack and what the attacker gained.
 //!
 //! An attack that gained anything fails its test at the end, after all variants. With
-//! `WALWISE_TALLY=FILE`, each attack appends a line to FILE, from which the table in SECURITY.md is
-//! made.
+//! `WALWISE_TALLY=FILE`, each attack appends a line to FILE.
 
 use std::env;
 use std::fs::OpenOptions;

@@ -13,12 +13,12 @@ use crate::tui::test_sessions::{RICH, at_risk_report, press_keys, session_with};
 fn pictures_of_the_storage() {
     let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
     press_keys(&mut model, "2 j j j j enter j j enter");
-    insta::assert_snapshot!("unfolded", screen_text(&model));
+    let unfolded = screen_text(&model);
     let mut model = session_with(at_risk_report(), (120, 40), RICH);
     press_keys(&mut model, "2 j j j j enter j j enter");
-    insta::assert_snapshot!("pane", screen_text(&model));
+    let pane = screen_text(&model);
     press_keys(&mut model, "esc esc u");
-    insta::assert_snapshot!("unknown", screen_text(&model));
+    insta::assert_snapshot!([unfolded, pane, screen_text(&model)].join("\n\n"));
 }
 
 #[test]
