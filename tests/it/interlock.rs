@@ -264,6 +264,7 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
     // An option already set without effect need not be added.
     ("mount.barrier", &["on"], &["off", "no effect", "?"]),
     ("ext4.journal", &["true"], &["false", "?"]),
+    ("host.container", &["none"], &["docker", "?"]),
     ("kernel.version", &["6.1.0", "5.10.0"], &["9.0", "?"]),
     ("kernel.vendor", &["debian"], &["?"]),
     ("pg.fsync", &["true"], &["false", "?"]),

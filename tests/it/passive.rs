@@ -223,7 +223,7 @@ fn the_sampler_leaves_a_server_without_connections() {
         .arg(&cluster.data)
         .args(["--passive", "--seconds", "5"])
         .output_in_time();
-    assert!(!output.status.success() && stderr(&output).contains("out of connections"));
+    assert!(!output.status.success() && stderr(&output).contains("no free connections"));
 }
 
 #[test]

@@ -44,6 +44,7 @@ impl TestHost {
             ("target.path", "/data"),
             ("host.seen_by", "host"),
             ("host.virtualisation", "none"),
+            ("host.container", "none"),
             ("mount.class", "block"),
             ("mount.fstype", "ext4"),
             ("device.ephemeral", "false"),

@@ -536,7 +536,7 @@ fn an_array_by_what_it_lacks() {
         let after = verdict.second_fault.contains("followed by a disk failure");
         assert_eq!(
             after,
-            heading.ends_with("write hole open"),
+            heading.ends_with("open write hole"),
             "{facts}: {}",
             verdict.second_fault
         );

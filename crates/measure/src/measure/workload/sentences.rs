@@ -221,7 +221,7 @@ mod tests {
             flush_calls: 10,
             flushes: None,
         };
-        let against = (threads > 1 || name.contains("beside")).then_some(0);
+        let against = (threads > 1 || name.contains("next to")).then_some(0);
         RowSamples {
             threads,
             against,

@@ -262,7 +262,7 @@ mod tests {
     fn the_sampler_leaves_where_it_sees_nothing_or_takes_the_last_connection() {
         for (row, part) in [
             (("is_privileged", "0"), "PROCESS"),
-            (("max_connections", "4"), "out of connections"),
+            (("max_connections", "4"), "no free connections"),
             (("INNODB_MAX_TRX_ID", "many"), "malformed"),
         ] {
             let mut waits = WAITS.to_vec();

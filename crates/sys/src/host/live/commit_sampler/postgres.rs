@@ -309,7 +309,7 @@ mod tests {
         for (row, part) in [
             (waits_row("f", "f", "t"), "pg_read_all_stats"),
             (waits_row("t", "t", "t"), "standby"),
-            (waits_row("t", "f", "f"), "out of connections"),
+            (waits_row("t", "f", "f"), "no free connections"),
         ] {
             let (samples, steps) = run(60.0, &[ready_messages(), counters_row(), row]);
             assert!(
