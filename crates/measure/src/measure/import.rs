@@ -168,6 +168,11 @@ fn implausible_rate_remark(
 
 #[cfg(test)]
 mod tests {
+    // Files in tests/imports: `pg-9.5-*` and `pg-2011-*` are from digoal's articles of 2015 (a virtual
+    // machine, CentOS 7) and 2011 (a SAS disk of 10,000 rpm, and memory); `pg-15.txt` is
+    // `pg_test_fsync -s 1` of PostgreSQL 15 on a busy virtual machine; the others are fio 3.33,
+    // shortened to what walwise reads.
+
     use proptest::prelude::*;
 
     use super::*;
