@@ -44,13 +44,21 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         })
     };
     facts.insert(&subject, &machine::NAME, line(1, "node name"));
-    facts.insert(&subject, &kernel::RELEASE, line(2, "release"));
-    let release = facts.get(&subject, &kernel::RELEASE);
     facts.insert(
         &subject,
         &kernel::BUILD,
         attribute::read_text(host, Path::new(BUILD)),
     );
+    let release = line(2, "release");
+    let release = match (release.value(), facts.value(&subject, &kernel::BUILD)) {
+        (Some(name), Some(build)) if !build.starts_with(&format!("Linux version {name} ")) => {
+            // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6).
+            Reading::ambiguous(format!("uname names {name}, but {BUILD} another release"))
+        }
+        _ => release,
+    };
+    facts.insert(&subject, &kernel::RELEASE, release);
+    let release = facts.get(&subject, &kernel::RELEASE);
     // A capture or container may lack /proc/version, so the build string of uname(2) replaces it.
     let built_by = facts.value(&subject, &kernel::BUILD);
     let built_by = built_by
@@ -421,7 +429,11 @@ mod tests {
 
     fn collect(release: &str, build: &str, fake: FakeHost) -> FactSet {
         let names = format!("Linux\ndb7\n{release}\n#1 SMP\nx86_64\n");
-        let host = fake.answer(Question::Uname, names).file(BUILD, build);
+        let prefix = format!("Linux version {release} ");
+        let build = build.strip_prefix(&prefix).unwrap_or(build);
+        let host = fake
+            .answer(Question::Uname, names)
+            .file(BUILD, prefix + build);
         let mut facts = FactSet::default();
         run(&host, &Request::default(), &mut facts);
         facts
@@ -455,6 +467,27 @@ mod tests {
             FakeHost::default(),
         ));
         assert_eq!(version.numeric_part(), "5.15.0");
+    }
+
+    /// A byte of uname's answer may be damaged, and the personality UNAME26 changes all of it.
+    #[test]
+    fn a_release_that_the_kernel_does_not_confirm_is_unknown() {
+        let names = "Linux\ndb7\n2.6.78-200.fc42.x86_64\n#1 SMP\nx86_64\n";
+        for (build, is_known) in [
+            ("Linux version 2.6.78-200.fc42.x86_64 (x) #1 SMP", true),
+            ("Linux version 6.18.4-200.fc42.x86_64 (x) #1 SMP", false),
+            ("Linux version 2.6.78-200.fc42.x86_64x (x)", false),
+        ] {
+            let host = FakeHost::default().answer(Question::Uname, names);
+            let mut facts = FactSet::default();
+            run(&host.file(BUILD, build), &Request::default(), &mut facts);
+            let release = facts.get(&Subject::host(), &kernel::RELEASE);
+            let version = facts.get(&Subject::host(), &kernel::VERSION);
+            assert_eq!(
+                (release.is_known(), version.is_known()),
+                (is_known, is_known)
+            );
+        }
     }
 
     #[test]
