@@ -118,24 +118,16 @@ fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[St
 }
 
 fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
-    let _ = match reading {
-        Reading::Known { value, source } => {
-            push_column(out, &catalog::format_value(fact, value), 32);
-            write!(out, "{source}")
+    match catalog::describe_reading(fact, reading) {
+        Ok((value, source)) => {
+            push_column(out, &value, 32);
+            out.push_str(&source);
         }
-        Reading::Unknown {
-            why,
-            detail,
-            remedy: None,
-        } => write!(out, "unknown, {why}: {detail}"),
-        Reading::Unknown {
-            why,
-            detail,
-            remedy: Some(remedy),
-        } => {
-            write!(out, "unknown, {why}: {detail} → {remedy}")
+        Err((why, remedy)) => {
+            let remedy = remedy.map(|remedy| format!(" → {remedy}"));
+            let _ = write!(out, "unknown, {why}{}", remedy.unwrap_or_default());
         }
-    };
+    }
 }
 
 /// Appends a cell, padded to `width`, and a space. `format!` padding is too slow for half a million

@@ -417,7 +417,7 @@ pub mod trace {
     use ratatui::text::{Line, Span};
 
     use super::text;
-    use crate::facts::{Reading, catalog};
+    use crate::facts::catalog;
     use crate::rules::Trace;
     use crate::ternary::Ternary;
     use crate::tui::theme::{TextRole, Theme};
@@ -488,21 +488,9 @@ pub mod trace {
             let Some(seen) = &self.trace.seen else {
                 return (String::new(), String::new(), None);
             };
-            match &*seen.reading {
-                Reading::Known { value, source } => (
-                    catalog::format_value(seen.fact, value),
-                    source.to_string(),
-                    None,
-                ),
-                Reading::Unknown {
-                    why,
-                    detail,
-                    remedy,
-                } => (
-                    format!("{why}: {detail}"),
-                    String::new(),
-                    remedy.as_ref().map(ToString::to_string),
-                ),
+            match catalog::describe_reading(seen.fact, &seen.reading) {
+                Ok((value, source)) => (value, source, None),
+                Err((why, remedy)) => (why, String::new(), remedy),
             }
         }
     }

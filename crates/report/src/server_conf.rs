@@ -222,22 +222,17 @@ fn postgres_line(step: &Step, setting: &Setting) -> Option<String> {
         Change::Keep if !is_file_setting(setting.kind) => Some(format!(
             "# {name}: no change (not set in this file). {why}\n"
         )),
-        Change::Keep => Some(
-            match step
-                .advice
-                .current
-                .value()
-                .map(|now| step.advice.setting.format_config_value(now))
-            {
-                Some(now) => format!(
-                    "# {name} = {}   # no change: {why}\n",
-                    quote_postgres_value(&now)
-                ),
-                None => format!("# {name}   # no change: {why}\n"),
-            },
-        ),
+        Change::Keep => Some(unchanged_line(step, name, &why, quote_postgres_value)),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
+}
+
+fn unchanged_line(step: &Step, name: &str, why: &str, quote: impl Fn(&str) -> String) -> String {
+    let now = step.advice.current.value().map(|now| {
+        let value = step.advice.setting.format_config_value(now);
+        format!(" = {}", quote(&value))
+    });
+    format!("# {name}{}   # no change: {why}\n", now.unwrap_or_default())
 }
 
 fn restart_note(step: &Step) -> &'static str {
@@ -257,20 +252,9 @@ fn mysql_line(step: &Step, name: &str) -> Option<String> {
             "{name} = {}   # {why}{note}\n",
             escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(value))
         )),
-        Change::Keep => Some(
-            match step
-                .advice
-                .current
-                .value()
-                .map(|now| step.advice.setting.format_config_value(now))
-            {
-                Some(now) => format!(
-                    "# {name} = {}   # no change: {why}\n",
-                    escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(&now))
-                ),
-                None => format!("# {name}   # no change: {why}\n"),
-            },
-        ),
+        Change::Keep => Some(unchanged_line(step, name, &why, |now| {
+            escape::mysql::mysql_option_value(&step.advice.setting.format_with_unit(now))
+        })),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }

@@ -1,6 +1,6 @@
 use super::model::Condition;
 use super::{Observation, Trace};
-use crate::facts::{Reading, catalog};
+use crate::facts::catalog;
 use crate::ternary::Ternary;
 use crate::text::text_builder::PageLayout;
 
@@ -44,29 +44,10 @@ fn collect_rows(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceR
 }
 
 fn reading_and_source_texts(seen: &Observation) -> (String, String) {
-    match &*seen.reading {
-        Reading::Known { value, source } => {
-            (catalog::format_value(seen.fact, value), source.to_string())
-        }
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            let why = if detail.is_empty() {
-                why.to_string()
-            } else {
-                format!("{why}: {detail}")
-            };
-            (
-                why,
-                remedy
-                    .as_ref()
-                    .map(|remedy| format!("→ {remedy}"))
-                    .unwrap_or_default(),
-            )
-        }
-    }
+    catalog::describe_reading(seen.fact, &seen.reading).unwrap_or_else(|(why, remedy)| {
+        let remedy = remedy.map(|remedy| format!("→ {remedy}"));
+        (why, remedy.unwrap_or_default())
+    })
 }
 
 /// Tests that decide the result of a condition, with their readings: `device.size at least 300 MiB
@@ -138,6 +119,7 @@ fn trace_without_facts(cond: &Condition) -> Trace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::Reading;
     use crate::facts::catalog::{device, kernel, mount, probe};
     use crate::facts::{FactSet, Remedy, Source, Subject};
     use crate::rules::{EvaluationOptions, evaluate_rule, tests};

@@ -6,7 +6,7 @@ mod mysql {
         ServerFacts, UnknownFact, derived_reading, derived_source, forecast_ends_in_micros,
     };
     use crate::facts::catalog::cluster::{KIND, LogSizeFit};
-    use crate::facts::catalog::{mount, mysql};
+    use crate::facts::catalog::mysql;
     use crate::facts::{FactSet, Reading, ServerKind, Subject, UnknownReason};
     use crate::sizing::Forecast;
     use crate::sizing::saturating_bytes;
@@ -111,19 +111,7 @@ mod mysql {
                 if counts.seconds < MIN_COUNTED_SECONDS {
                     return Reading::ambiguous("the server has run for less than an hour");
                 }
-                match self
-                    .facts
-                    .subject_in_scope(self.subject, mount::FREE.info.scope)
-                {
-                    Some(mount) => self
-                        .facts
-                        .get(&mount, &mount::FREE)
-                        .map(|_| LogSizeFit::Enough),
-                    None => Reading::unknown(
-                        UnknownReason::NotCollected,
-                        "the redo log's file system is unknown",
-                    ),
-                }
+                self.fit_by_free_space("redo log")
             };
             let judged = counts.capacity_fit(self.log_free_bytes());
             let fit = judged.map_or_else(unsettled, |(fit, _)| {
@@ -313,6 +301,21 @@ struct WalConclusions {
 }
 
 impl ServerFacts<'_> {
+    /// `Enough`, or why the free space next to the log is unknown.
+    fn fit_by_free_space(&self, log: &str) -> Reading<LogSizeFit> {
+        let scope = mount::FREE.info.scope;
+        match self.facts.subject_in_scope(self.subject, scope) {
+            Some(mount) => self
+                .facts
+                .get(&mount, &mount::FREE)
+                .map(|_| LogSizeFit::Enough),
+            None => Reading::unknown(
+                UnknownReason::NotCollected,
+                format!("the {log}'s file system is unknown"),
+            ),
+        }
+    }
+
     /// WAL bytes per second, over all counted time or, failing that, since the last checkpoint.
     fn average_wal_rate(&self) -> Result<f64, UnknownFact> {
         // A standby has no WAL position of its own, so `WAL_RECENT` is unknown and no rate
@@ -380,19 +383,7 @@ impl ServerFacts<'_> {
             .unwrap_or_default()
             / 1e6;
         let fit = sizing.max_wal_size_fit(self.log_free_bytes());
-        let no_free = || match self
-            .facts
-            .subject_in_scope(self.subject, mount::FREE.info.scope)
-        {
-            Some(mount) => self
-                .facts
-                .get(&mount, &mount::FREE)
-                .map(|_| LogSizeFit::Enough),
-            None => Reading::unknown(
-                UnknownReason::NotCollected,
-                "the WAL's file system is unknown",
-            ),
-        };
+        let no_free = || self.fit_by_free_space("WAL");
         let size = fit.and_then(|(_, size)| size);
         let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
         let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);

@@ -83,7 +83,7 @@ pub struct ProbeRequest {
     pub smallest_disk_bytes: Option<u64>,
     /// Highest plausible commit rate; `None` if unknown, as for memory and ZFS.
     pub speed_limit: Option<SpeedLimit>,
-    /// Path of this program, which starts itself again as the watcher of the scratch directory.
+    /// Path of this program, which starts itself again as the cleaner of the scratch directory.
     pub program: PathBuf,
     pub seed: u64,
 }
@@ -276,6 +276,7 @@ fn wal_settings(cluster: &Subject, facts: &FactSet) -> WalSettings {
 mod tests {
     use super::*;
     use crate::facts::Source;
+    use crate::facts::catalog::postgres::WalSyncMethod;
     use crate::facts::{KeyInfo, Reading, Value};
     use crate::version::Version;
 
@@ -365,6 +366,27 @@ mod tests {
         ProbeRequest::from_facts(&target, &facts)
             .speed_limit
             .map(|limit| limit.per_second)
+    }
+
+    /// Commits of a method that the server does not use answer no requirement of it.
+    #[test]
+    fn an_unknown_flush_method_needs_a_profile() {
+        let requirement = Requirement::parse("p99 < 10ms").ok();
+        let profiles = Profile::ALL.iter().copied().map(Some);
+        for profile in [None].into_iter().chain(profiles) {
+            for (server, is_known) in [
+                (None, true),
+                (Some(WalFlushMethod::Is(WalSyncMethod::Fsync)), true),
+                (Some(WalFlushMethod::Default), false),
+                (Some(WalFlushMethod::Unknown), false),
+            ] {
+                let mut request = ProbeRequest::new("/t");
+                let result = request.set_commits(profile, requirement, server);
+                let is_refused = matches!(result, Err(Refusal::UnknownFlushMethod));
+                assert_eq!(is_refused, profile.is_none() && !is_known, "{profile:?}");
+                assert_eq!(request.workloads.is_empty(), is_refused, "{profile:?}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::{FactId, KeyInfo, Value};
+use super::{FactId, KeyInfo, Reading, Value};
 
 /// Declares the facts of an area: a constant for each, their `NAMES`, and the list `ALL` for lookup
 /// by name. A fact without a value kind is a choice. After the kind, marks such as `concluded` or
@@ -548,6 +548,25 @@ const fn is_before(mut one: &[u8], mut other: &[u8]) -> bool {
 /// The value as text, with the unit of the fact; without a unit if no fact has this name.
 pub fn format_value(name: &str, value: &Value) -> String {
     find_by_name(name).map_or_else(|| value.to_string(), |info| info.format_value(value))
+}
+
+/// The value with its source, or why it is unknown with its remedy.
+pub fn describe_reading(
+    name: &str,
+    reading: &Reading<Value>,
+) -> Result<(String, String), (String, Option<String>)> {
+    match reading {
+        Reading::Known { value, source } => Ok((format_value(name, value), source.to_string())),
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            let separator = if detail.is_empty() { "" } else { ": " };
+            let remedy = remedy.as_ref().map(ToString::to_string);
+            Err((format!("{why}{separator}{detail}"), remedy))
+        }
+    }
 }
 
 pub fn find_by_name(name: &str) -> Option<&'static KeyInfo> {

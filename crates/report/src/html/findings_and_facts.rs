@@ -6,7 +6,7 @@ use super::section::{badge_markup, scrollable_frame};
 use crate::Report;
 use crate::view::{Badge, wording};
 use walwise_judge::rules::{Finding, Outcome};
-use walwise_model::facts::{FactRow, Reading, Scope, Subject, catalog};
+use walwise_model::facts::{FactRow, Scope, Subject, catalog};
 
 /// The page shows at most this many facts per target of the report, on average.
 const MAX_FACTS: usize = 400;
@@ -161,26 +161,8 @@ impl<'a> FactAppendix<'a> {
 }
 
 fn fact_row(row: &FactRow<'_>) -> Tag {
-    let (value, from) = match row.reading {
-        Reading::Known { value, source } => {
-            (catalog::format_value(row.fact, value), source.to_string())
-        }
-        Reading::Unknown {
-            why,
-            detail,
-            remedy,
-        } => {
-            let why = if detail.is_empty() {
-                why.to_string()
-            } else {
-                format!("{why}: {detail}")
-            };
-            (
-                format!("unknown: {why}"),
-                remedy.as_ref().map(ToString::to_string).unwrap_or_default(),
-            )
-        }
-    };
+    let (value, from) = catalog::describe_reading(row.fact, row.reading)
+        .unwrap_or_else(|(why, remedy)| (format!("unknown: {why}"), remedy.unwrap_or_default()));
     tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
 }
 
