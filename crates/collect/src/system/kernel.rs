@@ -52,8 +52,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let release = line(2, "release");
     let release = match (release.value(), facts.value(&subject, &kernel::BUILD)) {
         (Some(name), Some(build)) if !build.starts_with(&format!("Linux version {name} ")) => {
-            // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6).
-            Reading::ambiguous(format!("uname names {name}, but {BUILD} another release"))
+            // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6). An ambiguous
+            // release would only be mentioned; a malformed one leaves verdicts unproven.
+            Reading::malformed(format!("uname names {name}, but {BUILD} another release"))
         }
         _ => release,
     };
