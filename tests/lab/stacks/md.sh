@@ -131,7 +131,7 @@ ext4 /dev/md0
 #= standing("at-risk")
 #= redundancy("degraded")
 #= leaves == ["sda", "sdb"]
-#= evidence("device md0"; "write hole open")
+#= evidence("device md0"; "open write hole")
 #= applies("md.write-hole-degraded")
 
 ### md-raid5-journal
