@@ -335,19 +335,18 @@ fn detect_container(
     }
 }
 
-/// Whether the root directory belongs to a container engine. `None` for other roots that are not
-/// the top of a file system, except subvolumes of btrfs and deployments of OSTree.
+/// Whether the root directory belongs to a container engine. `None` if its mount is unknown, and for
+/// other roots that are not the top of a file system, except subvolumes of btrfs and deployments
+/// of OSTree.
 fn has_root_of_engine(facts: &FactSet) -> Option<bool> {
-    let Some(root) = mount_of_path(facts, b"/") else {
-        return Some(false);
-    };
-    let directory = facts.value(&root, &mount::ROOT).unwrap_or_default();
+    let root = mount_of_path(facts, b"/")?;
+    let directory = facts.value(&root, &mount::ROOT)?;
     let engines = ["/docker/", "/containers/", "/containerd/"];
     if engines.iter().any(|engine| directory.contains(engine)) {
         return Some(true);
     }
     let is_btrfs = facts.value(&root, &mount::FSTYPE).as_deref() == Some("btrfs");
-    let is_plain = matches!(directory.as_str(), "" | "/") && !root_is_overlay(facts);
+    let is_plain = directory == "/" && !root_is_overlay(facts);
     (is_plain || is_btrfs || directory.starts_with("/ostree/")).then_some(false)
 }
 
@@ -464,28 +463,30 @@ mod execution_environment_tests {
         );
         assert_eq!(container("euid=0\n"), pair("?", "?"));
         assert_eq!(vantage_facts(HOST, "overlay", with_cpu_flags("vme")).2, "?");
-        for (directory, fstype, expected) in [
+        for (mount, fstype, expected) in [
             (
-                "/var/lib/docker/vfs/dir/1f",
+                "/var/lib/docker/vfs/dir/1f /",
                 "ext4",
                 Some(Vantage::Container),
             ),
-            ("/srv/bundle/rootfs", "ext4", None),
-            ("/@", "btrfs", Some(Vantage::Host)),
+            ("/srv/bundle/rootfs /", "ext4", None),
+            ("/ /", "ext4", Some(Vantage::Host)),
+            ("/ /data", "ext4", None),
+            ("/@ /", "btrfs", Some(Vantage::Host)),
             (
-                "/ostree/deploy/fedora/deploy/1f.0",
+                "/ostree/deploy/fedora/deploy/1f.0 /",
                 "xfs",
                 Some(Vantage::Host),
             ),
         ] {
             let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(
                 "/proc/self/mountinfo",
-                format!("1 0 0:9 {directory} / rw - {fstype} x rw\n"),
+                format!("1 0 0:9 {mount} rw - {fstype} x rw\n"),
             );
             let mut facts = FactSet::default();
             (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
             record_execution_environment(&host, &mut facts);
-            assert_eq!(facts.host_value(&machine::SEEN_BY), expected, "{directory}");
+            assert_eq!(facts.host_value(&machine::SEEN_BY), expected, "{mount}");
         }
     }
 
