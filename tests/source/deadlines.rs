@@ -5,13 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use crate::files::{Source, is_for_tests, rust_files};
+use crate::files::{Source, home, is_for_tests, rust_files, tokens};
 
 const WAITS: [(&str, usize); 11] = [
     ("wait", 0),
@@ -163,7 +162,7 @@ fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
 }
 
 pub fn no_test_waits_without_one(sources: &[Source]) {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let home = home();
     let tests: Vec<Source> = TESTS
         .iter()
         .flat_map(|below| rust_files(&home.join(below)))
@@ -174,9 +173,11 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
                 .to_str()
                 .unwrap()
                 .to_owned();
+            let tokens = tokens(&path);
             Source {
                 name,
-                syntax: syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
+                syntax: syn::parse2(tokens.clone()).unwrap(),
+                tokens,
                 is_test: true,
             }
         })
@@ -188,6 +189,7 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
         name: file,
         syntax,
         is_test,
+        ..
     } in sources.iter().chain(&tests)
     {
         let text = fs::read_to_string(home.join(file)).unwrap();

@@ -5,13 +5,11 @@
 //! declare and rules name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, ImplItem, Item, UseTree, Visibility};
 
-use crate::files::{Source, is_for_tests, rust_files};
+use crate::files::{Source, home, is_for_tests, rust_files, tokens};
 
 type Names = BTreeSet<String>;
 
@@ -53,8 +51,7 @@ fn crates(sources: &[Source]) -> BTreeMap<String, Crate<'_>> {
             None => ("src", source.name.strip_prefix("src/").unwrap()),
         };
         let one = crates.entry(name.to_owned()).or_default();
-        let text = tokens_of_file(&source.name);
-        add_identifiers(text, &mut one.identifiers);
+        add_identifiers(source.tokens.clone(), &mut one.identifiers);
         if !source.is_test {
             let place = path.strip_suffix(".rs").unwrap().split('/');
             let place = place.filter(|part| *part != "lib").map(str::to_owned);
@@ -188,21 +185,11 @@ fn outside_identifiers() -> Names {
         for path in rust_files(&home().join(directory)) {
             let own = path.strip_prefix(home().join("tests/source")).is_ok();
             if !own && !path.components().any(|part| part.as_os_str() == "target") {
-                let text = fs::read_to_string(&path).unwrap();
-                add_identifiers(text.parse().unwrap(), &mut names);
+                add_identifiers(tokens(&path), &mut names);
             }
         }
     }
     names
-}
-
-fn home() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn tokens_of_file(name: &str) -> TokenStream {
-    let text = fs::read_to_string(home().join(name)).unwrap();
-    text.parse().unwrap()
 }
 
 fn add_identifiers(tokens: TokenStream, names: &mut Names) {

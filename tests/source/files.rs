@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use proc_macro2::TokenStream;
 use syn::Item;
 
 pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
@@ -20,15 +21,25 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
+/// The checkout.
+pub fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+pub fn tokens(path: &Path) -> TokenStream {
+    fs::read_to_string(path).unwrap().parse().unwrap()
+}
+
 pub struct Source {
     pub name: String,
+    pub tokens: TokenStream,
     pub syntax: syn::File,
     pub is_test: bool,
 }
 
 pub fn read() -> Vec<Source> {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
+    let home = home();
+    let mut files: BTreeMap<String, (TokenStream, syn::File)> = BTreeMap::new();
     let crates = fs::read_dir(home.join("crates"))
         .unwrap()
         .map(|entry| entry.unwrap().path().join("src"));
@@ -42,23 +53,23 @@ pub fn read() -> Vec<Source> {
             .to_str()
             .unwrap()
             .to_owned();
-        files.insert(
-            name,
-            syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
-        );
+        let tokens = tokens(&path);
+        let syntax = syn::parse2(tokens.clone()).unwrap();
+        files.insert(name, (tokens, syntax));
     }
     let tests: BTreeSet<String> = files
         .iter()
-        .flat_map(|(name, file)| test_modules(name, file))
+        .flat_map(|(name, (_, file))| test_modules(name, file))
         .collect();
     let is_test = |name: &str| {
         let is_below =
             |of: &String| name == format!("{of}.rs") || name.starts_with(&format!("{of}/"));
         name.starts_with("crates/testkit/") || tests.iter().any(is_below)
     };
-    let source = |(name, syntax): (String, syn::File)| Source {
+    let source = |(name, (tokens, syntax)): (String, (TokenStream, syn::File))| Source {
         is_test: is_test(&name),
         name,
+        tokens,
         syntax,
     };
     files.into_iter().map(source).collect()
