@@ -332,7 +332,7 @@ mod explain {
     use crate::facts::{MissingFact, Scope, Subject};
     use crate::rules::explain;
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
-    use crate::text::text_builder::PageLayout;
+    use crate::text::page_layout::PageLayout;
     use crate::{report, session};
 
     pub(super) fn run(args: &Explain) -> ExitResult {

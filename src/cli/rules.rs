@@ -10,7 +10,7 @@ use crate::rules::model::AdviceSpec;
 use crate::rules::{DisabledRule, ExpiredStatement, Risk, Rule, RuleSet, examples};
 use crate::session;
 use crate::settings::{self, ValueShape};
-use crate::text::text_builder::PageLayout;
+use crate::text::page_layout::PageLayout;
 
 pub(super) fn run(args: Rules) -> ExitResult {
     match args {

@@ -342,7 +342,7 @@ pub enum ProbeErrorKind {
     ReadOnly,
     /// The scratch directory or one of its files was removed or replaced during the probe.
     Removed,
-    /// The watcher process, which removes the scratch files if walwise is killed, did not start.
+    /// The cleaner process, which removes the scratch files if walwise is killed, did not start.
     Watcher,
     Other,
 }

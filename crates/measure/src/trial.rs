@@ -20,7 +20,7 @@ mod view;
 use comparison::log_ratio_interval;
 use view::TrialView;
 
-use crate::text::text_builder::PageLayout;
+use crate::text::page_layout::PageLayout;
 use crate::text::wrap::display_width;
 use walwise_model::text::JoinText;
 

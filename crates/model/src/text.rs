@@ -206,7 +206,7 @@ pub mod bars {
         drawn.collect()
     }
 }
-pub mod text_builder;
+pub mod page_layout;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -11,7 +11,7 @@ use markdown_writer::{
 };
 use walwise_model::escape::comment;
 use walwise_model::parallel;
-use walwise_model::text::text_builder::PageLayout;
+use walwise_model::text::page_layout::PageLayout;
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();

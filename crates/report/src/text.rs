@@ -10,7 +10,7 @@ use super::view::{
 use super::{LayerRow, Report, Upgrade, WhatIf};
 use walwise_model::escape::ShellCommand;
 use walwise_model::parallel;
-use walwise_model::text::text_builder::PageLayout;
+use walwise_model::text::page_layout::PageLayout;
 use walwise_model::text::wrap::display_width;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

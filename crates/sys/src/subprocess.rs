@@ -246,7 +246,7 @@ impl Role {
             | Self::DiskTrialNamespaces
             | Self::DocumentWriter
             | Self::Drill => true,
-            // An owner reader, commit sampler or scratch watcher leaves the session, which a group leader cannot
+            // An owner reader, commit sampler or scratch cleaner leaves the session, which a group leader cannot
             // do. An init process stays in the group of the process that creates its namespaces. A
             // file reader has nothing to clean up.
             Self::OwnerReader
@@ -260,7 +260,7 @@ impl Role {
 
     pub fn enter_role(self) -> io::Result<Channel> {
         match self {
-            // A scratch watcher or document writer cleans up after walwise, even if a signal ended
+            // A scratch cleaner or document writer cleans up after walwise, even if a signal ended
             // walwise.
             Self::ScratchCleaner | Self::DocumentWriter => SigSet::all().thread_block()?,
             // The kernel kills these processes of a trial as soon as their parent exits.

@@ -585,10 +585,7 @@ pub fn mount_option_examples(fs: &str) -> Vec<MountOptionExample> {
         .iter()
         .filter(|((of, _), _)| of == fs || of == "vfs")
     {
-        let Some(row) = table
-            .entry_at(*index)
-            .filter(|row| row.mount_test.is_none())
-        else {
+        let Some(row) = table.get(*index).filter(|row| row.mount_test.is_none()) else {
             continue;
         };
         if of == "vfs" && table.names.contains_key(&(fs.to_owned(), name.clone())) {

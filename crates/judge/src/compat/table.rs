@@ -250,7 +250,7 @@ fn matches_any_name(names: &[String], option: &str) -> bool {
 }
 
 impl OptionTable {
-    pub fn entry_at(&self, index: usize) -> Option<&OptionEntry> {
+    pub fn get(&self, index: usize) -> Option<&OptionEntry> {
         self.options.get(index)
     }
 
@@ -264,7 +264,7 @@ impl OptionTable {
         let named = |name: &str| {
             self.names
                 .get(&(of.to_owned(), name.to_owned()))
-                .and_then(|index| self.entry_at(*index))
+                .and_then(|index| self.get(*index))
         };
         // `commit=` lacks the value, so it must not match the table name `commit=`.
         if !option.ends_with('=')
@@ -285,7 +285,7 @@ impl OptionTable {
             stars.filter(|((_, name), _)| option.starts_with(name.trim_end_matches('*')));
         matching
             .next()
-            .and_then(|(_, index)| self.entry_at(*index))
+            .and_then(|(_, index)| self.get(*index))
             .map(|row| (row, None))
     }
 

@@ -10,7 +10,7 @@ use super::evaluate::evaluate_rule;
 use super::model::{ExampleFact, ExampleStack, ExpectedOutcome, Rule, RuleExample};
 use super::{Finding, Outcome, explain};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::text::text_builder::PageLayout;
+use crate::text::page_layout::PageLayout;
 
 /// An example whose outcome or advised settings differ from the stated ones.
 #[derive(Clone, Debug, PartialEq, Eq)]

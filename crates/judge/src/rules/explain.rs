@@ -2,7 +2,7 @@ use super::model::Condition;
 use super::{Observation, Trace};
 use crate::facts::catalog;
 use crate::ternary::Ternary;
-use crate::text::text_builder::PageLayout;
+use crate::text::page_layout::PageLayout;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRow {

@@ -46,7 +46,7 @@ pub struct ScratchDirectory {
     path: PathBuf,
     name: String,
     directory: OwnedFd,
-    watcher: Option<ScratchCleaner>,
+    cleaner: Option<ScratchCleaner>,
 }
 
 impl ScratchDirectory {
@@ -64,12 +64,12 @@ impl ScratchDirectory {
             return Err(ProbeError::new(ProbeErrorKind::Removed, says));
         }
         let name = new_scratch_name();
-        let mut watcher = ScratchCleaner::start(&plan.program, &place)?;
-        // The watcher starts before the directory exists. If an error below drops the watcher
-        // without the message `Done`, the watcher removes the directory.
-        watcher.announce_name(&name)?;
+        let mut cleaner = ScratchCleaner::start(&plan.program, &place)?;
+        // The cleaner starts before the directory exists. If an error below drops the cleaner
+        // without the message `Done`, the cleaner removes the directory.
+        cleaner.announce_name(&name)?;
         let directory = make_private_directory(&place, &name).map_err(failed)?;
-        watcher.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
+        cleaner.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
         // A failed lock is no error: without a lock, the next probe checks the process id in the
         // name.
         let _ = mark_in_use(&directory);
@@ -87,7 +87,7 @@ impl ScratchDirectory {
             path,
             name,
             directory,
-            watcher: Some(watcher),
+            cleaner: Some(cleaner),
         })
     }
 
@@ -235,11 +235,11 @@ impl ScratchDirectory {
     }
 
     fn remove_directory(&mut self) -> Result<(), ProbeError> {
-        let Some(watcher) = self.watcher.take() else {
+        let Some(cleaner) = self.cleaner.take() else {
             return Ok(());
         };
         let removed = remove_open_directory(&self.place, &self.name, &self.directory);
-        watcher.dismiss();
+        cleaner.dismiss();
         removed.map_err(|errno| {
             let mut error = self.probe_error(errno, "removing the scratch directory");
             let left = display_path(

@@ -1,8 +1,8 @@
-//! The watcher is a child process of this program that removes the scratch directory if walwise is
-//! killed. The watcher waits on a channel whose other end only walwise holds; if the channel closes
+//! The cleaner is a child process of this program that removes the scratch directory if walwise is
+//! killed. The cleaner waits on a channel whose other end only walwise holds; if the channel closes
 //! without `Done`, walwise died.
 //!
-//! The watcher has its own session and blocks all signals, so that no signal from a terminal kills
+//! The cleaner has its own session and blocks all signals, so that no signal from a terminal kills
 //! it together with walwise. It gets the parent directory as standard input, because other
 //! descriptors cannot be passed on without unsafe code.
 
@@ -17,7 +17,7 @@ use super::scratch_directory::{self, DIRECTORY_PREFIX};
 use super::{ProbeError, ProbeErrorKind};
 use crate::subprocess::{Channel, RECV_TIMEOUT, Role, Subprocess};
 
-/// Messages to the watcher. The name is sent as a message because all users can read the arguments
+/// Messages to the cleaner. The name is sent as a message because all users can read the arguments
 /// of a process.
 #[derive(Serialize, Deserialize)]
 enum WatcherMessage {
@@ -30,7 +30,7 @@ enum WatcherMessage {
 pub struct ScratchCleaner(Subprocess);
 
 impl ScratchCleaner {
-    /// Starts the watcher, and returns once it runs in its own session with all signals blocked.
+    /// Starts the cleaner, and returns once it runs in its own session with all signals blocked.
     pub fn start(program: impl AsRef<OsStr>, directory: &OwnedFd) -> Result<Self, ProbeError> {
         let start = || -> io::Result<Self> {
             let mut child = Subprocess::spawn_program(
@@ -55,7 +55,7 @@ impl ScratchCleaner {
     }
 
     pub(crate) fn report_inode(&mut self, inode: u64) {
-        // A watcher that has exited does not receive the message; the probe still removes the
+        // A cleaner that has exited does not receive the message; the probe still removes the
         // directory.
         let _ = self.0.channel.send(&WatcherMessage::Created(inode));
     }
@@ -69,7 +69,7 @@ impl ScratchCleaner {
 
 fn start_error(error: &io::Error) -> ProbeError {
     let says = format!(
-        "cannot start the watcher, which removes the scratch directory if walwise is killed: {error}; nothing was written"
+        "cannot start the cleaner, which removes the scratch directory if walwise is killed: {error}; nothing was written"
     );
     ProbeError::new(ProbeErrorKind::Watcher, says)
 }

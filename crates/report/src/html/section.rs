@@ -7,7 +7,7 @@ use crate::view::{
     RichText, Section,
 };
 use walwise_model::escape::ShellCommand;
-use walwise_model::text::text_builder::PageLayout;
+use walwise_model::text::page_layout::PageLayout;
 
 /// Subsections become collapsible `details` elements. `open` expands the subsections that contain
 /// steps.

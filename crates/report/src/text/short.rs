@@ -8,7 +8,7 @@ use crate::view::answers::AnswerRow;
 use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
-use walwise_model::text::text_builder::{PageLayout, WIDTH};
+use walwise_model::text::page_layout::{PageLayout, WIDTH};
 use walwise_model::text::wrap::{OverlongWord, display_width, wrap};
 
 /// Width of the labels at the start of lines, in columns.

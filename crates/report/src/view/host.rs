@@ -8,7 +8,7 @@ use walwise_judge::rules::Outcome;
 use walwise_model::facts::catalog::host::Vantage;
 use walwise_model::facts::{Choice, Subject};
 use walwise_model::text::JoinText;
-use walwise_model::text::text_builder::WIDTH;
+use walwise_model::text::page_layout::WIDTH;
 use walwise_model::text::wrap::display_width;
 
 pub(crate) const NO_TARGETS_SENTENCE: &str =
