@@ -143,7 +143,7 @@ mod rule_files {
             .collect::<Vec<_>>()
             .join(", ");
         let answer = input::read_rule_files(paths).map_err(|e| {
-            CliError::Usage(format!("cannot read {all}: {}", text::error_message(&e)))
+            CliError::Usage(format!("cannot read {all}: {}", text::io_error_message(&e)))
         })?;
         answer.map_err(CliError::Usage)
     }
@@ -213,7 +213,7 @@ mod baseline {
         let newest = shelf.newest_report().map_err(|error| {
             CliError::Usage(format!(
                 "cannot read {place}: {}",
-                text::error_message(&error)
+                text::io_error_message(&error)
             ))
         })?;
         match newest {
@@ -239,7 +239,7 @@ mod baseline {
             io::ErrorKind::IsADirectory => refuse(format!(
                 "it is a directory; name a report, or put `--baseline {LAST_REPORT_WORD}` before the target"
             )),
-            _ => refuse(text::error_message(&error)),
+            _ => refuse(text::io_error_message(&error)),
         })?;
         ReportSnapshot::parse(kept).map_err(|error| refuse(error.to_string()))
     }
@@ -387,7 +387,7 @@ mod explain {
                 .iter()
                 .map(|finding| finding.subject.to_string())
                 .collect();
-            page.paragraph(
+            page.append_paragraph(
                 0,
                 &format!(
                     "the rule does not apply to {}; name a target to see the reason",
@@ -401,13 +401,13 @@ mod explain {
     }
 
     fn push_rule_metadata(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
-        page.hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
+        page.append_hanging_paragraph(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.lines().iter().zip(0..) {
                 if at == 0 {
-                    page.hanging_paragraph(0, "evidence: ", line);
+                    page.append_hanging_paragraph(0, "evidence: ", line);
                 } else {
-                    page.hanging_paragraph(2, "", line);
+                    page.append_hanging_paragraph(2, "", line);
                 }
             }
         }
@@ -416,13 +416,13 @@ mod explain {
             .iter()
             .find(|given| given.rule == rule.id)
         {
-            page.paragraph(0, &given.to_note(false).to_string());
+            page.append_paragraph(0, &given.to_note(false).to_string());
         }
-        page.paragraph(0, &session::build_pack(rules).describe());
+        page.append_paragraph(0, &session::build_pack(rules).describe());
     }
 
     fn push_explanation(page: &mut PageLayout, finding: &Finding) {
-        page.paragraph(
+        page.append_paragraph(
             0,
             &format!(
                 "{} on {}: {}",
@@ -431,14 +431,14 @@ mod explain {
                 finding.outcome.as_str()
             ),
         );
-        page.paragraph(2, &finding.title);
+        page.append_paragraph(2, &finding.title);
         if let Some(trace) = &finding.trace {
             explain::write_trace(page, 2, trace);
         }
         if let Outcome::Undecided { needs } = &finding.outcome {
             for (set, at) in needs.iter().zip(0..) {
                 let facts: Vec<String> = set.iter().map(missing_fact_text).collect();
-                page.hanging_paragraph(
+                page.append_hanging_paragraph(
                     2,
                     if at == 0 {
                         "needed to decide: "
@@ -449,7 +449,7 @@ mod explain {
                 );
             }
         }
-        page.blank_line();
+        page.append_blank_line();
     }
 
     fn missing_fact_text(need: &MissingFact) -> String {
@@ -481,7 +481,7 @@ mod show {
             CliError::Usage(format!("cannot show {}: {what}", args.report.display()))
         };
         let document = input::open(&args.report, MAX_BYTES)
-            .map_err(|error| refuse(text::error_message(&error)))?;
+            .map_err(|error| refuse(text::io_error_message(&error)))?;
         let kept = SavedReport::parse(document).map_err(|error| refuse(error.to_string()))?;
         delivery.deliver(&match args.format {
             ShowFormat::Text => kept.text(),

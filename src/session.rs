@@ -450,7 +450,7 @@ mod pack_tests {
                 let stamp =
                     stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
                 assert!(
-                    walwise_model::provenance::Verification::parse(stamp).is_ok(),
+                    walwise_model::provenance::VerificationStamp::parse(stamp).is_ok(),
                     "{name}: {stamp}"
                 );
             }

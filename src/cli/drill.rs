@@ -22,7 +22,7 @@ mod child {
     use crate::probes::CancelHandle;
     use crate::probes::drill::{self, DrillParentDirectory, SegmentMode};
     use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
-    use crate::text::{display_path, error_message};
+    use crate::text::{display_path, io_error_message};
 
     #[derive(Serialize, Deserialize)]
     enum DrillRequest {
@@ -104,7 +104,8 @@ mod child {
                     Err(RecvError::Timeout) if since.elapsed() < COMMIT_TIMEOUT => continue,
                     other => return Err(child_error(other, &self.directory, COMMIT_TIMEOUT)),
                 };
-                tell(number).map_err(|error| anyhow!("cannot print: {}", error_message(&error)))?;
+                tell(number)
+                    .map_err(|error| anyhow!("cannot print: {}", io_error_message(&error)))?;
                 go_on = true;
             }
             Ok(())
@@ -138,7 +139,11 @@ mod child {
 
     fn spawn(request: &DrillRequest) -> Result<Subprocess, CliError> {
         Subprocess::spawn(Role::Drill, request).map_err(|error| {
-            anyhow!("the drill process did not start: {}", error_message(&error)).into()
+            anyhow!(
+                "the drill process did not start: {}",
+                io_error_message(&error)
+            )
+            .into()
         })
     }
 
@@ -178,7 +183,7 @@ mod child {
     fn send_event(channel: &mut Channel, news: DrillEvent) -> Result<(), DrillFailure> {
         channel
             .send(&DrillReply::Ok(news))
-            .map_err(|error| DrillFailure::Failed(error_message(&error)))
+            .map_err(|error| DrillFailure::Failed(io_error_message(&error)))
     }
 
     fn serve_read(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {

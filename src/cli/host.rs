@@ -35,7 +35,7 @@ fn path_error(what: &str, path: &Path, error: &io::Error) -> CliError {
     CliError::Usage(format!(
         "cannot {what} {}: {}",
         path.display(),
-        text::error_message(error)
+        text::io_error_message(error)
     ))
 }
 

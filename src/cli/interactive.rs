@@ -27,8 +27,8 @@ use crate::rules::RuleSet;
 use crate::session::assume::{self, Assumption};
 use crate::session::{self, MeasurementOptions, Session};
 use crate::settings::NewFilesystem;
-use crate::text::suggest::did_you_mean;
-use crate::text::{display_path, error_message};
+use crate::text::suggest::nearest_word_hint;
+use crate::text::{display_path, io_error_message};
 use crate::tui::{
     self, AssumedFact, AssumedHost, Comparison, ExitReason, HostChange, JobProgress, Reference,
     ReferenceChoice, SaveOutcome, Worker,
@@ -51,7 +51,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     {
         let word = display_path(word);
         let all = Cli::command();
-        let meant = did_you_mean(&word, all.get_subcommands().map(clap::Command::get_name));
+        let meant = nearest_word_hint(&word, all.get_subcommands().map(clap::Command::get_name));
         let meant = meant.unwrap_or_else(|| "`walwise --help` lists the commands".to_owned());
         return Err(CliError::Usage(format!(
             "`{word}` is neither a command nor a directory; {meant}"
@@ -150,7 +150,7 @@ fn typed_save_path(name: &str) -> Result<PathBuf, String> {
     };
     match path.file_name() {
         Some(_) if !name.ends_with('/') => {
-            std::path::absolute(&path).map_err(|error| error_message(&error))
+            std::path::absolute(&path).map_err(|error| io_error_message(&error))
         }
         _ => Err("name a file, not a directory".to_owned()),
     }

@@ -30,7 +30,7 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(anyhow!(
             "cannot write to standard output: {}",
-            text::error_message(&error)
+            text::io_error_message(&error)
         )
         .into()),
     }
@@ -42,7 +42,7 @@ pub(super) fn print(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
         escape_between_colours(document)
     } else {
-        text::escape_lines(document)
+        text::escape_display_unsafe_lines(document)
     };
     let mut stdout = io::stdout().lock();
     accept_broken_pipe(
@@ -52,12 +52,12 @@ pub(super) fn print(document: &str) -> ExitResult {
     )
 }
 
-/// Escapes control characters, as [`text::escape_lines`] does, but keeps colour sequences (SGR,
+/// Escapes control characters, as [`text::escape_display_unsafe_lines`] does, but keeps colour sequences (SGR,
 /// ECMA-48).
 fn escape_between_colours(document: &str) -> Cow<'_, str> {
     const COLOUR_BEGINS: &str = "\x1b[";
     let mut pieces = document.split(COLOUR_BEGINS);
-    let mut out = text::escape_lines(pieces.next().unwrap_or_default()).into_owned();
+    let mut out = text::escape_display_unsafe_lines(pieces.next().unwrap_or_default()).into_owned();
     for piece in pieces {
         let numbers = piece
             .bytes()
@@ -73,7 +73,7 @@ fn escape_between_colours(document: &str) -> Cow<'_, str> {
             ),
         };
         out += &colour;
-        out += &text::escape_lines(rest);
+        out += &text::escape_display_unsafe_lines(rest);
     }
     Cow::Owned(out)
 }
@@ -141,7 +141,7 @@ impl OutputTarget {
             Self::Printed => print(document),
             Self::Written(found) => {
                 found
-                    .commit(text::escape_lines(document).as_bytes())
+                    .commit(text::escape_display_unsafe_lines(document).as_bytes())
                     .context("the report was generated but not saved")?;
                 Ok(0)
             }
@@ -175,7 +175,7 @@ pub(super) fn print_error(sentence: &str) {
     let _ = writeln!(
         io::stderr().lock(),
         "walwise: {}",
-        text::escape_lines(sentence)
+        text::escape_display_unsafe_lines(sentence)
     );
 }
 

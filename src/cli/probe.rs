@@ -142,7 +142,7 @@ fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
     for file in files {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
         let bytes = input::read_bytes(file, LARGEST_IMPORT)
-            .map_err(|e| unusable(text::error_message(&e)))?;
+            .map_err(|e| unusable(text::io_error_message(&e)))?;
         all.extend(import(&bytes).map_err(unusable)?);
     }
     Ok(all)

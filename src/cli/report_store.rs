@@ -39,7 +39,7 @@ pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec
         notify(&format!(
             "an earlier commit latency may be missing: cannot read {}: {}",
             display_path(path),
-            text::error_message(error)
+            text::io_error_message(error)
         ));
     };
     // Without a state directory, no report was ever saved.

@@ -124,9 +124,9 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
         |path: &Path, why: &str| format!("the rules in {} are not used: {why}", display_path(path));
     let listed = match ownership_objection(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
-        Err(e) => Err(text::error_message(&e)),
+        Err(e) => Err(text::io_error_message(&e)),
         Ok(Some(doubt)) => Err(doubt),
-        Ok(None) => toml_files_in(dir).map_err(|e| text::error_message(&e)),
+        Ok(None) => toml_files_in(dir).map_err(|e| text::io_error_message(&e)),
     };
     match listed {
         Err(why) => found.ignored.push(not_used(dir, &why)),
@@ -137,7 +137,7 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
                     Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
                     Err(e) => found
                         .ignored
-                        .push(not_used(&path, &text::error_message(&e))),
+                        .push(not_used(&path, &text::io_error_message(&e))),
                 }
             }
         }
@@ -168,7 +168,7 @@ fn read_rule_file(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
     let mut bytes = Vec::new();
     InputFile::open(path, kinds, MAX_RULE_FILE_BYTES)
         .and_then(|mut file| file.read_to_end(&mut bytes))
-        .map_err(|e| unreadable(&text::error_message(&e)))?;
+        .map_err(|e| unreadable(&text::io_error_message(&e)))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let before = e
             .as_bytes()
@@ -187,6 +187,6 @@ pub(super) fn file_error(what: &str, path: &Path, error: &io::Error) -> String {
     format!(
         "cannot {what} {}: {}",
         display_path(path),
-        text::error_message(error)
+        text::io_error_message(error)
     )
 }

@@ -187,18 +187,18 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         ..
     } = rule;
     let mut page = PageLayout::default();
-    page.paragraph(0, id);
-    page.paragraph(0, &rule.title.as_written());
-    page.blank_line();
+    page.append_paragraph(0, id);
+    page.append_paragraph(0, &rule.title.as_written());
+    page.append_blank_line();
     let (level, confidence) = (level.as_str(), confidence.as_str());
-    page.paragraph(
+    page.append_paragraph(
         0,
         &format!("for {scope}, {level}, {confidence}, since {since}, {file}:{line}"),
     );
     if let Some(checked) = checked {
-        page.paragraph(0, &format!("sources checked: {checked}"));
+        page.append_paragraph(0, &format!("sources checked: {checked}"));
         if let Some(fields) = &checked.fields {
-            page.paragraph(0, &format!("fields checked: {fields}"));
+            page.append_paragraph(0, &format!("fields checked: {fields}"));
         }
     }
     if let Some(given) = rules
@@ -206,46 +206,48 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
         .iter()
         .find(|given| given.rule == rule.id)
     {
-        page.blank_line();
-        page.paragraph(0, &given.to_note(false).to_string());
+        page.append_blank_line();
+        page.append_paragraph(0, &given.to_note(false).to_string());
     }
-    page.blank_line();
-    page.paragraph(0, &rule.because.as_written());
-    page.heading("Applies when");
+    page.append_blank_line();
+    page.append_paragraph(0, &rule.because.as_written());
+    page.append_heading("Applies when");
     for line in explain::condition_tree(&rule.when) {
-        page.verbatim(2, &line);
+        page.append_verbatim_line(2, &line);
     }
-    page.heading("Sources");
+    page.append_heading("Sources");
     rule.refs
         .iter()
-        .for_each(|source| page.paragraph(2, source));
+        .for_each(|source| page.append_paragraph(2, source));
     if !rule.evidence.is_empty() {
-        page.heading("Evidence");
+        page.append_heading("Evidence");
     }
     for evidence in &rule.evidence {
         for (line, at) in evidence.lines().iter().zip(0..) {
-            page.paragraph(if at == 0 { 2 } else { 4 }, line);
+            page.append_paragraph(if at == 0 { 2 } else { 4 }, line);
         }
     }
     if !rule.advise.is_empty() {
-        page.heading("Advises");
+        page.append_heading("Advises");
     }
     rule.advise
         .iter()
         .for_each(|one| push_advice(&mut page, one));
     for (title, text) in [("Fix", &rule.remedy), ("No fix", &rule.no_remedy)] {
         if let Some(text) = text {
-            page.heading(title);
-            page.paragraph(2, &text.as_written());
+            page.append_heading(title);
+            page.append_paragraph(2, &text.as_written());
         }
     }
     if !rule.overrides.is_empty() {
-        page.heading("Overrides");
-        rule.overrides.iter().for_each(|id| page.paragraph(2, id));
+        page.append_heading("Overrides");
+        rule.overrides
+            .iter()
+            .for_each(|id| page.append_paragraph(2, id));
     }
-    page.heading("Examples");
+    page.append_heading("Examples");
     for example in &rule.examples {
-        page.hanging_paragraph(
+        page.append_hanging_paragraph(
             2,
             &format!("{:<16}", example.expect.as_str()),
             &example.name,
@@ -266,7 +268,7 @@ fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
         .rank
         .map(|rank| format!("; choice {rank}"))
         .unwrap_or_default();
-    page.paragraph(
+    page.append_paragraph(
         2,
         &format!(
             "{}: {} ({reach}; interrupts: {interrupts}{loss}{rank})",
@@ -275,13 +277,13 @@ fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
         ),
     );
     if let Some(when) = &advice.when {
-        page.paragraph(4, "only when");
+        page.append_paragraph(4, "only when");
         for line in explain::condition_tree(when) {
-            page.verbatim(6, &line);
+            page.append_verbatim_line(6, &line);
         }
     }
     if let Some(price) = &advice.tradeoff {
-        page.hanging_paragraph(4, "trade-off ", &price.as_written());
+        page.append_hanging_paragraph(4, "trade-off ", &price.as_written());
     }
     for (word, commands) in [
         ("apply", &advice.apply),
@@ -289,15 +291,15 @@ fn push_advice(page: &mut PageLayout, advice: &AdviceSpec) {
         ("undo", &advice.undo),
     ] {
         for command in commands {
-            page.verbatim(4, &format!("{word:<10}{}", command.as_written()));
+            page.append_verbatim_line(4, &format!("{word:<10}{}", command.as_written()));
         }
     }
     for own in &advice.user_commands {
-        page.verbatim(
+        page.append_verbatim_line(
             4,
             &format!("{:<10}{}", own.purpose.as_str(), own.command.as_written()),
         );
-        page.paragraph(
+        page.append_paragraph(
             14,
             "your own command: walwise does not check it or include it in scripts",
         );

@@ -19,7 +19,7 @@ use crate::facts::catalog::{self, kernel, mount};
 use crate::facts::{FactRow, FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind};
 use crate::host::{AnswerEdit, EditedAnswers, EditedHost, Host, HostError, HostErrorKind};
 use crate::session::raw_answer::matches_source;
-use crate::text::suggest::{did_you_mean, suggestion_or_list};
+use crate::text::suggest::{nearest_word_hint, nearest_word_or_list_hint};
 use crate::text::{self, json};
 use crate::version::{Version, is_release};
 use crate::{compat, report};
@@ -93,7 +93,7 @@ fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
 
 fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find_by_name(name) else {
-        let help = did_you_mean(name, catalog::all_keys().map(|info| info.name));
+        let help = nearest_word_hint(name, catalog::all_keys().map(|info| info.name));
         let help = help.unwrap_or_else(|| "`walwise facts --list` lists all".to_owned());
         return Err(format!(
             "no fact `{}`; {help}",
@@ -137,7 +137,7 @@ fn split_subject<'t>(
         return Ok((subject, None));
     }
     let shown = text::display_safe(name.as_bytes());
-    let near = did_you_mean(&shown, candidates.iter().map(short_name));
+    let near = nearest_word_hint(&shown, candidates.iter().map(short_name));
     let there_is = near.unwrap_or_else(|| list_subjects(&candidates, ""));
     Err(format!(
         "there is no {} `{shown}` with a {}; {there_is}",
@@ -225,7 +225,8 @@ pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
         ValueKind::Choice(words) => {
             if !words.contains(&given) {
                 let shown = text::display_safe(given.as_bytes());
-                let help = suggestion_or_list(&shown, words.iter().copied()).unwrap_or_default();
+                let help =
+                    nearest_word_or_list_hint(&shown, words.iter().copied()).unwrap_or_default();
                 return Err(format!("{} cannot be `{shown}`; {help}", key.name));
             }
             Some(Value::Text(given.to_owned()))
@@ -248,7 +249,8 @@ pub(super) fn parse_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
                 .find(|word| !catalog::choice_allows_word(key, word))
             {
                 let all = key.kind.allowed_words().unwrap_or_default();
-                let help = suggestion_or_list(other, all.iter().copied()).unwrap_or_default();
+                let help =
+                    nearest_word_or_list_hint(other, all.iter().copied()).unwrap_or_default();
                 return Err(format!("{} cannot contain `{other}`; {help}", key.name));
             }
             Some(Value::List(words))

@@ -1,7 +1,7 @@
 //! Compares the advice that built-in rules can give for database servers with the table of
 //! settings. The module `settings` compares that table with the installed servers.
 
-use walwise_judge::compat::{ChangedBy, check_advice, server_settings};
+use walwise_judge::compat::{SettingChangeAction, check_advice, server_settings};
 use walwise_judge::rules::model::{Condition, TestOperator};
 use walwise_judge::rules::{
     EvaluationOptions, Level, Outcome, Risk, Rule, RuleSet, evaluate_rule, evaluate_rules,
@@ -252,9 +252,9 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
                     .find(|setting| setting.name == advised.name)
                     .unwrap();
                 let needs = match known.changed_by {
-                    ChangedBy::Statement | ChangedBy::Initdb => Risk::None,
-                    ChangedBy::Session | ChangedBy::Reload => Risk::NeedsReload,
-                    ChangedBy::Restart => Risk::NeedsRestart,
+                    SettingChangeAction::Statement | SettingChangeAction::Initdb => Risk::None,
+                    SettingChangeAction::Session | SettingChangeAction::Reload => Risk::NeedsReload,
+                    SettingChangeAction::Restart => Risk::NeedsRestart,
                 };
                 assert!(
                     advised.spec.risk >= needs,

@@ -11,7 +11,8 @@ use std::path::Path;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::compat::{
-    ChangedBy, Effect, ServerSetting, check_advice, postgres_assignment_support, server_settings,
+    Effect, ServerSetting, SettingChangeAction, check_advice, postgres_assignment_support,
+    server_settings,
 };
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::ServerKind;
@@ -72,7 +73,7 @@ fn defaults_that_are_read_are_those_of_the_table() {
             };
             // A value chosen by initdb is not a default of the server, and a computed default is
             // unknown before the start.
-            if setting.changed_by == ChangedBy::Initdb || default == "-1" {
+            if setting.changed_by == SettingChangeAction::Initdb || default == "-1" {
                 continue;
             }
             let read = facts.reading(&subject, info.id);
@@ -134,12 +135,12 @@ fn read_pg_settings(cluster: &Cluster) -> BTreeMap<String, PgSetting> {
         .collect()
 }
 
-fn changed_by(context: &str) -> ChangedBy {
+fn changed_by(context: &str) -> SettingChangeAction {
     match context {
-        "user" | "superuser" => ChangedBy::Session,
-        "sighup" => ChangedBy::Reload,
-        "postmaster" => ChangedBy::Restart,
-        "internal" => ChangedBy::Initdb,
+        "user" | "superuser" => SettingChangeAction::Session,
+        "sighup" => SettingChangeAction::Reload,
+        "postmaster" => SettingChangeAction::Restart,
+        "internal" => SettingChangeAction::Initdb,
         other => panic!("{other}"),
     }
 }
@@ -158,7 +159,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
     // With every default written out, the server must have the same values as without any.
     let written = known
         .iter()
-        .filter(|setting| setting.changed_by != ChangedBy::Initdb);
+        .filter(|setting| setting.changed_by != SettingChangeAction::Initdb);
     let defaults: String = written
         .filter_map(|setting| Some(config_line(setting.name, setting.default?)))
         .collect();
@@ -180,7 +181,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
             wrong.push(format!("{name} is {}, not {says:?}", row.context));
         }
         let is_default = row.setting == row.boot || *default == Some(row.boot.as_str());
-        if default.is_some() && *says != ChangedBy::Initdb && !is_default {
+        if default.is_some() && *says != SettingChangeAction::Initdb && !is_default {
             wrong.push(format!(
                 "{name}: {default:?} is {}, the default is {}",
                 row.setting, row.boot
@@ -236,7 +237,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
         // A value chosen by initdb cannot be set in a configuration file.
         if here
             .iter()
-            .any(|one| one.name == name && one.changed_by == ChangedBy::Initdb)
+            .any(|one| one.name == name && one.changed_by == SettingChangeAction::Initdb)
         {
             continue;
         }
@@ -390,7 +391,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
         match variables.get(*name) {
             None => wrong.push(format!("{name} is not there")),
             Some((read_only, is)) => {
-                if (*changed_by == ChangedBy::Restart) != *read_only {
+                if (*changed_by == SettingChangeAction::Restart) != *read_only {
                     wrong.push(format!(
                         "{name}: {changed_by:?}, and read-only is {read_only}"
                     ));

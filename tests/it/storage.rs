@@ -78,7 +78,7 @@ fn ext4_says_what_is_in_force() {
     let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     assert_eq!(
         facts.value(&subject, &mount::BARRIER),
-        Some(mount::Barrier::On)
+        Some(mount::BarrierState::On)
     );
     assert_eq!(
         facts.value(&subject, &mount::EXT4_DATA),
@@ -104,7 +104,7 @@ fn ext4_says_what_is_in_force() {
     fs.remount("nobarrier");
     assert_eq!(
         collect_live_facts().value(&subject, &mount::BARRIER),
-        Some(mount::Barrier::Off)
+        Some(mount::BarrierState::Off)
     );
 }
 
@@ -123,7 +123,7 @@ fn barriers_turned_off_in_the_superblock_are_seen() {
     );
     assert_eq!(
         facts.value(&subject, &mount::BARRIER),
-        Some(mount::Barrier::Off)
+        Some(mount::BarrierState::Off)
     );
     assert_eq!(facts.value(&subject, &mount::EXT4_FAST_COMMIT), Some(true));
 }
@@ -162,7 +162,7 @@ fn btrfs_stands_on_all_its_members() {
     assert_eq!(facts.value(&subject, &mount::BTRFS_MISSING), Some(0));
     assert_eq!(
         facts.value(&subject, &mount::BARRIER),
-        Some(mount::Barrier::On)
+        Some(mount::BarrierState::On)
     );
     for device in facts.directly_below(&subject) {
         assert_eq!(
@@ -191,7 +191,7 @@ fn an_external_log_of_xfs_is_part_of_the_stack() {
     assert_eq!(below, [fs.disk.name(), log.name()]);
     assert_eq!(
         facts.value(&subject, &mount::BARRIER),
-        Some(mount::Barrier::On)
+        Some(mount::BarrierState::On)
     );
     drop(fs);
 }

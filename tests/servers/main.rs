@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use walwise_judge::compat::{
-    ChangedBy, ServerSetting, check_advice, mysql_setting_support, postgres_assignment_support,
-    server_settings,
+    ServerSetting, SettingChangeAction, check_advice, mysql_setting_support,
+    postgres_assignment_support, server_settings,
 };
 use walwise_judge::rules::{
     Advice, Change, EvaluationOptions, Finding, Level, Outcome, Rule, RuleSet, Template,
@@ -235,13 +235,13 @@ impl Asked {
     }
 }
 
-fn change(by: ChangedBy) -> &'static str {
+fn change(by: SettingChangeAction) -> &'static str {
     match by {
-        ChangedBy::Statement => "statement",
-        ChangedBy::Session => "session",
-        ChangedBy::Reload => "reload",
-        ChangedBy::Restart => "restart",
-        ChangedBy::Initdb => "initdb",
+        SettingChangeAction::Statement => "statement",
+        SettingChangeAction::Session => "session",
+        SettingChangeAction::Reload => "reload",
+        SettingChangeAction::Restart => "restart",
+        SettingChangeAction::Initdb => "initdb",
     }
 }
 

@@ -33,7 +33,7 @@ mod superblocks {
         }
         let node = match facts.get(device, &device::PATH) {
             Reading::Known { value, .. } => value,
-            unknown @ Reading::Unknown { .. } => return unknown.cast(),
+            unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
         };
         let source = format!("superblock of {node}");
         match host.ask(&Question::Superblock(node.into(), kind)) {

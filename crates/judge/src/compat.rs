@@ -49,7 +49,9 @@ pub use mkfs::{
     mountability_of_mkfs_defaults,
 };
 pub use releases::{ProductRelease, notes_on_newer_releases, releases};
-pub use server::{ChangedBy, ServerSetting, mysql_setting_support, postgres_assignment_support};
+pub use server::{
+    ServerSetting, SettingChangeAction, mysql_setting_support, postgres_assignment_support,
+};
 
 /// Parses the tables of options and features in advance, while other facts are still being read.
 /// The option table is parsed if there are boot lines, the feature table if `versions` is true: the

@@ -167,7 +167,7 @@ fn two_digits(figure: f64) -> String {
     if figure < 9.95 {
         format!("{figure:.1}").trim_end_matches(".0").to_owned()
     } else {
-        text::round_grouped(figure)
+        text::format_rounded(figure)
     }
 }
 
@@ -187,7 +187,7 @@ struct UnknownFact(Reading<()>);
 
 impl UnknownFact {
     fn reading<T>(&self) -> Reading<T> {
-        self.0.as_ref().cast()
+        self.0.as_ref().into_unknown_reading()
     }
 }
 
@@ -195,7 +195,7 @@ impl ServerFacts<'_> {
     fn require<T: FactValue>(&self, key: &Key<T>) -> Result<T, UnknownFact> {
         match self.facts.get(self.subject, key) {
             Reading::Known { value, .. } => Ok(value),
-            unknown @ Reading::Unknown { .. } => Err(UnknownFact(unknown.cast())),
+            unknown @ Reading::Unknown { .. } => Err(UnknownFact(unknown.into_unknown_reading())),
         }
     }
 

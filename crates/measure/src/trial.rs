@@ -130,7 +130,7 @@ fn table_lines(part: &LoadTable) -> Vec<String> {
         .collect();
     let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
     let mut page = PageLayout::unbounded();
-    page.table(INDENT, &rows, &right);
+    page.append_table(INDENT, &rows, &right);
     let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
     if !part.unranked.is_empty() {
         let whole = lines

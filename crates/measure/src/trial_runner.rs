@@ -59,7 +59,7 @@ pub fn run_intermediate_child(mut channel: Channel, inside: Role) -> io::Result<
         .and_then(|()| inside.run_nested())
         .map(drop)
         .or_else(|error| {
-            let why = crate::text::error_message(&error);
+            let why = crate::text::io_error_message(&error);
             let why =
                 format!("cannot create namespaces: {why}; in a container, run walwise on its host");
             channel.send(&TrialEvent::Failed(why))

@@ -41,7 +41,7 @@ pub mod comment {
 
         proptest! {
             #[test]
-            fn a_comment_stays_one(told in prop::collection::vec(prop_oneof![any::<String>(), "[\n\r\u{85}\u{2028}a #\\\\]{0,6}"], 0..4)) {
+            fn comment_lines_are_one_comment_each(told in prop::collection::vec(prop_oneof![any::<String>(), "[\n\r\u{85}\u{2028}a #\\\\]{0,6}"], 0..4)) {
                 let text = comment_lines(&told);
                 let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
                 let shown: Vec<&str> = text.split_terminator(ends).collect();
@@ -119,7 +119,7 @@ pub mod fstab {
 
         proptest! {
             #[test]
-            fn a_field_is_read_back_as_it_was(
+            fn fstab_field_round_trips(
                 raw in prop_oneof![any::<Vec<u8>>(), "[ \t\n\\\\#0-7a-é\u{2028}]{1,8}".prop_map(String::into_bytes)],
             ) {
                 let field = encode_fstab_field(&raw);
@@ -143,7 +143,7 @@ pub mod mysql {
 
     pub fn mysql_option_value(value: &str) -> String {
         let value = comment::escape_comment_line(value);
-        if !value.is_empty() && value.chars().all(is_plain) {
+        if !value.is_empty() && value.chars().all(is_plain_option_char) {
             return value;
         }
         format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
@@ -155,8 +155,9 @@ pub mod mysql {
         if let Some(number) = parse_mysql_size(value) {
             return Some(number.to_string());
         }
-        (value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.chars().all(is_plain))
-            .then(|| format!("'{value}'"))
+        (value.starts_with(|c: char| c.is_ascii_alphabetic())
+            && value.chars().all(is_plain_option_char))
+        .then(|| format!("'{value}'"))
     }
 
     fn parse_mysql_size(value: &str) -> Option<u64> {
@@ -172,7 +173,7 @@ pub mod mysql {
         digits.parse::<u64>().ok()?.checked_mul(1 << shift)
     }
 
-    fn is_plain(c: char) -> bool {
+    fn is_plain_option_char(c: char) -> bool {
         c.is_ascii_alphanumeric() || "_./:+-".contains(c)
     }
 
@@ -181,7 +182,7 @@ pub mod mysql {
         use super::*;
 
         #[test]
-        fn values_are_written_as_option_files_have_them() {
+        fn option_file_values_are_quoted_if_needed() {
             for (value, written) in [
                 ("O_DIRECT", "O_DIRECT"),
                 ("1", "1"),
@@ -196,7 +197,7 @@ pub mod mysql {
         }
 
         #[test]
-        fn a_statement_takes_numbers_and_words_and_nothing_else() {
+        fn statement_literals_are_numbers_or_words() {
             for (value, written) in [
                 ("1", Some("1")),
                 ("128M", Some("134217728")),
@@ -228,7 +229,7 @@ pub mod shell {
 
     /// Quotes the name that a display-safe text stands for. `None` for a name that cannot be
     /// displayed, because nobody can paste such a name.
-    pub fn quote_shell_name(shown: &str) -> Option<String> {
+    pub fn quote_display_safe_shell_name(shown: &str) -> Option<String> {
         quote_shell_word(&decode_display_safe_name(shown)?)
     }
 
@@ -272,7 +273,7 @@ pub mod shell {
         use super::*;
         use crate::deadline::CommandInTime as _;
 
-        fn shell_parse(words: &[String]) -> Vec<u8> {
+        fn parse_with_shell(words: &[String]) -> Vec<u8> {
             let script = format!("printf '%s\\0' {}", words.join(" "));
             let shell = Command::new("/bin/sh")
                 .args(["-c", &script])
@@ -290,37 +291,46 @@ pub mod shell {
         proptest! {
             #![proptest_config(ProptestConfig::with_cases(64))]
             #[test]
-            fn a_shell_reads_every_word_as_the_name_it_stands_for(
+            fn shell_reads_quoted_names_unchanged(
                 names in prop::collection::vec(prop_oneof![any::<String>(), "[-~!-/:-@ -a]{0,12}", "[$`'\"\\\\;&|<>(){}*?\\[\\]#~!% a-]{1,8}"], 1..20),
             ) {
                 let shown = names.iter().map(|name| display_safe(name.as_bytes()));
                 let (words, read_as): (Vec<String>, Vec<&String>) =
-                    shown.zip(&names).filter_map(|(shown, name)| Some((quote_shell_name(&shown)?, name))).unzip();
+                    shown.zip(&names).filter_map(|(shown, name)| Some((quote_display_safe_shell_name(&shown)?, name))).unzip();
                 if words.is_empty() {
                     return Ok(());
                 }
                 let expected: Vec<u8> = read_as.iter().flat_map(|name| [name.as_bytes(), b"\0"].concat()).collect();
-                prop_assert_eq!(shell_parse(&words), expected, "{:?}", words);
+                prop_assert_eq!(parse_with_shell(&words), expected, "{:?}", words);
             }
 
             #[test]
-            fn what_cannot_be_shown_is_no_word(name: Vec<u8>) {
+            fn undisplayable_name_is_not_quoted(name: Vec<u8>) {
                 let fit = std::str::from_utf8(&name).is_ok_and(|name| !name.contains(is_display_unsafe));
-                prop_assert_eq!(quote_shell_name(&display_safe(&name)).is_some(), fit);
+                prop_assert_eq!(quote_display_safe_shell_name(&display_safe(&name)).is_some(), fit);
             }
         }
 
         #[test]
-        fn plain_names_stay_as_they_are() {
-            assert_eq!(quote_shell_name("/srv/data").as_deref(), Some("/srv/data"));
-            assert_eq!(quote_shell_name("/a b'c").as_deref(), Some("\"/a b'c\""));
-            assert_eq!(quote_shell_name("/a$'c").as_deref(), Some("'/a$'\\''c'"));
+        fn plain_names_are_not_quoted() {
             assert_eq!(
-                quote_shell_name("/a\\\\b").as_deref(),
+                quote_display_safe_shell_name("/srv/data").as_deref(),
+                Some("/srv/data")
+            );
+            assert_eq!(
+                quote_display_safe_shell_name("/a b'c").as_deref(),
+                Some("\"/a b'c\"")
+            );
+            assert_eq!(
+                quote_display_safe_shell_name("/a$'c").as_deref(),
+                Some("'/a$'\\''c'")
+            );
+            assert_eq!(
+                quote_display_safe_shell_name("/a\\\\b").as_deref(),
                 Some("'/a\\b'"),
                 "a backslash in the name itself"
             );
-            assert_eq!(quote_shell_name(""), Some("''".to_owned()));
+            assert_eq!(quote_display_safe_shell_name(""), Some("''".to_owned()));
             assert_eq!(
                 command_line("ls", &["-d", "/a b", "/\x1b$(id)"]),
                 "ls -d '/a b' '/\\x1b$(id)'"
@@ -332,7 +342,7 @@ pub mod shell {
                 "/a\\u{202e}",
                 "/a\u{202e}",
             ] {
-                assert_eq!(quote_shell_name(shown), None, "{shown}");
+                assert_eq!(quote_display_safe_shell_name(shown), None, "{shown}");
             }
         }
     }
@@ -367,7 +377,7 @@ pub mod udev {
 
         proptest! {
             #[test]
-            fn a_value_is_read_as_it_was_meant_or_refused(
+            fn udev_value_round_trips_or_is_refused(
                 name in prop_oneof![any::<Vec<u8>>(), "[a-zA-Z0-9 ._:-]{1,20}".prop_map(String::into_bytes), "[\"\\\\*?\\[|$%a]{1,6}".prop_map(String::into_bytes)],
             ) {
                 let shown = display_safe(&name);
@@ -378,7 +388,7 @@ pub mod udev {
         }
 
         #[test]
-        fn plain_text_is_written() {
+        fn plain_udev_text_is_quoted_and_other_refused() {
             assert_eq!(
                 quote_udev_value("t10.ATA     Samsung SSD").as_deref(),
                 Some("\"t10.ATA     Samsung SSD\"")
@@ -463,7 +473,8 @@ impl ShellCommand {
 
     /// Like [`Self::append_value`], but also accepts a value that begins with a dash.
     pub fn append_value_or_option(mut self, shown: &str) -> Option<Self> {
-        self.0.push_str(&shell::quote_shell_name(shown)?);
+        self.0
+            .push_str(&shell::quote_display_safe_shell_name(shown)?);
         Some(self)
     }
 
@@ -516,7 +527,7 @@ mod command_tests {
     }
 
     #[test]
-    fn values_are_words_or_there_is_no_command() {
+    fn unquotable_value_gives_no_command() {
         assert_eq!(
             check_command("/srv/pg").as_deref(),
             Some("walwise check /srv/pg --format fstab")
@@ -532,7 +543,7 @@ mod command_tests {
     }
 
     #[test]
-    fn a_dash_is_an_option_only_where_an_argument_begins() {
+    fn leading_dash_is_refused_at_argument_start() {
         let node = |code| {
             ShellCommand::new(code)
                 .append_value("-x")
@@ -557,7 +568,7 @@ mod command_tests {
     }
 
     #[test]
-    fn a_command_for_another_shell_is_one_word() {
+    fn nested_command_is_one_quoted_word() {
         let inner = ShellCommand::new("rm -r ").append_value("/a b").unwrap();
         let outer = ShellCommand::new("ssh HOST ")
             .append_nested_command(&inner)
@@ -566,7 +577,7 @@ mod command_tests {
     }
 
     #[test]
-    fn a_remark_stays_one() {
+    fn comment_stays_on_one_line() {
         assert_eq!(
             ShellCommand::comment("a\nrm -r /\r\u{2028}b").as_str(),
             "# a?rm -r /??b"

@@ -223,7 +223,7 @@ mod choice {
     };
 }
 }
-mod area {
+mod server_area {
     //! Database servers, and the areas of their facts and settings. An area is the word before the
     //! dot, as in `pg.fsync`; a server has only the facts and settings of its own area.
 
@@ -299,13 +299,13 @@ use crate::text::escape_in_place;
 use crate::version::Version;
 
 pub use crate::choice;
-pub use area::{ServerArea, ServerKind, area_of_name};
 pub use choice::Choice;
 pub use database_profile::{DatabaseProfile, DirectorySpec, SettingSyntax};
 pub use fact_set::{FactRow, FactSet};
 pub use key::{FactGroup, FactId, FactStability, Key, KeyInfo};
 pub use note::Note;
 pub use reading::{Reading, Remedy, Source, UnknownReason};
+pub use server_area::{ServerArea, ServerKind, area_of_name};
 pub use subject::{Scope, Subject};
 pub use value_kind::{FactValue, ValueKind};
 
@@ -348,7 +348,7 @@ impl Value {
 }
 
 impl Value {
-    fn into_escaped(mut self) -> Self {
+    fn into_display_safe(mut self) -> Self {
         match &mut self {
             Self::Text(text) => escape_in_place(text),
             Self::List(words) => words.iter_mut().for_each(escape_in_place),
@@ -510,7 +510,7 @@ mod fact_list_tests {
     /// The names are inserted in the order of the catalogue, which differs from the
     /// alphabetical order of the list.
     #[test]
-    fn each_is_found_and_stands_in_the_order_of_the_names() {
+    fn fact_list_is_ordered_and_finds_each_fact() {
         let reading =
             |value: usize| Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed));
         let keys: Vec<&KeyInfo> = catalog::all_keys().collect();

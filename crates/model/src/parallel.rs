@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_joined_in_order_are_the_whole() {
+    fn map_chunks_covers_all_items_in_order() {
         for count in [
             0,
             1,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_done_and_a_failure_of_either_is_no_result() {
+    fn join_runs_both_and_propagates_panics() {
         assert_eq!(join(|| 1, || 2), (1, 2));
         let failed =
             |here: bool| std::panic::catch_unwind(|| join(|| assert!(!here), || assert!(here)));
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_of_one_leaves_the_others() {
+    fn map_concurrent_panic_affects_only_its_item() {
         let results = map_concurrent(&[1, 2, 3], |thing| {
             assert!(*thing != 2, "the second fails");
             thing * 10
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_in_a_piece_is_no_result() {
+    fn map_chunks_propagates_panics() {
         let things: Vec<usize> = (0..1000).collect();
         let failed = std::panic::catch_unwind(|| {
             map_chunks(&things, |piece| assert!(!piece.contains(&999)))

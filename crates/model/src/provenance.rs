@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::civil::Date;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verification {
+pub struct VerificationStamp {
     pub day: Date,
     /// The product and its release or document.
     pub source: String,
@@ -17,7 +17,7 @@ pub struct Verification {
 /// Separates the source from the compared fields.
 const COVERS: &str = "; covers ";
 
-impl Verification {
+impl VerificationStamp {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         text.split_once(" against ")
             .and_then(|(date, source)| {
@@ -37,7 +37,7 @@ impl Verification {
     }
 }
 
-impl fmt::Display for Verification {
+impl fmt::Display for VerificationStamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { day, source, .. } = self;
         write!(f, "{day} against {source}")
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stamp_is_read_as_it_is_written() {
+    fn verification_stamp_round_trips() {
         let text = "2026-11-23 against guc_parameters.dat of PostgreSQL 19";
         for (given, fields) in [
             (text.to_owned(), None),
@@ -65,14 +65,14 @@ mod tests {
                 Some("range, default"),
             ),
         ] {
-            let read = Verification::parse(&given).unwrap();
+            let read = VerificationStamp::parse(&given).unwrap();
             assert_eq!(read.to_string(), text);
             assert_eq!(read.fields.as_deref(), fields);
         }
     }
 
     #[test]
-    fn nothing_else_is_a_stamp() {
+    fn malformed_verification_stamp_is_rejected() {
         for text in [
             "",
             "unverified",
@@ -85,7 +85,7 @@ mod tests {
             "20261123 against mount(8)",
             "today against mount(8)",
         ] {
-            assert!(Verification::parse(text).is_err(), "{text}");
+            assert!(VerificationStamp::parse(text).is_err(), "{text}");
         }
     }
 }

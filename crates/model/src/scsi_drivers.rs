@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_driver_has_one_row_and_a_controllers_disks_are_its_volumes() {
+    fn driver_rows_are_unique_and_raid_has_controller() {
         for driver in ALL {
             assert_eq!(
                 ALL.iter().filter(|other| other.name == driver.name).count(),

@@ -17,11 +17,11 @@ use crate::facts::Choice;
 use crate::{parallel, toml_table};
 
 pub use crate::facts::ServerArea;
-pub use redaction_policy::{Exposure, POLICY_TOML};
+pub use redaction_policy::{POLICY_TOML, ValueExposure};
 pub use release::{MysqlDefault, SettingChangeStatement, client_program, has_set_persist};
 pub use table::{
-    ChangedBy, LinuxAcceptance, MysqlSetting, PostgresSetting, SERVERS_TOML, UnsafeValues,
-    ValueSyntax, value_in_release,
+    LinuxAcceptance, MysqlSetting, PostgresSetting, SERVERS_TOML, SettingChangeAction,
+    UnsafeValues, ValueSyntax, value_in_release,
 };
 
 /// If the compiled-in text does not parse, the table is empty; a test checks that the text parses.
@@ -34,7 +34,7 @@ pub fn server_table() -> &'static table::ServerTable {
 
 /// Starts to parse the table of settings in the background. A run first needs the table near its
 /// end, when nothing else can run in parallel.
-pub fn preload_table() {
+pub fn preload_server_table() {
     static BEGUN: Once = Once::new();
     BEGUN.call_once(|| parallel::spawn_detached(|| _ = server_table()));
 }
@@ -63,15 +63,15 @@ pub fn program_areas(name: &[u8]) -> Vec<ServerArea> {
     find_server_program(name).map_or_else(|| ServerArea::ALL.to_vec(), |(_, area)| vec![area])
 }
 
-pub fn exposed_settings(of: ServerArea) -> &'static BTreeMap<String, Exposure> {
-    static NONE: BTreeMap<String, Exposure> = BTreeMap::new();
+pub fn exposed_settings(of: ServerArea) -> &'static BTreeMap<String, ValueExposure> {
+    static NONE: BTreeMap<String, ValueExposure> = BTreeMap::new();
     embedded_redaction_policy()
         .settings
         .get(&of)
         .unwrap_or(&NONE)
 }
 
-pub fn unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
+pub fn find_unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
     server_table()
         .loses
         .iter()

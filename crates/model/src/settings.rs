@@ -43,7 +43,7 @@ impl Setting {
     /// Values, or options to add, that give up durability. No rule may advise such a value without
     /// `Risk::DataLossIfWrong`.
     pub fn unsafe_values(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let table = servers::unsafe_values(self.name)
+        let table = servers::find_unsafe_values(self.name)
             .map(|losing| losing.values.as_slice())
             .unwrap_or_default();
         self.unsafe_values
@@ -55,7 +55,8 @@ impl Setting {
     /// Words are compared in any case, numbers in any notation. For a setting with listed safe
     /// values, every other value can lose data.
     pub fn can_lose_data(&self, values: &[String]) -> bool {
-        let keeping = servers::unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
+        let keeping =
+            servers::find_unsafe_values(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
             let parts = match self.shape {
                 ValueShape::Single => vec![value.as_str()],
@@ -91,7 +92,7 @@ impl Setting {
 
     /// Whether the value parses as a value of the setting's `current` fact. Always true for text,
     /// versions and lists, and for a setting without such a fact.
-    pub fn accepts(&self, value: &str) -> bool {
+    pub fn is_valid_value(&self, value: &str) -> bool {
         let number = |value: &str| {
             normalise_number(value)
                 .parse::<f64>()
@@ -656,7 +657,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_as_names_say() {
+    fn setting_kinds_match_their_area() {
         for setting in ALL {
             assert_eq!(
                 crate::facts::area_of_name(setting.name),

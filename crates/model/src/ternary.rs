@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn learning_more_never_turns_a_known_answer() {
+    fn known_result_does_not_depend_on_unknown_operand() {
         // What is known despite an unknown operand must still hold once that operand is known.
         for a in ALL {
             for known in [True, False] {

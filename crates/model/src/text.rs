@@ -27,7 +27,7 @@ pub mod json {
         use super::*;
 
         #[test]
-        fn complaints_stand_before_and_behind_the_document() {
+        fn json_object_is_found_between_warnings() {
             for (answer, behind) in [
                 ("{\"a\": 1}", ""),
                 ("warning: old\n{\"a\": 1}\n", "\n"),
@@ -75,7 +75,7 @@ pub mod line_index {
 
         proptest! {
             #[test]
-            fn lines_are_counted_alike(text in "[a\n]{0,20}", at in 0usize..24) {
+            fn line_number_lookups_agree(text in "[a\n]{0,20}", at in 0usize..24) {
                 prop_assert_eq!(LineIndex::new(&text).line_number(at), line_number_at(&text, at));
             }
         }
@@ -87,18 +87,18 @@ pub mod suggest {
 
     /// Help for an unknown word: the nearest known word or, if no word is near, the list of all
     /// known words. Always `Some`.
-    pub fn suggestion_or_list<'a>(
+    pub fn nearest_word_or_list_hint<'a>(
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Option<String> {
         let known: Vec<&str> = known.into_iter().collect();
-        did_you_mean(word, known.iter().copied())
+        nearest_word_hint(word, known.iter().copied())
             .or_else(|| Some(format!("one of: {}", known.join(", "))))
     }
 
     /// Help for an unknown word: the nearest known word, if it differs in at most one letter, or in
     /// at most a third of the letters of the longer word.
-    pub fn did_you_mean<'a>(
+    pub fn nearest_word_hint<'a>(
         word: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Option<String> {
@@ -133,7 +133,7 @@ pub mod suggest {
 
         proptest! {
             #[test]
-            fn distance_is_a_distance(a in "[abc]{0,6}", b in "[abc]{0,6}") {
+            fn edit_distance_is_symmetric_and_bounded(a in "[abc]{0,6}", b in "[abc]{0,6}") {
                 prop_assert_eq!(edit_distance(&a, &b), edit_distance(&b, &a));
                 prop_assert_eq!(edit_distance(&a, &b) == 0, a == b);
                 prop_assert!(edit_distance(&a, &b) <= a.len().max(b.len()));
@@ -141,17 +141,17 @@ pub mod suggest {
         }
 
         #[test]
-        fn near_words_are_meant_and_far_ones_are_not() {
+        fn near_word_is_suggested_and_far_word_is_not() {
             let known = ["kernel.version", "kernel.vendor", "mount.point"];
             assert_eq!(
-                did_you_mean("kernel.verson", known).as_deref(),
+                nearest_word_hint("kernel.verson", known).as_deref(),
                 Some("did you mean `kernel.version`?")
             );
             assert_eq!(
-                did_you_mean("iz", ["is", "in"]).as_deref(),
+                nearest_word_hint("iz", ["is", "in"]).as_deref(),
                 Some("did you mean `is`?")
             );
-            assert_eq!(did_you_mean("colour", known), None);
+            assert_eq!(nearest_word_hint("colour", known), None);
         }
     }
 }
@@ -331,7 +331,7 @@ fn decode_escape(text: &str) -> (Vec<u8>, usize) {
 pub fn format_rate(rate: Option<f64>) -> String {
     rate.map_or_else(
         || "–".to_owned(),
-        |rate| format!("{}/s", round_grouped(rate)),
+        |rate| format!("{}/s", format_rounded(rate)),
     )
 }
 
@@ -418,7 +418,7 @@ pub fn group_digits(count: u64) -> String {
 }
 
 /// Rounds to a whole number and groups its digits by three; negative values and NaN become 0.
-pub fn round_grouped(figure: f64) -> String {
+pub fn format_rounded(figure: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -429,7 +429,7 @@ pub fn round_grouped(figure: f64) -> String {
 }
 
 /// The error message without the suffix ` (os error N)`.
-pub fn error_message(error: &io::Error) -> String {
+pub fn io_error_message(error: &io::Error) -> String {
     let words = error.to_string();
     words
         .split_once(" (os error ")
@@ -443,7 +443,7 @@ pub fn escape_display_unsafe(text: &str) -> Cow<'_, str> {
 }
 
 /// Like [`escape_display_unsafe`], for documents of several lines: line feeds and tabs stay.
-pub fn escape_lines(document: &str) -> Cow<'_, str> {
+pub fn escape_display_unsafe_lines(document: &str) -> Cow<'_, str> {
     escape_except(document, |c| matches!(c, '\n' | '\t'))
 }
 
@@ -515,20 +515,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn safe_text_is_safe_and_reversible(input: Vec<u8>) {
+        fn display_safe_round_trips(input: Vec<u8>) {
             let shown = display_safe(&input);
             prop_assert!(!shown.chars().any(is_display_unsafe), "{shown}");
             prop_assert_eq!(decode_display_safe(&shown), input);
         }
 
         #[test]
-        fn raw_never_fails(text: String) {
+        fn decode_display_safe_never_panics(text: String) {
             decode_display_safe(&text);
         }
     }
 
     #[test]
-    fn escapes_are_visible() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(display_safe(b"a\x1b[31m\n"), "a\\x1b[31m\\x0a");
         assert_eq!(
             display_safe("\u{202e}\u{9b}é".as_bytes()),
@@ -541,7 +541,10 @@ mod tests {
             assert!(display_safe(unseen.to_string().as_bytes()).starts_with('\\'), "{unseen:?}");
         }
         assert_eq!(display_safe(b"\xff\\"), "\\xff\\\\");
-        assert_eq!(escape_lines("a\x1b\n\\x1b é"), "a\\x1b\n\\x1b é");
+        assert_eq!(
+            escape_display_unsafe_lines("a\x1b\n\\x1b é"),
+            "a\\x1b\n\\x1b é"
+        );
         assert_eq!(escape_display_unsafe("a\n\u{202e}"), "a\\x0a\\u{202e}");
         assert_eq!(
             escape_display_unsafe(&display_safe(b"\\\x1b\xff")),
@@ -550,19 +553,19 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_system_are_words() {
+    fn error_message_omits_os_error_number() {
         assert_eq!(
-            error_message(&io::Error::from_raw_os_error(2)),
+            io_error_message(&io::Error::from_raw_os_error(2)),
             "No such file or directory"
         );
         assert_eq!(
-            error_message(&io::Error::other("it is raining")),
+            io_error_message(&io::Error::other("it is raining")),
             "it is raining"
         );
     }
 
     #[test]
-    fn sizes_and_times_read_well() {
+    fn sizes_and_durations_are_formatted() {
         assert_eq!(format_bytes(512), "512 B");
         assert_eq!(format_bytes(16 << 20), "16 MiB");
         assert_eq!(format_bytes(1_920_383_410_176), "1.7 TiB");

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_stay_out_and_everything_else_has_to_be_known() {
+    fn stamps_are_dropped_and_unknown_fields_rejected() {
         let rows: TestedRows = parse_without_verification_stamps(
             "[[row]]\nsince = \"6.1\"\nchecked = \"2026-11-23 against x\"\n",
         )

@@ -46,7 +46,7 @@ struct PreRelease {
 const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
 
 impl PreRelease {
-    fn split_prefix(text: &str) -> Option<(Self, &str)> {
+    fn parse_prefix(text: &str) -> Option<(Self, &str)> {
         let marks = STAGES
             .iter()
             .enumerate()
@@ -129,7 +129,7 @@ impl Version {
                 _ => break,
             }
         }
-        let (before, rest) = match PreRelease::split_prefix(rest) {
+        let (before, rest) = match PreRelease::parse_prefix(rest) {
             Some((before, rest)) => (Some(before), rest),
             None => (None, rest),
         };
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn vendor_tails_never_count() {
+    fn vendor_tail_does_not_affect_order() {
         for (a, b) in [
             ("6.1.0-rpi7-rpi-v8", "6.1.0"),
             ("5.15.0-microsoft-standard-WSL2", "5.15"),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_candidates_order() {
+    fn numbers_and_pre_releases_are_ordered() {
         for (low, high) in [
             ("5.4", "5.15"),
             ("6.18-rc3", "6.18"),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn printing_keeps_what_was_read() {
+    fn version_display_keeps_the_text() {
         for text in [
             "4.18.0-553.el8_10.x86_64",
             "6.18-rc3",
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn below_is_unknown_where_the_vendor_backports() {
+    fn lower_number_is_unknown_with_backports() {
         let el8 = parse_version("4.18.0-553.el8_10.x86_64").with_backports(true);
         assert_eq!(el8.at_least(&parse_version("4.18")), Ternary::True);
         assert_eq!(el8.at_least(&parse_version("5.4")), Ternary::Unknown);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fix_is_looked_up_by_line() {
+    fn has_fix_compares_within_a_release_line() {
         let fixed = [
             parse_version("6.12"),
             parse_version("6.6.54"),
@@ -466,7 +466,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_version_or_none(text: String) {
+        fn version_parser_accepts_or_rejects_any_text(text: String) {
             if let Some(version) = Version::parse(&text) {
                 let again = Version::parse(&version.to_string()).unwrap();
                 prop_assert_eq!(&again, &version);
@@ -475,12 +475,12 @@ mod tests {
         }
 
         #[test]
-        fn what_is_printed_reads_the_same(text in version_text()) {
+        fn version_text_round_trips(text in version_text()) {
             prop_assert_eq!(parse_version(&text).to_string(), text);
         }
 
         #[test]
-        fn the_order_is_one(a in version_text(), b in version_text(), c in version_text()) {
+        fn version_order_is_total(a in version_text(), b in version_text(), c in version_text()) {
             let [a, b, c] = [parse_version(&a), parse_version(&b), parse_version(&c)];
             prop_assert_eq!(a.cmp(&b), b.cmp(&a).reverse());
             if a <= b && b <= c {
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_is_one_as_it_is_printed() {
+    fn is_release_accepts_uname_releases() {
         for taken in [
             "6.12",
             "6.12.0",

@@ -1,6 +1,6 @@
 use walwise_model::facts::catalog::device::{
-    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, NetworkTransport, Shingled,
-    SyncAction,
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, NetworkTransport,
+    ShingledRecording, SyncAction,
 };
 use walwise_model::facts::{FactSet, Key, Subject};
 use walwise_model::text::{self, JoinText};
@@ -55,11 +55,11 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     let zones = facts
         .value(subject, &device::SHINGLED)
         .and_then(|zones| match zones {
-            Shingled::No => None,
-            Shingled::Suspected => Some("perhaps shingled".to_owned()),
-            Shingled::HostAware | Shingled::HostManaged | Shingled::DriveManaged => {
-                Some(format!("shingled, {zones}"))
-            }
+            ShingledRecording::No => None,
+            ShingledRecording::Suspected => Some("perhaps shingled".to_owned()),
+            ShingledRecording::HostAware
+            | ShingledRecording::HostManaged
+            | ShingledRecording::DriveManaged => Some(format!("shingled, {zones}")),
         });
     let attached = transport_text(facts, subject, kind);
     [Some(first), size, attached, lasts, zones]

@@ -76,7 +76,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
                         .map(|cell| comment::escape_comment_line(cell))
                         .collect()
                 };
-                page.table(
+                page.append_table(
                     0,
                     &layers.iter().map(row).collect::<Vec<Vec<String>>>(),
                     &[],

@@ -10,7 +10,7 @@ pub mod nagios {
     use crate::model::Report;
     use walwise_judge::rules::Level;
     use walwise_model::text::JoinText;
-    use walwise_model::text::escape_lines;
+    use walwise_model::text::escape_display_unsafe_lines;
 
     const MAX_NAMED: usize = 3;
     const MAX_LATENCIES: usize = 16;
@@ -60,7 +60,7 @@ pub mod nagios {
         format!(
             "WALWISE {} - {}\n",
             PluginState::Unknown.as_str(),
-            nagios_safe_text(&escape_lines(sentence))
+            nagios_safe_text(&escape_display_unsafe_lines(sentence))
         )
     }
 

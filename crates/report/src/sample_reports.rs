@@ -22,7 +22,7 @@ use walwise_model::facts::catalog::device::{
     self, CacheVolatility, ContentState, DeviceKind, QueueWriteCache, Transport,
 };
 use walwise_model::facts::catalog::target::{
-    self, DirectoryRole, FlushDelivery, Redundancy, TargetKind,
+    self, DirectoryRole, FlushDelivery, RedundancyState, TargetKind,
 };
 use walwise_model::facts::catalog::{boot, host, kernel, mount, postgres};
 use walwise_model::facts::note::RunNote;
@@ -239,7 +239,7 @@ fn insert_host(facts: &mut FactSet) {
     facts.insert_known(
         &machine,
         &host::SEEN_BY,
-        host::Vantage::Host,
+        host::RunEnvironment::Host,
         Source::derived_from(["host.virtualisation", "host.container"]),
     );
     facts.insert_known(
@@ -333,7 +333,7 @@ fn at_risk_facts() -> FactSet {
     facts.insert_known(
         &fs,
         &mount::BARRIER,
-        mount::Barrier::Off,
+        mount::BarrierState::Off,
         Source::file("/proc/fs/ext4/md0/options"),
     );
     facts.insert(
@@ -405,7 +405,7 @@ pub fn verdict(target: &Subject, standing: VerdictKind) -> Verdict {
         caps_checked: 0,
         target: target.clone(),
         standing,
-        redundancy: Redundancy::None,
+        redundancy: RedundancyState::None,
         second_fault: String::new(),
         host_loss: String::new(),
         exceptions: Vec::new(),
@@ -507,7 +507,7 @@ fn at_risk_verdict() -> Verdict {
         caps_checked: 0,
         target: data_target(),
         standing: VerdictKind::AtRisk,
-        redundancy: Redundancy::Whole,
+        redundancy: RedundancyState::Whole,
         second_fault: String::new(),
         host_loss: String::new(),
         exceptions: Vec::new(),

@@ -18,7 +18,9 @@ impl SavedReport {
         let mut bytes = Vec::new();
         ReportReader::new(BufReader::new(document))
             .read_to_end(&mut bytes)
-            .map_err(|error| ParseError::Unreadable(walwise_model::text::error_message(&error)))?;
+            .map_err(|error| {
+                ParseError::Unreadable(walwise_model::text::io_error_message(&error))
+            })?;
         let snapshot = ReportSnapshot::parse(bytes.as_slice())?;
         Ok(Self {
             snapshot,

@@ -7,7 +7,7 @@ use super::device_description::describe_device;
 use super::{DeviceContent, LayerRow, Stack, mount_and_mkfs_options};
 use walwise_judge::durability::{Verdict, VerdictKind};
 use walwise_model::facts::catalog::device::{self, CacheVolatility, QueueWriteCache};
-use walwise_model::facts::catalog::mount::{self, Barrier};
+use walwise_model::facts::catalog::mount::{self, BarrierState};
 use walwise_model::facts::catalog::target::{self, TargetKind};
 use walwise_model::facts::{FactSet, Scope, Subject};
 use walwise_model::text::JoinText;
@@ -140,8 +140,8 @@ pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> 
 fn cache_text(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => match facts.value(subject, &mount::BARRIER) {
-            Some(Barrier::Off) => "sends no flushes".to_owned(),
-            Some(Barrier::On | Barrier::NoEffect) | None => String::new(),
+            Some(BarrierState::Off) => "sends no flushes".to_owned(),
+            Some(BarrierState::On | BarrierState::NoEffect) | None => String::new(),
         },
         Scope::Device => {
             let leaf = facts.directly_below(subject).is_empty();

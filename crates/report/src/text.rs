@@ -26,7 +26,7 @@ pub fn render_short(report: &Report, style: LineStyle) -> String {
 pub fn render_part(report: &Report, part: ReportPart) -> String {
     let mut page = PageLayout::default();
     for group in view::report_part_groups(report, part) {
-        page.append(&render_sections(&group));
+        page.append_page(&render_sections(&group));
     }
     page.finish()
 }
@@ -36,7 +36,7 @@ pub fn render(report: &Report) -> String {
     for group in parallel::map(&view::section_groups(report), |sections| {
         render_sections(sections)
     }) {
-        page.append(&group);
+        page.append_page(&group);
     }
     page.finish()
 }
@@ -62,12 +62,12 @@ fn write_section(page: &mut PageLayout, section: &Section) {
         HeadingLevel::Top => 0,
         HeadingLevel::Part => 2,
     };
-    page.blank_line();
+    page.append_blank_line();
     let indent = if section.heading.is_empty() {
         margin
     } else {
         let lead = if section.lead.is_empty() { "" } else { ", " };
-        page.paragraph(
+        page.append_paragraph(
             margin,
             &format!("{}{lead}{}", section.heading, section.lead),
         );
@@ -75,7 +75,7 @@ fn write_section(page: &mut PageLayout, section: &Section) {
     };
     for element in &section.elements {
         match element {
-            Element::Sentence(says) => page.paragraph(indent, &says.to_string()),
+            Element::Sentence(says) => page.append_paragraph(indent, &says.to_string()),
             Element::Bullets(Bullets { bullets, .. }) => {
                 let room = bullets
                     .iter()
@@ -88,7 +88,7 @@ fn write_section(page: &mut PageLayout, section: &Section) {
             }
             Element::Grid(one) => write_grid(page, indent, one),
             Element::Stack(layers) => {
-                page.table(
+                page.append_table(
                     indent,
                     &layers.iter().map(layer_cells).collect::<Vec<_>>(),
                     &[],
@@ -125,7 +125,7 @@ fn write_bullet(page: &mut PageLayout, indent: usize, first: usize, bullet: &Bul
     } else {
         format!(" ({})", bullet.note)
     };
-    page.hanging_paragraph(indent, &label, &format!("{of}{}{aside}", bullet.text));
+    page.append_hanging_paragraph(indent, &label, &format!("{of}{}{aside}", bullet.text));
     let beneath = if label.is_empty() {
         2
     } else {
@@ -162,7 +162,7 @@ fn write_grid(page: &mut PageLayout, indent: usize, grid: &Grid) {
         .chain(grid.rows.iter().map(cells))
         .collect();
     if grid.narrow_splits.is_empty() {
-        page.table(indent, &rows, &grid.right_aligned);
+        page.append_table(indent, &rows, &grid.right_aligned);
     }
     for columns in grid.narrow_splits {
         let of = |row: &Vec<String>| {
@@ -175,8 +175,8 @@ fn write_grid(page: &mut PageLayout, indent: usize, grid: &Grid) {
             .iter()
             .filter_map(|at| grid.right_aligned.get(*at).copied())
             .collect();
-        page.table(indent, &rows.iter().map(of).collect::<Vec<_>>(), &right);
-        page.blank_line();
+        page.append_table(indent, &rows.iter().map(of).collect::<Vec<_>>(), &right);
+        page.append_blank_line();
     }
 }
 
@@ -193,14 +193,14 @@ fn write_step(page: &mut PageLayout, step: &Instruction) {
         .map(|number| number.to_string())
         .unwrap_or_default();
     let label = format!("{number:>2}  {:<10}", step.level.as_str());
-    page.hanging_paragraph(
+    page.append_hanging_paragraph(
         2,
         &label,
         &format!("{} of {}: {}", step.setting, step.subject, step.change),
     );
     match &step.details {
         Some(beneath) => write_details(page, 8, beneath),
-        None => page.paragraph(8, "as above"),
+        None => page.append_paragraph(8, "as above"),
     }
 }
 
@@ -217,27 +217,29 @@ fn write_details(page: &mut PageLayout, indent: usize, details: &[Detail]) {
     for detail in details {
         let label = format!("{:<width$}", detail_label(detail));
         match detail {
-            Detail::Sentence(says) => page.paragraph(indent, &says.to_string()),
-            Detail::Field(_, says) => page.hanging_paragraph(indent, &label, &says.to_string()),
-            Detail::Continuation(says) => page.paragraph(indent + width, &says.to_string()),
+            Detail::Sentence(says) => page.append_paragraph(indent, &says.to_string()),
+            Detail::Field(_, says) => {
+                page.append_hanging_paragraph(indent, &label, &says.to_string())
+            }
+            Detail::Continuation(says) => page.append_paragraph(indent + width, &says.to_string()),
             Detail::Diff {
                 result: Some(whole),
                 ..
-            } => page.hanging_paragraph(indent, &label, whole),
+            } => page.append_hanging_paragraph(indent, &label, whole),
             Detail::Diff { result: None, .. } | Detail::Verbose(..) => {}
             Detail::Commands(_, commands) => {
                 let labels = std::iter::once(&*label).chain(std::iter::repeat(""));
                 let mut line = |(command, label): (&ShellCommand, &str)| {
-                    page.verbatim(indent, &format!("{label:<width$}{command}"));
+                    page.append_verbatim_line(indent, &format!("{label:<width$}{command}"));
                 };
                 commands.iter().zip(labels).for_each(&mut line);
             }
             Detail::UserCommand(own) => {
-                page.verbatim(
+                page.append_verbatim_line(
                     indent,
                     &format!("{label}{}: {}", own.purpose.as_str(), own.command),
                 );
-                page.paragraph(indent + width, &own.origin_sentence());
+                page.append_paragraph(indent + width, &own.origin_sentence());
             }
         }
     }

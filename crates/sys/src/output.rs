@@ -149,7 +149,7 @@ impl Destination {
             path: path.to_owned(),
             why: format!(
                 "the writing process did not start: {}",
-                text::error_message(&error)
+                text::io_error_message(&error)
             ),
         })?;
         let mut found = Self {

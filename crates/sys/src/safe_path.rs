@@ -366,7 +366,7 @@ pub fn random_u64() -> u64 {
 }
 
 fn errno_message(errno: Errno) -> String {
-    text::error_message(&errno.into())
+    text::io_error_message(&errno.into())
 }
 
 #[cfg(test)]

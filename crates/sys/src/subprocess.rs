@@ -26,7 +26,7 @@ pub(crate) mod credentials {
         Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid, setsid,
     };
 
-    use crate::text::error_message;
+    use crate::text::io_error_message;
 
     /// Limit on writable memory, in bytes: a file of 1 MiB and everything derived from it, with
     /// ample reserve.
@@ -56,7 +56,7 @@ pub(crate) mod credentials {
             }
             // Opened before chroot, because /proc may differ or be missing in another root
             // directory.
-            let status = File::open("/proc/self/status").map_err(|e| error_message(&e))?;
+            let status = File::open("/proc/self/status").map_err(|e| io_error_message(&e))?;
             set_resource_limits()
                 .map_err(|e| format!("resource limits cannot be set: {}", e.desc()))?;
             if let Some(root) = root {
@@ -76,7 +76,7 @@ pub(crate) mod credentials {
         fn connect_as_user(&self, path: &Path) -> Result<UnixStream, String> {
             setfsgid(Gid::from_raw(self.gid));
             setfsuid(Uid::from_raw(self.uid));
-            UnixStream::connect(path).map_err(|e| error_message(&e))
+            UnixStream::connect(path).map_err(|e| io_error_message(&e))
         }
 
         /// Changes session, groups and user. The process leaves root's session first: in it, an
@@ -104,7 +104,7 @@ pub(crate) mod credentials {
             let mut text = String::new();
             status
                 .read_to_string(&mut text)
-                .map_err(|e| error_message(&e))?;
+                .map_err(|e| io_error_message(&e))?;
             let ids = |word, id| format!("{word}\t{id}\t{id}\t{id}\t{id}");
             let none = |word| format!("{word}\t{:016x}", 0);
             let capabilities = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"].map(none);

@@ -10,7 +10,7 @@ use crate::report::view::{baseline as baseline_view, findings, upgrade as upgrad
 use crate::report::{Upgrade, json, latency};
 use crate::session::upgrade::{self, ComponentVersions};
 use crate::session::{Session, assume};
-use crate::text::{display_path, display_safe, error_message};
+use crate::text::{display_path, display_safe, io_error_message};
 use crate::tui::{Comparison, Reference, ReferenceChoice, SaveOutcome};
 
 impl AppWorker {
@@ -40,7 +40,7 @@ impl AppWorker {
                 ReportStore::for_target(session, target).map_err(|error| error.to_string())?;
             let reports = store.dated_reports().map_err(|error| {
                 let place = display_path(&store.directory);
-                format!("cannot read {place}: {}", error_message(&error))
+                format!("cannot read {place}: {}", io_error_message(&error))
             })?;
             all.extend(reports.into_iter().map(|(path, date)| ReferenceChoice {
                 name: path.to_string_lossy().into_owned(),

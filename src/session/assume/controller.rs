@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::{Assumption, edit_json, replace_lines};
 use crate::facts::catalog::controller::{
-    self, BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+    self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::facts::{FactSet, FactValue, Key};
 use crate::host::{AnswerEdit, Question};
@@ -18,7 +18,7 @@ struct ControllerState {
     battery: Option<BatteryCondition>,
     policy: Option<CachePolicy>,
     in_force: Option<CachePolicyInForce>,
-    on_failure: Option<OnBatteryFailure>,
+    on_failure: Option<BatteryFailurePolicy>,
     disk_cache: Option<MemberDiskCache>,
 }
 
@@ -73,7 +73,7 @@ impl ControllerState {
             disk_cache: assumed_or_read(one, all, read, &controller::DISK_CACHE),
         };
         if new.policy == Some(CachePolicy::AlwaysWriteBack) {
-            new.on_failure = Some(OnBatteryFailure::Stays);
+            new.on_failure = Some(BatteryFailurePolicy::Stays);
         }
         let told = find_assumed(one, all, &controller::POLICY_IN_FORCE);
         new.in_force = told.or_else(|| new.effective_mode()).or(new.in_force);
@@ -91,8 +91,8 @@ impl ControllerState {
             }
             (CachePolicy::WriteBack, Some(BatteryCondition::Failed | BatteryCondition::Absent)) => {
                 match self.on_failure? {
-                    OnBatteryFailure::WriteThrough => CachePolicyInForce::WriteThrough,
-                    OnBatteryFailure::Stays => CachePolicyInForce::WriteBack,
+                    BatteryFailurePolicy::WriteThrough => CachePolicyInForce::WriteThrough,
+                    BatteryFailurePolicy::Stays => CachePolicyInForce::WriteBack,
                 }
             }
             (
@@ -145,7 +145,7 @@ impl ControllerState {
                 .into(),
             "DefaultCache" => self.replace_cache_mode(now.as_str()?, true).into(),
             "Cache When BBU Bad" | "Write Cache When BBU Bad" | "Cache When Energy Pack Bad" => {
-                if self.on_failure? == OnBatteryFailure::Stays {
+                if self.on_failure? == BatteryFailurePolicy::Stays {
                     "On"
                 } else {
                     "Off"
@@ -212,7 +212,7 @@ impl ControllerState {
                 }
             }
             "No-Battery Write Cache" => {
-                if self.on_failure? == OnBatteryFailure::Stays {
+                if self.on_failure? == BatteryFailurePolicy::Stays {
                     "Enabled"
                 } else {
                     "Disabled"

@@ -5,7 +5,7 @@
 //! from the edited answers. The caller checks that the collectors read the assumed value.
 
 use super::{Assumption, answer_edit, answer_removal, controller, edit_json, replace_lines};
-use crate::facts::catalog::device::{self, CacheType, DriveCache};
+use crate::facts::catalog::device::{self, CacheType, DriveCacheState};
 use crate::facts::catalog::{self, mount, mysql, postgres};
 use crate::facts::{FactSet, FactValue, Source, Value, ValueKind};
 use crate::host::AnswerEdit;
@@ -227,10 +227,11 @@ impl EditContext<'_> {
     /// updates the queue (sd_revalidate_disk). On other disks, such as NVMe, only the assumed fact
     /// changes.
     fn disk_cache_edits(&self) -> Vec<AnswerEdit> {
-        let drive = DriveCache::from_value(&self.one.value)
+        let drive = DriveCacheState::from_value(&self.one.value)
             .filter(|_| self.one.key.name == device::DRIVE_CACHE.name());
-        let told = || CacheType::from_value(&self.one.value).is_some_and(CacheType::holds_writes);
-        let is_on = drive.map_or_else(told, DriveCache::is_on);
+        let told =
+            || CacheType::from_value(&self.one.value).is_some_and(CacheType::can_hold_writes);
+        let is_on = drive.map_or_else(told, DriveCacheState::is_on);
         let of_driver = self
             .read
             .reading(&self.one.subject, device::CACHE_TYPE.id())

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::facts::ServerKind;
 use crate::text;
-use crate::text::suggest::did_you_mean;
+use crate::text::suggest::nearest_word_hint;
 use crate::toml_table::parse_without_verification_stamps;
 use crate::version::Version;
 
@@ -85,7 +85,7 @@ pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
         .find(|one| one.names.iter().any(|own| own == name))
     else {
         let all: Vec<&str> = known_names().collect();
-        let help = did_you_mean(name, all.iter().copied());
+        let help = nearest_word_hint(name, all.iter().copied());
         let help = help.unwrap_or_else(|| format!("one of: {}", all.join(", ")));
         return Err(format!(
             "unknown distribution `{}` for --os; {help}",

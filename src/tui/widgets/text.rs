@@ -43,7 +43,7 @@ pub fn spaces(columns: usize) -> String {
 /// Wraps a text at blanks; only words that are longer than a line are cut. Non-breaking spaces
 /// become plain ones.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
-    let mut lines = wrap::wrap(text, room, OverlongWord::Cut);
+    let mut lines = wrap::wrap_text(text, room, OverlongWord::Cut);
     lines
         .iter_mut()
         .filter(|line| line.contains(NO_BREAK_SPACE))

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Value;
 use toml::de::{DeTable, ValueDeserializer};
 
-use walwise_model::provenance::Verification;
+use walwise_model::provenance::VerificationStamp;
 use walwise_model::text::line_index::LineIndex;
 use walwise_model::toml_table::CHECKED;
 
@@ -21,7 +21,7 @@ pub struct KnowledgeEntry {
     /// One or more names: the id of a rule, or words such as `ext4 nobarrier`.
     pub names: Vec<String>,
     /// When the entry was checked, and against which source; `None` in old packs.
-    pub checked: Option<Verification>,
+    pub checked: Option<VerificationStamp>,
     /// All fields except those with the names and the stamp.
     pub fields: BTreeMap<String, Value>,
 }
@@ -77,7 +77,7 @@ fn build_entry(
     let stamp = stamp
         .as_ref()
         .and_then(Value::as_str)
-        .map(Verification::parse);
+        .map(VerificationStamp::parse);
     let checked = stamp.and_then(Result::ok);
     let owners = fields
         .remove(OWNER_FIELD)

@@ -466,14 +466,14 @@ fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Ve
             );
         }
         Some(Reading::Known { source, .. }) => source,
-        Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+        Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
     };
     let mut ignored = Vec::new();
     for name in OLD_SIZE_SETTINGS {
         match written.get(name) {
             None => {}
             Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
         }
     }
     Reading::known(ignored, source)

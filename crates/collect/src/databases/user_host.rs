@@ -20,7 +20,7 @@ impl<'a> UserHost<'a> {
         if uid != NOBODY {
             // A server exists, so its settings table will be needed. The table is parsed here,
             // while the child process that queries as this user starts.
-            servers::preload_table();
+            servers::preload_server_table();
         }
         Self { host, uid }
     }

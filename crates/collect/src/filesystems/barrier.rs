@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::kernel;
-use crate::facts::catalog::mount::{self, Barrier, MountClass};
+use crate::facts::catalog::mount::{self, BarrierState, MountClass};
 use crate::facts::{FactSet, Reading, Subject};
 use crate::host::Host;
 use crate::parallel;
@@ -36,7 +36,7 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| issues_flushes(*class));
-    let mut found: Vec<(Option<String>, Subject, Reading<Barrier>)> =
+    let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
         parallel::map(&mounts, |mount| {
             (
                 facts.value(mount, &mount::DEVNO),
@@ -46,7 +46,7 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
         });
     // All mounts of a superblock print the same options, unless these changed during the read.
     // Differing answers therefore make the barrier unknown.
-    let mut answers: BTreeMap<String, BTreeSet<Barrier>> = BTreeMap::new();
+    let mut answers: BTreeMap<String, BTreeSet<BarrierState>> = BTreeMap::new();
     for (superblock, _, reading) in &found {
         if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
             answers.entry(superblock.clone()).or_default().insert(*word);
@@ -68,7 +68,7 @@ fn issues_flushes(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Overlay)
 }
 
-fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
+fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<BarrierState> {
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let printed = facts.get(subject, &mount::SUPER_OPTIONS);
     let is_off = |options: &[String]| {
@@ -93,9 +93,9 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
         "xfs" => {
             printed.and_then(
                 |options| match (is_off(&options), xfs_honours_nobarrier(facts)) {
-                    (false, _) => Ok(Barrier::On),
-                    (true, Ternary::False) => Ok(Barrier::NoEffect),
-                    (true, Ternary::True) => Ok(Barrier::Off),
+                    (false, _) => Ok(BarrierState::On),
+                    (true, Ternary::False) => Ok(BarrierState::NoEffect),
+                    (true, Ternary::True) => Ok(BarrierState::Off),
                     (true, Ternary::Unknown) => {
                         Err("nobarrier is set, but the kernel version is unknown".to_owned())
                     }
@@ -120,22 +120,26 @@ fn mount_barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
     }
 }
 
-fn barrier_state(is_off: bool) -> Barrier {
-    if is_off { Barrier::Off } else { Barrier::On }
+fn barrier_state(is_off: bool) -> BarrierState {
+    if is_off {
+        BarrierState::Off
+    } else {
+        BarrierState::On
+    }
 }
 
 /// The barrier state of an ext4 file system, from mountinfo alone. mountinfo prints only deviations
 /// from the superblock's defaults, so a missing option proves nothing: `tune2fs -o nobarrier` is
 /// invisible there.
-fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<Barrier> {
+fn ext_barrier_in_mountinfo(printed: Reading<Vec<String>>) -> Reading<BarrierState> {
     let (value, source) = match printed {
         Reading::Known { value, source } => (value, source),
-        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     };
     let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
     match (has(BARRIER_OFF_OPTIONS), has(&["barrier", "barrier=1"])) {
-        (true, _) => Reading::known(Barrier::Off, source),
-        (_, true) => Reading::known(Barrier::On, source),
+        (true, _) => Reading::known(BarrierState::Off, source),
+        (_, true) => Reading::known(BarrierState::On, source),
         _ => Reading::ambiguous(format!(
             "{source} shows no barrier option, but the superblock can turn barriers off"
         )),
@@ -149,7 +153,7 @@ fn old_ext3_barrier_off(
     fstype: &str,
     printed: &Reading<Vec<String>>,
     facts: &FactSet,
-) -> Option<Reading<Barrier>> {
+) -> Option<Reading<BarrierState>> {
     let Reading::Known { value, source } = printed else {
         return None;
     };
@@ -157,7 +161,7 @@ fn old_ext3_barrier_off(
         option == "barrier" || option.starts_with("barrier=") || option == "nobarrier"
     });
     let quiet = fstype == "ext3" && !said && is_kernel_at_least(facts, "3.1") == Ternary::False;
-    quiet.then(|| Reading::known(Barrier::Off, source.clone()))
+    quiet.then(|| Reading::known(BarrierState::Off, source.clone()))
 }
 
 /// Whether the kernel's XFS honours `nobarrier`: before Linux 4.10, and in RHEL 7 before
@@ -396,7 +400,7 @@ mod tests {
             );
             ["/a", "/b"].map(|point| facts.value(&Subject::mount(point), &mount::BARRIER))
         };
-        let (on, off) = (Some(Barrier::On), Some(Barrier::Off));
+        let (on, off) = (Some(BarrierState::On), Some(BarrierState::Off));
         assert_eq!(answers("rw,nobarrier,subvol=/b", "0:40"), [off, off]);
         assert_eq!(answers("rw", "0:41"), [off, on]);
         assert_eq!(answers("rw", "0:40"), [None, None], "read while it changed");

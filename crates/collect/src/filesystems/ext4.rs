@@ -278,7 +278,7 @@ fn journal_device(
     });
     let pid = match thread {
         Reading::Known { value, .. } => value,
-        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     };
     let name = attribute::read_text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
     let inside = name

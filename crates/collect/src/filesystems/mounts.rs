@@ -12,7 +12,7 @@ use std::path::Path;
 use super::class_of_type;
 use crate::collector::{Collector, Request, describe_in_parallel};
 use crate::error_readings::call_reading;
-use crate::facts::catalog::mount::{self, Atime, MountClass};
+use crate::facts::catalog::mount::{self, AtimePolicy, MountClass};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{Host, StatFs, path_bytes};
@@ -165,14 +165,14 @@ fn has_option(options: &[String], word: &str) -> bool {
 
 /// Reads never update the access time with `noatime`, rarely with `relatime`, and always without
 /// both options.
-fn atime_policy(options: &[String]) -> Atime {
+fn atime_policy(options: &[String]) -> AtimePolicy {
     match (
         has_option(options, "noatime"),
         has_option(options, "relatime"),
     ) {
-        (true, _) => Atime::Never,
-        (false, true) => Atime::Relative,
-        (false, false) => Atime::Always,
+        (true, _) => AtimePolicy::Never,
+        (false, true) => AtimePolicy::Relative,
+        (false, false) => AtimePolicy::Always,
     }
 }
 

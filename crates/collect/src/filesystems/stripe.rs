@@ -77,7 +77,7 @@ fn stripe_fit(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Read
             return Reading::known(StripeFit::NoStripes, source);
         }
         Reading::Known { .. } => {}
-        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     }
     let striped = facts
         .get(&array, &device::MD_LEVEL)

@@ -124,7 +124,7 @@ use self::volume_lookup::{DiskIdentity, VolumeAddressing, VolumeMatch};
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::facts::catalog::controller::{
-    self, BatteryCondition, CachePolicy, CachePolicyInForce, OnBatteryFailure,
+    self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce,
 };
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Remedy, Source, Subject, Value};
@@ -556,7 +556,7 @@ type QueryFn = fn(&dyn Host, Tool) -> ControllerList;
 struct CacheModes {
     pub policy: FieldReading<CachePolicy>,
     pub in_force: FieldReading<CachePolicyInForce>,
-    pub on_failure: FieldReading<OnBatteryFailure>,
+    pub on_failure: FieldReading<BatteryFailurePolicy>,
 }
 
 impl CacheModes {
@@ -598,8 +598,8 @@ fn cache_modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> CacheMode
         | FieldReading::Missing(..) => caching,
     };
     let on_failure = cache.parse_value("no-battery write cache", |word| match word {
-        "disabled" => Some(OnBatteryFailure::WriteThrough),
-        "enabled" => Some(OnBatteryFailure::Stays),
+        "disabled" => Some(BatteryFailurePolicy::WriteThrough),
+        "enabled" => Some(BatteryFailurePolicy::Stays),
         _ => None,
     });
     let now = cache.parse_value("cache status", |word| match word {

@@ -16,7 +16,9 @@ use serde_json::Value as Json;
 use crate::collector::{Collector, Request};
 use crate::error_readings::{error_reading, programs_disabled_reading};
 use crate::escape::shell;
-use crate::facts::catalog::device::{self, DeviceKind, DriveCache, Shingled, Transport};
+use crate::facts::catalog::device::{
+    self, DeviceKind, DriveCacheState, ShingledRecording, Transport,
+};
 use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{
@@ -183,7 +185,9 @@ fn record_drive_fact(
         return facts.insert_value(disk, key, reading);
     }
     let known = facts.value(disk, &device::SHINGLED);
-    if known.is_some_and(Shingled::reports_zones) || (known.is_some() && !reading.is_known()) {
+    if known.is_some_and(ShingledRecording::reports_zones)
+        || (known.is_some() && !reading.is_known())
+    {
         return;
     }
     for subject in partitions.disk_partitions(disk).iter().chain([disk]) {
@@ -390,17 +394,17 @@ fn query_drive(questions: &DriveQuery) -> DriveFacts {
     if is_drive_managed_smr(&json) {
         drive.insert(
             &device::SHINGLED,
-            Reading::known(Shingled::DriveManaged, answer.source()),
+            Reading::known(ShingledRecording::DriveManaged, answer.source()),
         );
     }
     drive
 }
 
-fn write_cache_state(json: &Json) -> Option<DriveCache> {
+fn write_cache_state(json: &Json) -> Option<DriveCacheState> {
     Some(if json.pointer("/write_cache/enabled")?.as_bool()? {
-        DriveCache::On
+        DriveCacheState::On
     } else {
-        DriveCache::Off
+        DriveCacheState::Off
     })
 }
 
@@ -478,9 +482,9 @@ fn query_presented_disk_cache(questions: &DriveQuery) -> DriveFacts {
 /// `otherwise` is the result if no tool reports the flag.
 fn query_write_cache_flag(
     questions: &DriveQuery,
-    otherwise: Reading<DriveCache>,
+    otherwise: Reading<DriveCacheState>,
     drive: &mut DriveFacts,
-) -> Reading<DriveCache> {
+) -> Reading<DriveCacheState> {
     first_answer(
         questions,
         &[SMARTCTL, SDPARM, HDPARM],
@@ -492,9 +496,9 @@ fn query_write_cache_flag(
 fn first_answer(
     questions: &DriveQuery,
     tools: &[(Tool, &[&str])],
-    otherwise: Option<Reading<DriveCache>>,
+    otherwise: Option<Reading<DriveCacheState>>,
     drive: &mut DriveFacts,
-) -> Reading<DriveCache> {
+) -> Reading<DriveCacheState> {
     let mut why = otherwise;
     for (tool, words) in tools {
         let reading = match questions.run_tool(*tool, words, drive) {
@@ -512,9 +516,9 @@ fn first_answer(
 }
 
 /// Parses the flag in any tool's output; `None` if no line has it, or two lines differ.
-fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
+fn parse_cache_flag(answer: &[u8]) -> Option<DriveCacheState> {
     let text = String::from_utf8_lossy(answer);
-    let mut found: Option<DriveCache> = None;
+    let mut found: Option<DriveCacheState> = None;
     for line in text.lines() {
         let Some(cache) = parse_write_cache_line(line.trim()) else {
             continue;
@@ -527,14 +531,14 @@ fn parse_cache_flag(answer: &[u8]) -> Option<DriveCache> {
     found
 }
 
-fn parse_write_cache_line(line: &str) -> Option<DriveCache> {
+fn parse_write_cache_line(line: &str) -> Option<DriveCacheState> {
     if let Some(value) = line
         .strip_prefix("write-caching")
         .and_then(|rest| rest.trim_start().strip_prefix('='))
     {
         return match value.trim() {
-            "1 (on)" => Some(DriveCache::On),
-            "0 (off)" => Some(DriveCache::Off),
+            "1 (on)" => Some(DriveCacheState::On),
+            "0 (off)" => Some(DriveCacheState::Off),
             _ => None,
         };
     }
@@ -543,15 +547,15 @@ fn parse_write_cache_line(line: &str) -> Option<DriveCache> {
         .or_else(|| line.strip_prefix("Write cache is:"));
     if let Some(value) = cache {
         return match value.trim() {
-            "Enabled" => Some(DriveCache::On),
-            "Disabled" => Some(DriveCache::Off),
+            "Enabled" => Some(DriveCacheState::On),
+            "Disabled" => Some(DriveCacheState::Off),
             _ => None,
         };
     }
     let mut words = line.strip_prefix("WCE")?.split_whitespace();
     match (line.as_bytes().get(3), words.next()) {
-        (Some(b' '), Some("1")) => Some(DriveCache::On),
-        (Some(b' '), Some("0")) => Some(DriveCache::Off),
+        (Some(b' '), Some("1")) => Some(DriveCacheState::On),
+        (Some(b' '), Some("0")) => Some(DriveCacheState::Off),
         _ => None,
     }
 }

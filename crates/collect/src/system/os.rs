@@ -21,7 +21,7 @@ use std::path::Path;
 use self::name_value_lines::{text_value, value_bytes};
 use crate::collector::{Collector, Request};
 use crate::error_readings::{call_reading, error_reading};
-use crate::facts::catalog::host::Vantage;
+use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::redact::AZURE_CHASSIS;
@@ -138,15 +138,15 @@ fn record_execution_environment(host: &dyn Host, facts: &mut FactSet) {
 fn vantage_reading(
     container: &Reading<String>,
     virtualisation: &Reading<String>,
-) -> Reading<Vantage> {
+) -> Reading<RunEnvironment> {
     let source = Source::derived_from([machine::CONTAINER.name(), machine::VIRTUALISATION.name()]);
     let known = |from| Reading::known(from, source.clone());
     match (container, virtualisation) {
-        (Reading::Known { value, .. }, _) if value != "none" => known(Vantage::Container),
+        (Reading::Known { value, .. }, _) if value != "none" => known(RunEnvironment::Container),
         (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => {
-            known(Vantage::Host)
+            known(RunEnvironment::Host)
         }
-        (Reading::Known { .. }, Reading::Known { .. }) => known(Vantage::Guest),
+        (Reading::Known { .. }, Reading::Known { .. }) => known(RunEnvironment::Guest),
         (
             Reading::Known { .. },
             Reading::Unknown {
@@ -467,16 +467,16 @@ mod execution_environment_tests {
             (
                 "/var/lib/docker/vfs/dir/1f /",
                 "ext4",
-                Some(Vantage::Container),
+                Some(RunEnvironment::Container),
             ),
             ("/srv/bundle/rootfs /", "ext4", None),
-            ("/ /", "ext4", Some(Vantage::Host)),
+            ("/ /", "ext4", Some(RunEnvironment::Host)),
             ("/ /data", "ext4", None),
-            ("/@ /", "btrfs", Some(Vantage::Host)),
+            ("/@ /", "btrfs", Some(RunEnvironment::Host)),
             (
                 "/ostree/deploy/fedora/deploy/1f.0 /",
                 "xfs",
-                Some(Vantage::Host),
+                Some(RunEnvironment::Host),
             ),
         ] {
             let host = with_cpu_flags("vme").answer(Question::Identity, HOST).file(

@@ -63,9 +63,9 @@ pub fn record_target(
         facts.add_edge(&subject, base);
         facts.link(&subject, base);
         if base.scope() == Scope::Device {
-            facts.mark_inapplicable(&subject, Scope::Mount);
+            facts.mark_scope_inapplicable(&subject, Scope::Mount);
         } else if is_diskless(facts, base) {
-            facts.mark_inapplicable(&subject, Scope::Device);
+            facts.mark_scope_inapplicable(&subject, Scope::Device);
         }
         if let Some(device) = facts.subject_in_scope(base, Scope::Device) {
             facts.link(&subject, &device);
@@ -199,7 +199,7 @@ fn swap_on_same_disks(
     target: &Subject,
     swapping: Option<&BTreeSet<Subject>>,
 ) -> Reading<Vec<String>> {
-    if facts.lacks_scope(target, Scope::Device) {
+    if facts.is_scope_inapplicable(target, Scope::Device) {
         return Reading::known(Vec::new(), Source::derived_from([mount::CLASS.name()]));
     }
     let disks = facts.distinct_bottom_disks(target);

@@ -477,7 +477,7 @@ fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
         let facts = collect(&host(), Some("/data"), storage);
         let target = Subject::target("/data");
         assert_eq!(
-            facts.lacks_scope(&target, Scope::Device),
+            facts.is_scope_inapplicable(&target, Scope::Device),
             diskless,
             "{class}"
         );

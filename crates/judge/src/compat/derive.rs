@@ -107,7 +107,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         source,
     } = known
     else {
-        return known.cast();
+        return known.into_unknown_reading();
     };
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let mounted = facts

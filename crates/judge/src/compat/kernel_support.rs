@@ -11,7 +11,7 @@ use super::table::{OptionEntry, RemountInverse, option_key, option_table};
 use super::value_syntax::ValueError;
 use super::{Effect, Support};
 use crate::facts::choice;
-use crate::text::suggest::did_you_mean;
+use crate::text::suggest::nearest_word_hint;
 use crate::version::Version;
 
 const FILE_SYSTEMS_WITH_OPTIONS: [&str; 3] = ["ext4", "xfs", "btrfs"];
@@ -450,7 +450,7 @@ fn unlisted_option_support(
     let others = of_it.map(|(_, name)| option_key(name)).filter(|name| {
         *name != option_key(option) && !name.ends_with('*') && !NEVER_SUGGESTED.contains(name)
     });
-    let near = did_you_mean(option_key(option), others);
+    let near = nearest_word_hint(option_key(option), others);
     let near = near
         .map(|near| format!(" {}", capitalised(&near)))
         .unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::servers::{LinuxAcceptance, MysqlSetting, ValueSyntax, server_table};
 use crate::ternary::Ternary;
 use crate::version::Version;
 
-pub use crate::servers::ChangedBy;
+pub use crate::servers::SettingChangeAction;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSetting {
@@ -15,7 +15,7 @@ pub struct ServerSetting {
     /// The default value in the syntax of configuration files; `None` if it depends on the host or
     /// on other settings.
     pub default: Option<&'static str>,
-    pub changed_by: ChangedBy,
+    pub changed_by: SettingChangeAction,
 }
 
 /// `server` may lack the minor release, as in `PG_VERSION`; a setting introduced by a minor release
@@ -200,9 +200,9 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     {
         if row.removed.as_ref().is_none_or(|from| server < from) {
             let changed_by = if row.is_dynamic(server) {
-                ChangedBy::Statement
+                SettingChangeAction::Statement
             } else {
-                ChangedBy::Restart
+                SettingChangeAction::Restart
             };
             add(&row.names, &row.default, changed_by);
         }
@@ -235,8 +235,8 @@ mod tests {
         Version::parse(text).unwrap()
     }
 
-    use ChangedBy::{Reload, Restart, Statement};
     use Effect::{Deprecated, Refused, Unknown};
+    use SettingChangeAction::{Reload, Restart, Statement};
 
     #[test]
     fn settings_of_postgres_by_release() {

@@ -18,7 +18,7 @@ mod sd {
     use super::CacheReport;
     use crate::durability::fact_reader::FactReader;
     use crate::facts::Subject;
-    use crate::facts::catalog::device::{self, CacheType, DriveCache, Transport};
+    use crate::facts::catalog::device::{self, CacheType, DriveCacheState, Transport};
 
     const ASK_DISK: &str = "read the disk's cache setting as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
@@ -31,8 +31,10 @@ mod sd {
         let name = disk.name();
         let kept = ask
             .get(disk, &device::CACHE_TYPE)
-            .map(CacheType::holds_writes);
-        let asked = ask.get(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
+            .map(CacheType::can_hold_writes);
+        let asked = ask
+            .get(disk, &device::DRIVE_CACHE)
+            .map(DriveCacheState::is_on);
         match (kept, asked) {
             (Some(false), Some(true)) => CacheReport::Conflicting(format!(
                 "{name} reports that its write cache is on, but the kernel's cache_type is write through"
@@ -59,7 +61,7 @@ mod sd {
     pub fn raid_volume_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         match ask
             .get(disk, &device::CACHE_TYPE)
-            .map(CacheType::holds_writes)
+            .map(CacheType::can_hold_writes)
         {
             Some(true) => CacheReport::Volatile,
             Some(false) => CacheReport::NoCache("as reported to the kernel".to_owned()),
@@ -80,7 +82,7 @@ mod sd {
 use super::fact_reader::{FactDependencies, FactReader};
 use super::{Evidence, Layer, Remedy, VerdictImpact, raid_controller};
 use crate::facts::catalog::device::{
-    self, CacheType, Capacitor, DeviceKind, Guarantor, QueueWriteCache, Transport,
+    self, CacheType, CapacitorCondition, DeviceKind, QueueWriteCache, Transport, WriteGuarantor,
 };
 use crate::facts::catalog::target::{FlushDelivery, FlushSuppressor};
 use crate::facts::{FactSet, Key, Subject};
@@ -122,7 +124,7 @@ pub struct DiskAssessment {
     pub is_raid_volume: bool,
     /// Party that vouches for the cache. `None` for a volume of a RAID controller in this host, or
     /// if no party is known.
-    pub guarantor: Option<Guarantor>,
+    pub guarantor: Option<WriteGuarantor>,
     pub evidence: Vec<Evidence>,
     pub dependencies: FactDependencies,
 }
@@ -225,7 +227,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
     let guarantor = match (raid, remote) {
         (true, false) => None,
         // A volume of a RAID controller in another host, which appears as an array on this host.
-        (true, true) => Some(Guarantor::Array),
+        (true, true) => Some(WriteGuarantor::Array),
         (false, _) => guarantor::find_guarantor(&mut ask, disk, transport),
     };
     let word = if raid {
@@ -356,7 +358,7 @@ fn cache_report_source(transport: Option<Transport>) -> CacheReportSource {
 fn cache_evidence_with_queue(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<Guarantor>,
+    guarantor: Option<WriteGuarantor>,
     transport: Option<Transport>,
     queue: Option<bool>,
     word: &CacheReport,
@@ -529,12 +531,12 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
         percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
     };
     let (bears, says, forgets) = match ask.get(disk, &device::NVME_CAPACITOR)? {
-        Capacitor::Healthy => (
+        CapacitorCondition::Healthy => (
             VerdictImpact::Durable,
             format!("{name} reports a healthy capacitor{}", left(ask)),
             false,
         ),
-        Capacitor::Degraded => (
+        CapacitorCondition::Degraded => (
             VerdictImpact::Durable,
             format!(
                 "{name} reports a degraded but sufficient capacitor{}",
@@ -542,7 +544,7 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
             ),
             false,
         ),
-        Capacitor::Failed => (
+        CapacitorCondition::Failed => (
             VerdictImpact::AtRisk(Remedy::ReplaceDisk(disk.clone())),
             format!(
                 "{name} reports that its capacitor may not last through a power failure{}",
@@ -550,12 +552,12 @@ fn capacitor_evidence(ask: &mut FactReader, disk: &Subject) -> Option<(Evidence,
             ),
             true,
         ),
-        Capacitor::Absent => (
+        CapacitorCondition::Absent => (
             VerdictImpact::Durable,
             format!("{name} reports no capacitor"),
             false,
         ),
-        Capacitor::Unreadable => return None,
+        CapacitorCondition::Unreadable => return None,
     };
     Some((
         device_evidence(ask, disk, &device::NVME_CAPACITOR, bears, says),
@@ -607,7 +609,7 @@ fn device_evidence<T>(
 fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     match ask
         .get(disk, &device::CACHE_TYPE)
-        .map(CacheType::holds_writes)
+        .map(CacheType::can_hold_writes)
     {
         Some(true) => CacheReport::Volatile,
         Some(false) => CacheReport::NoCache(

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::device_view::{DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
 use super::{Evidence, Layer, Remedy, VerdictImpact};
-use crate::facts::catalog::device::{self, Capacitor, Medium};
+use crate::facts::catalog::device::{self, CapacitorCondition, Medium};
 use crate::facts::catalog::probe;
 use crate::facts::{FactValue, Key, Subject};
 use crate::ternary::Ternary;
@@ -140,7 +140,7 @@ fn slow_flush_evidence<'l>(
                 "has no volatile cache"
             } else if ask
                 .get(disk, &device::NVME_CAPACITOR)
-                .is_some_and(Capacitor::is_healthy)
+                .is_some_and(CapacitorCondition::is_healthy)
             {
                 "has a healthy capacitor"
             } else {

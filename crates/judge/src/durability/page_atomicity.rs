@@ -7,7 +7,7 @@ mod device;
 
 use super::fact_reader::FactReader;
 use crate::facts::catalog::mount::{self, JournalMode};
-use crate::facts::catalog::mysql::{self, FlushMethod};
+use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
 use crate::facts::catalog::target::{self, InodeFlag, PageAtomicity};
 use crate::facts::catalog::{cluster as kind, kernel};
 use crate::facts::{
@@ -264,16 +264,16 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
     }
     let key = &mysql::FLUSH_METHOD;
     match ask.get(cluster, key) {
-        Some(method @ (FlushMethod::Direct | FlushMethod::DirectNoFsync)) => {
+        Some(method @ (InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync)) => {
             let says =
                 format!("InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})");
             PageLink::new(part, Ternary::True, says)
         }
         Some(
-            method @ (FlushMethod::Fsync
-            | FlushMethod::Dsync
-            | FlushMethod::Littlesync
-            | FlushMethod::Nosync),
+            method @ (InnodbFlushMethod::Fsync
+            | InnodbFlushMethod::Dsync
+            | InnodbFlushMethod::Littlesync
+            | InnodbFlushMethod::Nosync),
         ) => PageLink::new(
             part,
             Ternary::False,

@@ -8,7 +8,7 @@ use super::fact_reader::FactReader;
 use super::{Evidence, Layer, Remedy, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{
-    self, BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+    self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::facts::catalog::device::{self, Transport};
 use crate::facts::catalog::kernel;
@@ -116,16 +116,16 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
     let members = ask.get(disk, &controller::DISK_CACHE);
 
     let (guarded, unguarded) = match (policy, on_failure) {
-        (Some(CachePolicy::WriteBack), Some(OnBatteryFailure::WriteThrough)) => (true, false),
-        (Some(CachePolicy::WriteBack), Some(OnBatteryFailure::Stays))
+        (Some(CachePolicy::WriteBack), Some(BatteryFailurePolicy::WriteThrough)) => (true, false),
+        (Some(CachePolicy::WriteBack), Some(BatteryFailurePolicy::Stays))
         | (
             Some(CachePolicy::AlwaysWriteBack),
-            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
         ) => (false, true),
         (Some(CachePolicy::WriteBack), None)
         | (
             Some(CachePolicy::WriteThrough) | None,
-            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
         ) => (false, false),
     };
     let (holds, writes_through) = match in_force {

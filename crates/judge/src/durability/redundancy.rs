@@ -12,12 +12,12 @@ use crate::facts::catalog::device::{
 use crate::facts::catalog::mount::{self, MountClass, VdevState};
 use crate::facts::{Scope, Subject};
 
-pub use crate::facts::catalog::target::Redundancy;
+pub use crate::facts::catalog::target::RedundancyState;
 
 /// The redundancy of a layer, and a sentence if there is something to report.
-type LayerRedundancy = (Redundancy, Option<String>);
+type LayerRedundancy = (RedundancyState, Option<String>);
 
-pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (Redundancy, String) {
+pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (RedundancyState, String) {
     let stack = ask.facts.layers_below(target);
     let mut found: Vec<LayerRedundancy> = stack
         .iter()
@@ -26,7 +26,7 @@ pub fn target_redundancy(ask: &mut FactReader, target: &Subject) -> (Redundancy,
     found.sort_by_key(|(redundancy, _)| *redundancy);
     let worst = found
         .first()
-        .map_or(Redundancy::None, |(redundancy, _)| *redundancy);
+        .map_or(RedundancyState::None, |(redundancy, _)| *redundancy);
     let says: Vec<String> = found.into_iter().filter_map(|(_, says)| says).collect();
     (worst, says.join(" "))
 }
@@ -46,7 +46,7 @@ fn device_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy
             mapping_redundancy(ask, hop, false).into_iter().collect()
         }
         Some(DeviceKind::Multipath) => mapping_redundancy(ask, hop, true).into_iter().collect(),
-        Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(Redundancy::Unknown, None)],
+        Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(RedundancyState::Unknown, None)],
         Some(DeviceKind::Disk) => raid_volume_redundancy(ask, hop).into_iter().collect(),
         Some(
             DeviceKind::Partition
@@ -69,12 +69,12 @@ fn raid_volume_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRe
     let transport = ask.get(hop, &device::TRANSPORT);
     let is_one = raid_controller::is_behind_raid(ask, hop, transport)
         && !raid_controller::is_passthrough_disk(ask, hop);
-    is_one.then_some((Redundancy::Unknown, None))
+    is_one.then_some((RedundancyState::Unknown, None))
 }
 
 fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
     let Some(targets) = ask.get(hop, &device::DM_TARGETS) else {
-        return (!paths).then_some((Redundancy::Unknown, None));
+        return (!paths).then_some((RedundancyState::Unknown, None));
     };
     let copies = targets
         .iter()
@@ -93,15 +93,15 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
     };
     let (redundancy, says) = match ask.get(hop, &device::DM_STATE) {
         Some(MappingState::Degraded | MappingState::WriteHole) => {
-            (Redundancy::Degraded, "is degraded")
+            (RedundancyState::Degraded, "is degraded")
         }
-        Some(MappingState::Rebuilding) => (Redundancy::Degraded, "is being rebuilt"),
+        Some(MappingState::Rebuilding) => (RedundancyState::Degraded, "is being rebuilt"),
         Some(MappingState::Resyncing) => (
-            Redundancy::Unknown,
+            RedundancyState::Unknown,
             "is resyncing, and its copies may still differ",
         ),
         Some(MappingState::Failed | MappingState::Lost | MappingState::NoPath) => {
-            (Redundancy::Failed, "has failed")
+            (RedundancyState::Failed, "has failed")
         }
         Some(
             MappingState::Fine
@@ -109,12 +109,12 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
             | MappingState::ReadOnly
             | MappingState::NeedsCheck
             | MappingState::Error,
-        ) => return copies.then_some((Redundancy::Whole, None)),
+        ) => return copies.then_some((RedundancyState::Whole, None)),
         None => {
             let says = format!(
                 "It is unknown whether the copies of {name} are complete: see `lvs -a -o name,lv_health_status,sync_percent`."
             );
-            return Some((Redundancy::Unknown, copies.then_some(says)));
+            return Some((RedundancyState::Unknown, copies.then_some(says)));
         }
     };
     Some((redundancy, Some(format!("{name} {says}{lacks}."))))
@@ -123,7 +123,7 @@ fn mapping_redundancy(ask: &mut FactReader, hop: &Subject, paths: bool) -> Optio
 fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy> {
     let name = hop.name();
     let Some(level) = ask.get(hop, &device::MD_LEVEL) else {
-        return vec![(Redundancy::Unknown, None)];
+        return vec![(RedundancyState::Unknown, None)];
     };
     if level.is_container() {
         return Vec::new();
@@ -134,7 +134,7 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
         .filter(|state| is_array_stopped(*state))
     {
         return vec![(
-            Redundancy::Failed,
+            RedundancyState::Failed,
             Some(format!(
                 "{name} ({title}) is not running: its state is {state}."
             )),
@@ -152,7 +152,7 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
             "{name} ({title}) has failed members: {}.",
             failed.join(", ")
         );
-        found.push((Redundancy::FailedMember, Some(says)));
+        found.push((RedundancyState::FailedMember, Some(says)));
     }
     if level.has_parity() {
         found.extend(match ask.get(hop, &device::MD_CONSISTENCY).and_then(ConsistencyPolicy::has_write_hole) {
@@ -164,14 +164,14 @@ fn array_redundancy(ask: &mut FactReader, hop: &Subject) -> Vec<LayerRedundancy>
                 // A degraded array gets no sentence here. The verdict reports its write hole,
                 // because a power failure alone can then do the damage.
                 let lacks = ask.get(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
-                Some((Redundancy::WriteHole, (!lacks).then_some(says)))
+                Some((RedundancyState::WriteHole, (!lacks).then_some(says)))
             }
             Some(false) => None,
-            None => Some((Redundancy::Unknown, None)),
+            None => Some((RedundancyState::Unknown, None)),
         });
     }
     if found.is_empty() && !is_without_copies(level) {
-        found.push((Redundancy::Unknown, None));
+        found.push((RedundancyState::Unknown, None));
     }
     found
 }
@@ -196,23 +196,23 @@ fn member_redundancy(
 ) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.display_name());
     match ask.get(hop, &device::MD_DEGRADED) {
-        None => (Redundancy::Unknown, None),
-        Some(0) if spares == 0 => (Redundancy::None, None),
+        None => (RedundancyState::Unknown, None),
+        Some(0) if spares == 0 => (RedundancyState::None, None),
         Some(0)
             if ask
                 .get(hop, &device::MD_SYNC_ACTION)
                 .is_some_and(SyncAction::is_resync) =>
         {
             (
-                Redundancy::Unknown,
+                RedundancyState::Unknown,
                 Some(format!(
                     "{name} ({title}) is resyncing: its copies may still differ."
                 )),
             )
         }
-        Some(0) => (Redundancy::Whole, None),
+        Some(0) => (RedundancyState::Whole, None),
         Some(missing) if missing >= members => (
-            Redundancy::Failed,
+            RedundancyState::Failed,
             Some(format!(
                 "{name} ({title}) has failed: none of its {members} members is left."
             )),
@@ -222,19 +222,19 @@ fn member_redundancy(
             let state = format!("{name} ({title}) runs on {left} of {members} members");
             match spares.checked_sub(missing) {
                 _ if level.may_tolerate_more_losses() => (
-                    Redundancy::Degraded,
+                    RedundancyState::Degraded,
                     Some(format!("{state}: one more failure can destroy the array.")),
                 ),
                 None => (
-                    Redundancy::Failed,
+                    RedundancyState::Failed,
                     Some(format!("{state}, fewer than it needs, and has failed.")),
                 ),
                 Some(0) => (
-                    Redundancy::Degraded,
+                    RedundancyState::Degraded,
                     Some(format!("{state}: one more failure destroys the array.")),
                 ),
                 Some(spare) => (
-                    Redundancy::Degraded,
+                    RedundancyState::Degraded,
                     Some(format!("{state} and can lose {spare} more.")),
                 ),
             }
@@ -270,16 +270,18 @@ fn zfs_pool_redundancy(ask: &mut FactReader, hop: &Subject) -> LayerRedundancy {
         ))
     };
     match ask.get(hop, &mount::ZFS_POOL_STATE) {
-        Some(state @ VdevState::Degraded) => (Redundancy::Degraded, says(state)),
+        Some(state @ VdevState::Degraded) => (RedundancyState::Degraded, says(state)),
         Some(
             state @ (VdevState::Faulted
             | VdevState::Unavailable
             | VdevState::Suspended
             | VdevState::Offline
             | VdevState::Removed),
-        ) => (Redundancy::Failed, says(state)),
-        Some(state @ VdevState::Online) if !lost.is_empty() => (Redundancy::Degraded, says(state)),
-        Some(VdevState::Online) | None => (Redundancy::Unknown, None),
+        ) => (RedundancyState::Failed, says(state)),
+        Some(state @ VdevState::Online) if !lost.is_empty() => {
+            (RedundancyState::Degraded, says(state))
+        }
+        Some(VdevState::Online) | None => (RedundancyState::Unknown, None),
     }
 }
 
@@ -290,7 +292,7 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
     }
     if let Some(missing @ 1..) = ask.get(hop, &mount::BTRFS_MISSING) {
         return Some((
-            Redundancy::Degraded,
+            RedundancyState::Degraded,
             Some(format!(
                 "The btrfs file system at {name} is missing {missing} of its devices."
             )),
@@ -314,7 +316,7 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
         let says = format!(
             "The btrfs file system at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
         );
-        return Some((Redundancy::WriteHole, Some(says)));
+        return Some((RedundancyState::WriteHole, Some(says)));
     }
     // Data and metadata must both be stored in copies, because whichever is stored only once is
     // lost with a device.
@@ -322,9 +324,9 @@ fn btrfs_redundancy(ask: &mut FactReader, hop: &Subject) -> Option<LayerRedundan
     let known = metadata.is_some() && ask.get(hop, &mount::BTRFS_MISSING).is_some();
     copies.then_some((
         if known {
-            Redundancy::Whole
+            RedundancyState::Whole
         } else {
-            Redundancy::Unknown
+            RedundancyState::Unknown
         },
         None,
     ))

@@ -2,8 +2,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{FlushHop, Remedy, VerdictImpact};
-use crate::facts::catalog::device::Guarantor;
-pub use crate::facts::catalog::target::{Redundancy, VerdictKind};
+use crate::facts::catalog::device::WriteGuarantor;
+pub use crate::facts::catalog::target::{RedundancyState, VerdictKind};
 use crate::facts::{MissingFact, Subject, choice};
 
 choice! {
@@ -114,7 +114,7 @@ pub struct Verdict {
     pub standing: VerdictKind,
     /// Copies and parity below, and whether one more disk failure is survived; not part of
     /// `standing`.
-    pub redundancy: Redundancy,
+    pub redundancy: RedundancyState,
     /// Missing copies and the cost of one more disk failure, as sentences; empty if nothing is
     /// known to be missing.
     pub second_fault: String,
@@ -134,7 +134,7 @@ pub struct Verdict {
     /// duplicates; empty if a controller's tool shows the disks.
     #[serde(serialize_with = "serialize_guarantors")]
     #[schemars(with = "Vec<String>")]
-    pub guarantors: Vec<Guarantor>,
+    pub guarantors: Vec<WriteGuarantor>,
     /// One sentence about the loss and its cause, or about the commits that survive.
     pub sentence: String,
     /// Sentences about parts of the stack that are not visible from here; mostly empty on bare
@@ -149,7 +149,7 @@ pub struct Verdict {
 }
 
 fn serialize_guarantors<S: Serializer>(
-    guarantors: &[Guarantor],
+    guarantors: &[WriteGuarantor],
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(guarantors.iter().map(|guarantor| guarantor.as_str()))

@@ -16,8 +16,8 @@ use super::{
     DrillRecord, Evidence, Layer, Path, Remedy, Route, UndecidedCap, Verdict, VerdictImpact,
     VerdictKind, find_record, find_routes, measurement, redundancy, remedy,
 };
-use crate::facts::catalog::device::Guarantor;
-use crate::facts::catalog::host::{self, Vantage};
+use crate::facts::catalog::device::WriteGuarantor;
+use crate::facts::catalog::host::{self, RunEnvironment};
 use crate::facts::catalog::target::FlushSuppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::ternary::Ternary;
@@ -146,7 +146,7 @@ pub fn judge_target(
     // Paths to one multipath disk are counted as one disk.
     let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.first_path(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
-    let guarantors: Vec<Guarantor> = below
+    let guarantors: Vec<WriteGuarantor> = below
         .values()
         .filter_map(|leaf| leaf.guarantor)
         .collect::<BTreeSet<_>>()
@@ -191,7 +191,7 @@ pub fn judge_target(
         undecided,
         caps_checked,
         flush_path,
-        seen_by: seen_by.map_or("unknown", Vantage::as_str).to_owned(),
+        seen_by: seen_by.map_or("unknown", RunEnvironment::as_str).to_owned(),
         sentence: match &drill {
             Some(drill) if standing.is_proven_by_drill() => drill.proven_by_drill_sentence(),
             _ => verdict_sentence(
@@ -370,7 +370,7 @@ fn verdict_sentence(
     no_database: bool,
     cache: CacheVolatility,
     disks: &[&str],
-    guarantors: &[Guarantor],
+    guarantors: &[WriteGuarantor],
 ) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     for evidence in paths.iter().flat_map(|path| &path.evidence) {
@@ -458,12 +458,12 @@ fn verdict_sentence(
     }
 }
 
-fn unseen_layers(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<InvisibleLayer> {
+fn unseen_layers(facts: &FactSet, seen_by: Option<RunEnvironment>) -> Vec<InvisibleLayer> {
     let technology = facts.host_value(&host::VIRTUALISATION);
     let (in_container, in_guest, vantage) = match seen_by {
-        Some(Vantage::Host) => (false, false, false),
-        Some(Vantage::Guest) => (false, true, false),
-        Some(Vantage::Container) => (true, false, false),
+        Some(RunEnvironment::Host) => (false, false, false),
+        Some(RunEnvironment::Guest) => (false, true, false),
+        Some(RunEnvironment::Container) => (true, false, false),
         None => (false, false, true),
     };
     let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");

@@ -9,7 +9,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::text::line_index::{LineIndex, line_number_at};
-use crate::text::suggest::suggestion_or_list;
+use crate::text::suggest::nearest_word_or_list_hint;
 use walwise_model::text::JoinText;
 
 pub type Span = Range<usize>;
@@ -244,7 +244,7 @@ impl Diagnostics {
         self.diags.push(Diagnostic::mistake(
             at.span(),
             message,
-            suggestion_or_list(word, known),
+            nearest_word_or_list_hint(word, known),
         ));
     }
 

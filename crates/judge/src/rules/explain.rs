@@ -84,7 +84,7 @@ pub fn write_trace(page: &mut PageLayout, indent: usize, trace: &Trace) {
             row.source,
         ]
     };
-    page.table(
+    page.append_table(
         indent,
         &trace_rows(trace).into_iter().map(cells).collect::<Vec<_>>(),
         &[],
@@ -184,8 +184,8 @@ mod tests {
             },
         );
         let mut page = PageLayout::default();
-        page.verbatim(0, &condition_tree(&rule.when).join("\n"));
-        page.blank_line();
+        page.append_verbatim_line(0, &condition_tree(&rule.when).join("\n"));
+        page.append_blank_line();
         let trace = finding.trace.as_ref().unwrap();
         write_trace(&mut page, 0, trace);
         insta::assert_snapshot!(page.finish());

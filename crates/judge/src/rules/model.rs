@@ -12,7 +12,7 @@ use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{
     FactSet, KeyInfo, Reading, Scope, ServerArea, Subject, Value, area_of_name, choice,
 };
-use crate::provenance::Verification;
+use crate::provenance::VerificationStamp;
 use crate::settings::{Setting, SettingKind};
 use crate::version::{AffectedReleases, Version};
 
@@ -23,7 +23,7 @@ pub struct Rule {
     /// The walwise version that introduced the rule.
     pub since: String,
     /// Last comparison of the rule with its sources; optional in users' rules.
-    pub checked: Option<Verification>,
+    pub checked: Option<VerificationStamp>,
     pub scope: Scope,
     /// The statement that is shown where the rule applies; one line.
     pub title: Template,

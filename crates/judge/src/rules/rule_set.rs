@@ -12,7 +12,7 @@ use jiff::civil::Date;
 use super::diagnostic::{Diagnostic, FileDiagnostics, SourceLocation, Span};
 use super::load::{self, LoadOptions, LoadedFile};
 use super::model::{Author, ExampleLoading, Rule};
-use super::suggest::did_you_mean;
+use super::suggest::nearest_word_hint;
 use super::{
     ADJUSTABLE_LEVELS, DisabledRule, ExpiredStatement, LevelOverride, RuleFile, UserFile, builtin,
 };
@@ -273,7 +273,7 @@ impl RuleSet {
 
     /// Suggestion `did you mean …?` for an id that no rule has; `None` if no id is similar.
     pub fn did_you_mean(&self, id: &str) -> Option<String> {
-        did_you_mean(id, self.rules.iter().map(|rule| rule.id.as_str()))
+        nearest_word_hint(id, self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
     pub fn disabled_rules(&self) -> &[DisabledRule] {
@@ -467,7 +467,7 @@ fn remark_unknown_rules(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
             .filter(|(id, _)| !known.contains(&id.as_str()))
         {
             let message = format!("no effect: rule `{id}` does not exist");
-            let help = did_you_mean(id, known.iter().copied());
+            let help = nearest_word_hint(id, known.iter().copied());
             let help = help.unwrap_or_else(|| "`walwise rules list` lists all rules".to_owned());
             found.push((index, Diagnostic::remark(span.clone(), message, help)));
         }

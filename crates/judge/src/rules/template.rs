@@ -88,7 +88,7 @@ impl Placeholder {
 /// The value quoted for a shell. If it cannot be quoted, the placeholder's name in capitals, such
 /// as `POINT`.
 fn shell_quote_or_name(name: &str, shown: &str) -> String {
-    shell::quote_shell_name(shown)
+    shell::quote_display_safe_shell_name(shown)
         .unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
 }
 
@@ -489,7 +489,7 @@ mod tests {
         fn a_fact_in_a_command_is_one_inert_word(value in "[ -~]{0,12}") {
             let line = render_command("x {mount.point}", "/", Some(&value));
             if let Some(word) = line.strip_prefix("x ") {
-                prop_assert_eq!(shell::quote_shell_name(&value), Some(word.to_owned()));
+                prop_assert_eq!(shell::quote_display_safe_shell_name(&value), Some(word.to_owned()));
             } else {
                 prop_assert!(line.starts_with("# ") && !line.contains('\n'));
             }

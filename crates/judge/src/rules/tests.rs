@@ -442,7 +442,7 @@ example = [
     let mut facts = FactSet::default();
     facts.add_subject(&diskless);
     facts.add_subject(&unseen);
-    facts.mark_inapplicable(&diskless, Scope::Device);
+    facts.mark_scope_inapplicable(&diskless, Scope::Device);
     let Evaluation { findings, tallies } = evaluate_rules(
         &all_subjects(&facts),
         &set,

@@ -86,7 +86,9 @@ mod mysql {
         fn redo_counts(&self) -> Result<RedoCounts, UnknownFact> {
             let capacity = match self.redo_size() {
                 Reading::Known { value, .. } => value,
-                unknown @ Reading::Unknown { .. } => return Err(UnknownFact(unknown.cast())),
+                unknown @ Reading::Unknown { .. } => {
+                    return Err(UnknownFact(unknown.into_unknown_reading()));
+                }
             };
             let seconds = self.require(&mysql::UPTIME)? / 1e6;
             let written = self.require(&mysql::REDO_WRITTEN)?;

@@ -50,7 +50,7 @@ fn figures_text(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else {
         return row.missing.clone().unwrap_or_default();
     };
-    let mut words = format!("{:>9}/s", text::round_grouped(rate));
+    let mut words = format!("{:>9}/s", text::format_rounded(rate));
     match row.group {
         // With several flushes in flight, or pauses between them, the inverse of the rate is not a
         // latency.
@@ -161,7 +161,7 @@ fn implausible_rate_remark(
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
         "{} flushes/s with {} exceed the speed of any disk: the data was not flushed there (memory file system?).",
-        text::round_grouped(rate),
+        text::format_rounded(rate),
         row.name
     ))
 }

@@ -103,7 +103,7 @@ fn group_or_transaction_sentence(found: &WorkloadResult) -> Option<String> {
     let says = || {
         format!(
             "16 clients complete {} commits/s (mean) together.",
-            text::round_grouped(row.per_second.value)
+            text::format_rounded(row.per_second.value)
         )
     };
     (found.workload == Workload::Group).then(says)

@@ -88,7 +88,7 @@ impl DrillParentDirectory {
         let held = parent
             .directory
             .try_clone()
-            .map_err(|error| crate::text::error_message(&error))?;
+            .map_err(|error| crate::text::io_error_message(&error))?;
         match enclosing_database(held, std::path::absolute(path).unwrap_or_default()) {
             Some(database) => Err(format!(
                 "{database} belongs to a database; name a directory next to it on the same file system"
@@ -149,7 +149,7 @@ pub fn write_drill(
         answer.map_err(|error| {
             let says = format!(
                 "the program that receives the output has ended: {}",
-                crate::text::error_message(&error)
+                crate::text::io_error_message(&error)
             );
             ProbeError::new(ProbeErrorKind::Other, says)
         })
@@ -240,7 +240,7 @@ fn read_error(path: &Path, error: &io::Error) -> String {
     format!(
         "cannot read {}: {}",
         display_path(path),
-        crate::text::error_message(error)
+        crate::text::io_error_message(error)
     )
 }
 

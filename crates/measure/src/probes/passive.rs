@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{CancelHandle, DiskCounterReader};
-use crate::facts::catalog::mysql::FlushMethod;
+use crate::facts::catalog::mysql::InnodbFlushMethod;
 use crate::facts::catalog::postgres::{SynchronousCommit, WalSyncMethod};
 use crate::facts::catalog::target::{self, FlushDelivery};
 use crate::facts::catalog::{cluster as kind, device, mysql, postgres};
@@ -130,13 +130,13 @@ fn wal_flush(method: WalSyncMethod) -> Option<LogFlush> {
     }
 }
 
-fn redo_flush(method: FlushMethod) -> Option<LogFlush> {
+fn redo_flush(method: InnodbFlushMethod) -> Option<LogFlush> {
     match method {
-        FlushMethod::Fsync | FlushMethod::Direct | FlushMethod::DirectNoFsync => {
+        InnodbFlushMethod::Fsync | InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync => {
             Some(LogFlush::Call)
         }
-        FlushMethod::Dsync => Some(LogFlush::Open),
-        FlushMethod::Littlesync | FlushMethod::Nosync => None,
+        InnodbFlushMethod::Dsync => Some(LogFlush::Open),
+        InnodbFlushMethod::Littlesync | InnodbFlushMethod::Nosync => None,
     }
 }
 
@@ -190,7 +190,7 @@ pub fn observe_commits(
     let read = || -> Vec<_> { disks.iter().map(|disk| disk.read()?.flushes).collect() };
     let before = read();
     let mut connection = CommitSampler::start(plan.protocol, uid, &plan.socket, plan.seconds)
-        .map_err(|error| failed(crate::text::error_message(&error)))?;
+        .map_err(|error| failed(crate::text::io_error_message(&error)))?;
     let mut samples = CommitSamples::default();
     let mut error: Option<HostError> = None;
     let mut result = None;

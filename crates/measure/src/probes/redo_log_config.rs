@@ -1,4 +1,4 @@
-use crate::facts::catalog::mysql::{self, FlushMethod};
+use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
 use crate::facts::catalog::target::ROLES;
 use crate::facts::catalog::{cluster, device};
 use crate::facts::{FactSet, Key, ServerKind, Subject};
@@ -91,7 +91,7 @@ impl RedoLogConfig {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct RedoSettings {
-    flush_method: Option<FlushMethod>,
+    flush_method: Option<InnodbFlushMethod>,
     use_fdatasync: Option<bool>,
     log_buffering: Option<bool>,
     log_write_through: Option<bool>,
@@ -114,9 +114,11 @@ impl RedoSettings {
     /// unknown or flushes nothing.
     fn writes_through(self) -> Option<bool> {
         match self.flush_method? {
-            FlushMethod::Dsync => Some(true),
-            FlushMethod::Fsync | FlushMethod::Direct | FlushMethod::DirectNoFsync => Some(false),
-            FlushMethod::Littlesync | FlushMethod::Nosync => None,
+            InnodbFlushMethod::Dsync => Some(true),
+            InnodbFlushMethod::Fsync
+            | InnodbFlushMethod::Direct
+            | InnodbFlushMethod::DirectNoFsync => Some(false),
+            InnodbFlushMethod::Littlesync | InnodbFlushMethod::Nosync => None,
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::redo_log_config::RedoLogConfig;
 use super::{Refusal, WalSettings, postgres_sync_methods, wear};
 use crate::facts::catalog::device::{self, CacheVolatility, DeviceKind, Medium, Transport};
-use crate::facts::catalog::host::{self as machine, Vantage};
+use crate::facts::catalog::host::{self as machine, RunEnvironment};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
@@ -218,7 +218,7 @@ fn speed_limit(
     };
     let on_host = facts
         .host_value(&machine::SEEN_BY)
-        .is_some_and(Vantage::is_host);
+        .is_some_and(RunEnvironment::is_host);
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.layers_below(target).iter().all(hands_on);
@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn speed_limit_with(
-        host: &[(Vantage, &str)],
+        host: &[(RunEnvironment, &str)],
         disk: &[(KeyInfo, &str)],
         rpm: Option<u64>,
     ) -> Option<f64> {
@@ -391,8 +391,8 @@ mod tests {
 
     #[test]
     fn platters_limit_only_where_nothing_could_answer_for_them() {
-        let bare = [(Vantage::Host, "none")];
-        let guest = [(Vantage::Guest, "kvm")];
+        let bare = [(RunEnvironment::Host, "none")];
+        let guest = [(RunEnvironment::Guest, "kvm")];
         let (any, turns) = (Some(100_000.0), Some(180.0));
         let on = |transport| {
             [

@@ -263,7 +263,7 @@ fn table_row(
     let rate = if samples.is_empty() {
         "—".to_owned()
     } else {
-        text::round_grouped(median_of(&of(Sample::commits_per_second)))
+        text::format_rounded(median_of(&of(Sample::commits_per_second)))
     };
     vec![
         TableCell::from_text(name),

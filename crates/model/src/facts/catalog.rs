@@ -61,7 +61,7 @@ pub mod boot {
         /// Whether the named block device is `there` or `missing`, from /dev and the udev links in
         /// /dev/disk; `other` if the name leads to something else, such as /dev/null; `none` if the
         /// line names no block device.
-        DEVICE: NamedDeviceState = Boot "boot.device";
+        DEVICE: BootDeviceState = Boot "boot.device";
         /// Type of the file system that is mounted from the line's device now, if it differs from
         /// the written type.
         TYPE_THERE: String = Boot "boot.type_there", concluded;
@@ -123,7 +123,7 @@ pub mod boot {
     }
 
     choice! {
-        pub enum NamedDeviceState { There = "there", Missing = "missing", Other = "other", None = "none" }
+        pub enum BootDeviceState { There = "there", Missing = "missing", Other = "other", None = "none" }
     }
 
     use crate::facts::choice;
@@ -167,7 +167,7 @@ pub mod controller {
         POLICY_IN_FORCE: CachePolicyInForce = Device "controller.policy_in_force", affects_latency, affects_flushes;
         /// Cache behaviour on battery failure: falls back to `write through`, or `stays`
         /// write-back.
-        ON_BATTERY_FAILURE: OnBatteryFailure = Device "controller.on_battery_failure", affects_latency, affects_flushes;
+        ON_BATTERY_FAILURE: BatteryFailurePolicy = Device "controller.on_battery_failure", affects_latency, affects_flushes;
         /// Reason why the cache does not work as configured, as reported by ssacli or arcconf
         /// (`Cache Status Details`).
         CACHE_DETAIL: String = Device "controller.cache_detail", drifting;
@@ -198,7 +198,7 @@ pub mod controller {
     }
 
     choice! {
-        pub enum OnBatteryFailure { WriteThrough = "write through", Stays = "stays" }
+        pub enum BatteryFailurePolicy { WriteThrough = "write through", Stays = "stays" }
     }
 
     choice! {
@@ -243,7 +243,7 @@ pub mod host {
         /// Container technology that walwise runs in, or `none`.
         CONTAINER: String = Host "host.container";
         /// Where walwise runs: `host`, `guest` of a hypervisor, or `container`.
-        SEEN_BY: Vantage = Host "host.seen_by", concluded;
+        SEEN_BY: RunEnvironment = Host "host.seen_by", concluded;
         /// Whether walwise runs with root's privileges.
         PRIVILEGED: bool = Host "host.privileged";
         /// Memory of the host, or of the container if that has less.
@@ -279,10 +279,10 @@ pub mod host {
     }
 
     choice! {
-        pub enum Vantage { Host = "host", Guest = "guest", Container = "container" }
+        pub enum RunEnvironment { Host = "host", Guest = "guest", Container = "container" }
     }
 
-    impl Vantage {
+    impl RunEnvironment {
         /// Whether walwise runs on the host itself, neither in a guest nor in a container.
         pub fn is_host(self) -> bool {
             matches!(self, Self::Host)
@@ -592,7 +592,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_its_place_in_the_order_of_the_names() {
+    fn fact_ids_follow_name_order() {
         let mut all: Vec<&KeyInfo> = all_keys().collect();
         all.sort_by_key(|info| info.name);
         for (place, info) in (0..).zip(all) {

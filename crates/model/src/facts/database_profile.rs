@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_has_the_server_that_was_found_in_it() {
+    fn database_profile_follows_server_area() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/var/lib/mysql"));
         facts.set_server_area(&cluster, ServerArea::Mysql);
         facts.insert_known(

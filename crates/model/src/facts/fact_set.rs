@@ -90,7 +90,7 @@ impl FactSet {
         let is_assumed = self.is_assumed(subject, key.id);
         let row = self.facts_mut(subject);
         if !is_assumed {
-            row.insert(key, Arc::new(reading.into_escaped()));
+            row.insert(key, Arc::new(reading.into_display_safe()));
         }
     }
 
@@ -112,7 +112,7 @@ impl FactSet {
     /// Sets a reading that no later insertion replaces. The reading becomes visible once its
     /// subject is in the set.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        let reading = Arc::new(validate_choice(key.kind, reading).into_escaped());
+        let reading = Arc::new(validate_choice(key.kind, reading).into_display_safe());
         self.assumed
             .entry(subject.clone())
             .or_default()
@@ -229,14 +229,14 @@ impl FactSet {
 
     /// Marks a scope as not applicable to a subject: a free disk has no mount. Facts of that scope
     /// then do not apply, instead of being unknown.
-    pub fn mark_inapplicable(&mut self, subject: &Subject, scope: Scope) {
+    pub fn mark_scope_inapplicable(&mut self, subject: &Subject, scope: Scope) {
         self.inapplicable
             .entry(subject.clone())
             .or_default()
             .push(scope);
     }
 
-    pub fn lacks_scope(&self, subject: &Subject, scope: Scope) -> bool {
+    pub fn is_scope_inapplicable(&self, subject: &Subject, scope: Scope) -> bool {
         self.inapplicable_scopes(subject).contains(&scope)
     }
 

@@ -368,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_has_a_sentence_of_its_own() {
+    fn note_sentences_are_distinct() {
         // Some variants have no sentence of their own: they print one field, the sample string.
         let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
         let all: Vec<String> = Note::samples()
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_muted_note_says_nothing_of_itself() {
+    fn muted_note_displays_placeholder() {
         for note in Note::samples() {
             let json = |note: &Note| serde_json::to_value(note).unwrap();
             let sentence = note.to_string();

@@ -31,7 +31,7 @@ pub enum Reading<T> {
 
 impl Reading<Value> {
     /// The reading with all its text escaped for display: value, source, detail and remedy.
-    pub(super) fn into_escaped(mut self) -> Self {
+    pub(super) fn into_display_safe(mut self) -> Self {
         match &mut self {
             Self::Known { source, .. } => source.escape(),
             Self::Unknown { detail, remedy, .. } => {
@@ -44,7 +44,7 @@ impl Reading<Value> {
                 }
             }
         }
-        self.map(Value::into_escaped)
+        self.map(Value::into_display_safe)
     }
 }
 
@@ -159,7 +159,7 @@ impl<T> Reading<T> {
 
     /// An unknown reading as one of another type. A known value has no place there and becomes *not
     /// collected*.
-    pub fn cast<U>(self) -> Reading<U> {
+    pub fn into_unknown_reading<U>(self) -> Reading<U> {
         self.and_then_reading(|_, _| Reading::not_collected())
     }
 

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_subject_is_read_back_from_what_is_displayed() {
+    fn subject_round_trips_through_display() {
         for scope in Scope::ALL
             .iter()
             .copied()

@@ -14,7 +14,7 @@ pub const POLICY_TOML: &str = include_str!("../../tables/leaving.toml");
 /// or a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Exposure {
+pub enum ValueExposure {
     #[default]
     Value,
     /// The full value may be read; a setting written without a value means `1`.
@@ -26,7 +26,7 @@ pub enum Exposure {
 #[derive(Debug, Default)]
 pub struct RedactionPolicy {
     pub programs: BTreeMap<String, ServerArea>,
-    pub settings: BTreeMap<ServerArea, BTreeMap<String, Exposure>>,
+    pub settings: BTreeMap<ServerArea, BTreeMap<String, ValueExposure>>,
 }
 
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ struct PolicyRow {
     of: ServerKind,
     names: Vec<String>,
     #[serde(default)]
-    what: Exposure,
+    what: ValueExposure,
 }
 
 /// Drops settings whose names contain one of [`SECRET_NAME_PARTS`], even if the text lists them.
@@ -87,7 +87,7 @@ mod tests {
     use crate::facts::Choice;
 
     #[test]
-    fn the_table_loads() {
+    fn embedded_redaction_policy_parses() {
         let table = parse_policy(POLICY_TOML).unwrap();
         assert!(
             ServerArea::ALL
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_secret_stays() {
+    fn listed_secret_setting_is_dropped() {
         let rows = "[[program]]\nof = \"postgres\"\nnames = [\"postgres\"]\n[[leaves]]\nof = \"postgres\"\nnames = [\"port\", \"primary_conninfo\", \"ssl_passphrase_command\"]\n";
         let table = parse_policy(rows).unwrap();
         assert_eq!(
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_may_hold_a_secret_leaves() {
+    fn policy_exposes_no_secret_settings() {
         for name in parse_policy(POLICY_TOML)
             .unwrap()
             .settings

@@ -12,7 +12,7 @@ pub const SERVERS_TOML: &str = include_str!("../../tables/servers.toml");
 /// The action by which a new value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ChangedBy {
+pub enum SettingChangeAction {
     /// An SQL statement changes the value at once, for all sessions.
     Statement,
     /// An SQL statement changes the value for one session, a reload for all sessions.
@@ -51,7 +51,7 @@ pub struct PostgresSetting {
     #[serde(default)]
     pub default: ByRelease<String>,
     #[serde(rename = "change")]
-    pub changed_by: ChangedBy,
+    pub changed_by: SettingChangeAction,
     /// Syntax of accepted values; without `takes` and `range`, any value is accepted.
     pub takes: Option<ValueSyntax>,
     /// Lowest and highest number that the server accepts.
@@ -173,7 +173,7 @@ mod tests {
     use crate::toml_table::parse_without_verification_stamps;
 
     #[test]
-    fn the_table_is_sound() {
+    fn server_table_is_consistent() {
         let servers: ServerTable = parse_without_verification_stamps(SERVERS_TOML).unwrap();
         assert!(
             servers.postgres.len() > 25

@@ -66,7 +66,7 @@ mod tests {
     use crate::facts::Choice;
 
     #[test]
-    fn a_word_is_that_of_one_file_system() {
+    fn file_system_word_round_trips() {
         for &filesystem in NewFilesystem::ALL {
             assert_eq!(
                 NewFilesystem::from_word(filesystem.as_str()),

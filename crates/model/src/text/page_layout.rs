@@ -3,7 +3,7 @@
 //! Commands are never wrapped, so that they can be copied. The width does not depend on the
 //! terminal, so that saved and printed pages can be compared line by line.
 
-use super::wrap::{OverlongWord, display_width, wrap};
+use super::wrap::{OverlongWord, display_width, wrap_text};
 
 /// Width of a page in columns: that of the smallest common terminal.
 pub const WIDTH: usize = 80;
@@ -37,38 +37,38 @@ impl PageLayout {
         self.out
     }
 
-    pub fn append(&mut self, other: &Self) {
-        self.blank_line();
+    pub fn append_page(&mut self, other: &Self) {
+        self.append_blank_line();
         self.out.push_str(&other.out);
     }
 
     /// Adds an empty line, unless the text is empty or already ends in an empty line.
-    pub fn blank_line(&mut self) {
+    pub fn append_blank_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with("\n\n") {
             self.out.push('\n');
         }
     }
 
-    pub fn heading(&mut self, text: &str) {
-        self.blank_line();
-        self.paragraph(0, text);
+    pub fn append_heading(&mut self, text: &str) {
+        self.append_blank_line();
+        self.append_paragraph(0, text);
     }
 
-    pub fn verbatim(&mut self, indent: usize, text: &str) {
+    pub fn append_verbatim_line(&mut self, indent: usize, text: &str) {
         self.push_spaces(indent);
         self.out.push_str(text);
         self.end_line();
     }
 
-    pub fn paragraph(&mut self, indent: usize, text: &str) {
-        self.hanging_paragraph(indent, "", text);
+    pub fn append_paragraph(&mut self, indent: usize, text: &str) {
+        self.append_hanging_paragraph(indent, "", text);
     }
 
-    pub fn hanging_paragraph(&mut self, indent: usize, label: &str, text: &str) {
+    pub fn append_hanging_paragraph(&mut self, indent: usize, label: &str, text: &str) {
         let margin = indent + display_width(label);
         self.push_spaces(indent);
         self.out.push_str(label);
-        for (line, at) in wrap(text, self.width.saturating_sub(margin), OverlongWord::Keep)
+        for (line, at) in wrap_text(text, self.width.saturating_sub(margin), OverlongWord::Keep)
             .iter()
             .zip(0..)
         {
@@ -80,7 +80,7 @@ impl PageLayout {
 
     /// `right` marks right-aligned columns. In a table wider than the page, the widest columns
     /// fold, but never the first, which names the row.
-    pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
+    pub fn append_table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
         let number = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
             rows.iter()
@@ -135,7 +135,7 @@ fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if display_width(cell) <= width {
         vec![cell.to_owned()]
     } else {
-        wrap(cell, width, OverlongWord::Keep)
+        wrap_text(cell, width, OverlongWord::Keep)
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn long_sentences_wrap_under_their_label() {
         let mut page = PageLayout::default();
-        page.hanging_paragraph(2, "why  ", &"word ".repeat(40));
+        page.append_hanging_paragraph(2, "why  ", &"word ".repeat(40));
         let text = page.finish();
         assert!(text.lines().count() == 3, "{text}");
         assert!(text.lines().all(|line| line.width() <= WIDTH));
@@ -168,7 +168,7 @@ mod tests {
             row(["    sda", "disk", "volatile", ""]),
         ];
         let mut page = PageLayout::default();
-        page.table(4, &rows, &[]);
+        page.append_table(4, &rows, &[]);
         let text = page.finish();
         assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
         assert!(
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn one_word_longer_than_the_page_stays_whole() {
         let mut page = PageLayout::default();
-        page.paragraph(2, &format!("a {} b", "x".repeat(150)));
+        page.append_paragraph(2, &format!("a {} b", "x".repeat(150)));
         assert!(page.finish().contains(&"x".repeat(150)));
     }
 }

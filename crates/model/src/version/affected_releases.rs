@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_mainline_stays_until_each_line_ends_it() {
+    fn mainline_fault_ends_by_release_line() {
         let mut range = affected_releases(&["5.10"], &["6.1.113", "6.6.55", "6.12"]);
         range.unfixed = parse_all(&["5.10"]);
         range.unverified = parse_all(&["6.11"]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_and_modules_have_lines_of_one_and_two_numbers() {
+    fn short_release_lines_are_compared() {
         assert_contains(
             &affected_releases(&["14"], &["14.4"]),
             &[
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_from_before_the_fix_lacks_it() {
+    fn build_before_fix_date_lacks_the_fix() {
         let mut range = affected_releases(&["5.10"], &["6.12"]);
         range.fixed_on = Some(Date::constant(2024, 10, 4));
         for (day, expect) in [(None, Unknown), (Some(3), True), (Some(4), Unknown)] {
@@ -251,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_hidden_level_is_never_fixed(minor in 0u64..20, level in 0u64..200) {
+        fn hidden_stable_level_is_never_certainly_fixed(minor in 0u64..20, level in 0u64..200) {
             let range = affected_releases(&["5.10"], &["6.1.113", "6.6.55", "6.12"]);
             let shown = Version::parse(&format!("6.{minor}.{level}")).unwrap();
             let hidden = Version::parse(&format!("6.{minor}.0-{level}-amd64")).unwrap();

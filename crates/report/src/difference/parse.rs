@@ -20,7 +20,7 @@ use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
 use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, median_interval};
 use walwise_model::facts::{Choice, Scope, Subject, UnknownReason, Value, catalog};
-use walwise_model::text::{display_safe, error_message, is_display_unsafe};
+use walwise_model::text::{display_safe, io_error_message, is_display_unsafe};
 
 /// The largest accepted document, in bytes. A host with ten thousand disks has a document of 400
 /// MB.
@@ -61,7 +61,7 @@ impl ReportSnapshot {
             }
             (_, Ok(())) if reading.is_recommendation => Err(ParseError::Recommendation),
             (_, Err(error)) if error.is_io() => {
-                Err(ParseError::Unreadable(error_message(&error.into())))
+                Err(ParseError::Unreadable(io_error_message(&error.into())))
             }
             (_, Err(error)) => Err(ParseError::NotAReport(error.to_string())),
             (None, Ok(())) => Err(ParseError::NotAReport(

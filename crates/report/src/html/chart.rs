@@ -22,8 +22,8 @@ use walwise_measure::measure::{
 use walwise_model::facts::catalog::target::FlushDelivery;
 use walwise_model::text::wrap::truncate_to_width;
 use walwise_model::text::{
-    format_micros, format_micros_interval, format_micros_or_dash, format_rate, group_digits,
-    round_grouped,
+    format_micros, format_micros_interval, format_micros_or_dash, format_rate, format_rounded,
+    group_digits,
 };
 
 /// The width of every chart, in SVG units.
@@ -613,11 +613,11 @@ fn commit_rate_chart(measurement: &Measurement) -> Option<Chart> {
     let numbers = |row: &&WorkloadRow| {
         vec![
             row.threads.to_string(),
-            round_grouped(row.per_second.value),
+            format_rounded(row.per_second.value),
             format!(
                 "{}–{}",
-                round_grouped(row.per_second.low),
-                round_grouped(row.per_second.high)
+                format_rounded(row.per_second.low),
+                format_rounded(row.per_second.high)
             ),
             format_micros(row.median_us.value),
             row.flushes_per_operation

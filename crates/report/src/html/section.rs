@@ -140,7 +140,7 @@ fn table_name(head: &[&str]) -> String {
 
 fn stack_markup(layers: &[LayerRow]) -> Markup {
     let mut page = PageLayout::unbounded();
-    page.table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
+    page.append_table(0, &layers.iter().map(layer_cells).collect::<Vec<_>>(), &[]);
     scrollable_frame("Table: stack", tag("pre").add_lines(&page.finish())).into()
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::sample_reports;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Outcome;
-use walwise_model::facts::catalog::target::Redundancy;
+use walwise_model::facts::catalog::target::RedundancyState;
 use walwise_model::facts::note::RunNote;
 
 #[test]
@@ -59,7 +59,7 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
 fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     let mut report = sample_reports::at_risk();
     report.verdicts[0].standing = VerdictKind::Durable;
-    report.verdicts[0].redundancy = Redundancy::Degraded;
+    report.verdicts[0].redundancy = RedundancyState::Degraded;
     report.verdicts[0].second_fault =
         "md0 (RAID1) lacks 1 of its 2 members: one more failure loses it.".to_owned();
     let document = render(&report);

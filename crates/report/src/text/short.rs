@@ -9,7 +9,7 @@ use crate::view::flush_path::NO_BREAK_SPACE;
 use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
 use walwise_model::text::page_layout::{PageLayout, WIDTH};
-use walwise_model::text::wrap::{OverlongWord, display_width, wrap};
+use walwise_model::text::wrap::{OverlongWord, display_width, wrap_text};
 
 /// Width of the labels at the start of lines, in columns.
 const LABEL_WIDTH: usize = 11;
@@ -108,7 +108,7 @@ impl ShortPage {
             display_width(&label).min(LABEL_WIDTH)
         };
         let colour = bullet.badges.first().and_then(badge_colour);
-        let mut lines = wrap(
+        let mut lines = wrap_text(
             &bullet.text.to_string(),
             WIDTH - display_width(&label).min(WIDTH / 2),
             OverlongWord::Keep,
@@ -150,8 +150,8 @@ impl ShortPage {
         self.out.push('\n');
         self.push_line(&format!("{:label$}{:now$}  recommended", "", "now"));
         for row in rows {
-            let left = wrap(&row.now, now - 1, OverlongWord::Cut);
-            let right = wrap(&row.recommended, rest, OverlongWord::Cut);
+            let left = wrap_text(&row.now, now - 1, OverlongWord::Cut);
+            let right = wrap_text(&row.recommended, rest, OverlongWord::Cut);
             for at in 0..left.len().max(right.len()) {
                 let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
                 let (name, mark) = if at == 0 {
@@ -182,7 +182,7 @@ impl ShortPage {
             self.push_fix(*number, fix);
         }
         if let Some(more) = &list.more {
-            for line in wrap(more, WIDTH, OverlongWord::Keep) {
+            for line in wrap_text(more, WIDTH, OverlongWord::Keep) {
                 self.push_line(&line);
             }
         }
@@ -205,7 +205,7 @@ impl ShortPage {
         let margin = LEVEL_WIDTH;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
         let aside = fix.note.to_string();
-        let lines = wrap(&fix.text.to_string(), WIDTH - margin, OverlongWord::Keep);
+        let lines = wrap_text(&fix.text.to_string(), WIDTH - margin, OverlongWord::Keep);
         let painted = self.paint(&front, fix.badges.first().and_then(badge_colour));
         let escapes = display_width(&painted) - display_width(&front);
         let mut front = painted;
@@ -238,7 +238,7 @@ impl ShortPage {
                 | Detail::UserCommand(_) => self.push_detail(detail),
             }
         }
-        let rules = wrap(&fix.rule, WIDTH - 2, OverlongWord::Keep);
+        let rules = wrap_text(&fix.rule, WIDTH - 2, OverlongWord::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
             [one] => self.push_aligned(&seen, one),
@@ -262,7 +262,7 @@ impl ShortPage {
                 }
             }
             Detail::Sentence(says) | Detail::Field(_, says) | Detail::Continuation(says) => {
-                for line in wrap(&says.to_string(), WIDTH - 2, OverlongWord::Keep) {
+                for line in wrap_text(&says.to_string(), WIDTH - 2, OverlongWord::Keep) {
                     self.push_line(&format!("  {line}"));
                 }
             }

@@ -7,7 +7,7 @@ use super::severity::boot_line_severity;
 use crate::model::upgrade::UpgradeItem;
 use walwise_judge::compat::Support;
 use walwise_judge::rules::Level;
-use walwise_model::facts::catalog::boot::{self, NamedDeviceState};
+use walwise_model::facts::catalog::boot::{self, BootDeviceState};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
 pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
@@ -88,8 +88,8 @@ fn not_checked_text(name: &str) -> String {
 
 fn non_device_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     match facts.value(line, &boot::DEVICE)? {
-        NamedDeviceState::Other => {}
-        NamedDeviceState::There | NamedDeviceState::Missing | NamedDeviceState::None => {
+        BootDeviceState::Other => {}
+        BootDeviceState::There | BootDeviceState::Missing | BootDeviceState::None => {
             return None;
         }
     }
@@ -217,9 +217,9 @@ mod tests {
         let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
         facts.insert_known(&line, &boot::SOURCE, "/dev/null".to_owned(), test_source());
         for (found, fails) in [
-            (NamedDeviceState::Other, true),
-            (NamedDeviceState::There, false),
-            (NamedDeviceState::None, false),
+            (BootDeviceState::Other, true),
+            (BootDeviceState::There, false),
+            (BootDeviceState::None, false),
         ] {
             facts.insert_known(&line, &boot::DEVICE, found, test_source());
             let answer = non_device_item(&facts, &line).and_then(|item| item.answer);

@@ -5,7 +5,7 @@ use super::section::{Bullet, Detail, Grid};
 use super::{RichText, Section, findings, target, target_order, unknown_facts, what_if, wording};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::Outcome;
-use walwise_model::facts::catalog::host::Vantage;
+use walwise_model::facts::catalog::host::RunEnvironment;
 use walwise_model::facts::{Choice, Subject};
 use walwise_model::text::JoinText;
 use walwise_model::text::page_layout::WIDTH;
@@ -56,10 +56,10 @@ pub(crate) fn header_sections(report: &Report) -> Vec<Section> {
         Some(false) => ", not as root",
         None => "",
     };
-    let place = match Vantage::from_word(&host.seen_by) {
-        Some(Vantage::Host) => "on the host",
-        Some(Vantage::Guest) => "in a guest",
-        Some(Vantage::Container) => "in a container",
+    let place = match RunEnvironment::from_word(&host.seen_by) {
+        Some(RunEnvironment::Host) => "on the host",
+        Some(RunEnvironment::Guest) => "in a guest",
+        Some(RunEnvironment::Container) => "in a container",
         None => "host or guest unknown",
     };
     let mut section = Section::new_top("");

@@ -96,7 +96,7 @@ impl ChildHost {
             Err(e) => {
                 return failed(format!(
                     "cannot start the reading process: {}",
-                    text::error_message(&e)
+                    text::io_error_message(&e)
                 ));
             }
         };

@@ -30,7 +30,7 @@ impl From<PathError> for WriteError {
 
 impl From<io::Error> for WriteError {
     fn from(error: io::Error) -> Self {
-        Self::For(text::error_message(&error))
+        Self::For(text::io_error_message(&error))
     }
 }
 
@@ -217,7 +217,7 @@ impl<'a> Draft<'a> {
             let warning = series::remove_excess_documents(directory)
                 .err()
                 .map(|errno| {
-                    let why = text::error_message(&errno.into());
+                    let why = text::io_error_message(&errno.into());
                     format!("old reports beyond the limits of the series were not removed: {why}")
                 });
             rustix::fs::fsync(directory)?;

@@ -80,7 +80,7 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { value, source }) => {
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
             }
-            Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
+            Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
     }
 
@@ -130,7 +130,7 @@ impl DirectoryReader<'_> {
             Ok(real) => match self.namespace.map(|inside| inside.host_path(&real)) {
                 None => Reading::known(display_path(&real), source),
                 Some(Reading::Known { value, .. }) => Reading::known(display_path(&value), source),
-                Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
+                Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
             },
             Err(miss) => error_reading(&miss, &format!("realpath {}", display_path(path))),
         }
@@ -184,7 +184,7 @@ impl DirectoryReader<'_> {
             Reading::Known { value: false, .. } => {
                 return Reading::absent("binary logging is off");
             }
-            unknown @ Reading::Unknown { .. } => return unknown.cast(),
+            unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
             Reading::Known { value: true, .. } => {}
         }
         let two = written.as_ref().is_some_and(prefix_has_directory);
@@ -195,7 +195,7 @@ impl DirectoryReader<'_> {
                     let base = resolve_path(self.server_data_path, &value);
                     self.real_directory(base.parent().unwrap_or(self.server_data_path), source)
                 }
-                Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
+                Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
                 None => self.data_directory(),
             },
             // The server refuses to start if both `log_bin` and `binlog_directory` name a
@@ -210,7 +210,7 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { value, source }) => {
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
             }
-            Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
+            Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
     }
 
@@ -218,7 +218,7 @@ impl DirectoryReader<'_> {
     /// files, because their default name has changed between releases.
     fn binlog_files(&self, directory: &Reading<String>) -> Reading<u64> {
         if let Reading::Unknown { .. } = directory {
-            return directory.clone().cast();
+            return directory.clone().into_unknown_reading();
         }
         let reported = self
             .answer
@@ -228,7 +228,7 @@ impl DirectoryReader<'_> {
             Some(Reading::Known { value, source }) if value.len() > 1 => {
                 (resolve_path(self.server_data_path, &value), source)
             }
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
             Some(Reading::Known { .. }) | None => {
                 return Reading::unknown(
                     UnknownReason::NotCollected,
@@ -339,7 +339,7 @@ impl DirectoryReader<'_> {
                 };
                 self.real_directory(&resolve_path(self.server_data_path, &value), source)
             }
-            Some(unknown @ Reading::Unknown { .. }) => unknown.cast(),
+            Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
     }
 }

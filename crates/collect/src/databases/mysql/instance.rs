@@ -20,7 +20,7 @@ use crate::databases::servers::{self, ServingProof, UnprovenProcess};
 use crate::databases::{Conf, ConfigArgument, start_time};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::cluster;
-use crate::facts::catalog::mysql::{self, FlushMethod};
+use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{
     FactSet, Key, Note, Reading, Remedy, ServerArea, Source, Subject, UnknownReason,
@@ -478,7 +478,7 @@ impl DataDirectory {
                 facts.insert_known(
                     subject,
                     &mysql::FLUSH_METHOD,
-                    FlushMethod::DirectNoFsync,
+                    InnodbFlushMethod::DirectNoFsync,
                     source,
                 );
             }
@@ -553,7 +553,7 @@ fn set_options(conf: &Conf) -> Reading<Vec<String>> {
                 names.push(setting.name.to_owned());
                 last = source;
             }
-            Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+            Some(unknown @ Reading::Unknown { .. }) => return unknown.into_unknown_reading(),
         }
     }
     Reading::known(names, last)

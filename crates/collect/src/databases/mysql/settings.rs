@@ -222,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::catalog::mysql::{self, FlushMethod};
+    use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
     use crate::facts::{Choice, ServerArea};
 
     fn edition(line: ProductLine, version: &str) -> ProductVersion {
@@ -409,7 +409,7 @@ mod tests {
             ("6", None),
         ] {
             assert_eq!(
-                parse_choice("innodb_flush_method", FlushMethod::WORDS, text),
+                parse_choice("innodb_flush_method", InnodbFlushMethod::WORDS, text),
                 expected,
                 "{text}"
             );

@@ -567,7 +567,9 @@ impl ClusterConfig<'_> {
                 Ok(real) => match inside.map(|inside| inside.host_path(&real)) {
                     None => found.push(display_path(&real)),
                     Some(Reading::Known { value, .. }) => found.push(display_path(&value)),
-                    Some(unknown @ Reading::Unknown { .. }) => return unknown.cast(),
+                    Some(unknown @ Reading::Unknown { .. }) => {
+                        return unknown.into_unknown_reading();
+                    }
                 },
                 Err(miss) => {
                     // A broken link is still a tablespace, so its target is unknown rather than

@@ -120,7 +120,7 @@ fn record_inactive_slot(
     missing_answer: &dyn Fn(&str) -> Reading<u64>,
 ) {
     let slot = match answer {
-        None => missing_answer("replication slots").cast(),
+        None => missing_answer("replication slots").into_unknown_reading(),
         Some(answer) => answer.inactive_slot(),
     };
     let of_slot = |field: fn(InactiveSlot) -> String| {
@@ -181,7 +181,9 @@ impl CounterReader<'_> {
                 (Reading::Known { value: count, .. }, Reading::Known { value: time, .. }) => {
                     Reading::known(time as f64 / count as f64, source.clone())
                 }
-                (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown.cast(),
+                (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => {
+                    unknown.into_unknown_reading()
+                }
             }
         })
     }
@@ -206,7 +208,7 @@ impl CounterReader<'_> {
     fn text(&self, name: &str) -> Reading<String> {
         let what = name.trim_matches(['(', ')']);
         let Some(answer) = self.answer else {
-            return (self.missing_answer)(what).cast();
+            return (self.missing_answer)(what).into_unknown_reading();
         };
         match (answer.get(name), answer.get(NOW)) {
             (Some(told), _) => told.map(|value| display_safe(&value)),
@@ -250,7 +252,7 @@ impl CounterReader<'_> {
 
     fn setting<T>(&self, name: &str, parse: impl Fn(&[u8]) -> Result<T, String>) -> Reading<T> {
         let Some(answer) = self.answer else {
-            return (self.missing_answer)(name).cast();
+            return (self.missing_answer)(name).into_unknown_reading();
         };
         match answer.get(name) {
             Some(told) => told.and_then(|value| parse(&value)),

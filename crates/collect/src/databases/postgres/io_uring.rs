@@ -46,7 +46,7 @@ pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, fact
             }
         }
         (Reading::Known { .. }, unknown @ Reading::Unknown { .. })
-        | (unknown @ Reading::Unknown { .. }, _) => unknown.cast(),
+        | (unknown @ Reading::Unknown { .. }, _) => unknown.into_unknown_reading(),
     };
     facts.insert(subject, &postgres::IO_URING_FITS, fits);
 }

@@ -7,7 +7,7 @@ use crate::facts::{
     FactSet, KeyInfo, Reading, ServerArea, Source, Subject, UnknownReason, Value, ValueKind,
     catalog,
 };
-use crate::servers::{self, Exposure, PostgresSetting};
+use crate::servers::{self, PostgresSetting, ValueExposure};
 use crate::ternary::Ternary;
 use crate::text::display_safe;
 use crate::version::Version;
@@ -89,7 +89,7 @@ impl ConfigParameter {
     fn is_passed_as_shape(&self) -> bool {
         servers::exposed_settings(ServerArea::Pg)
             .get(self.name)
-            .is_some_and(|leave| matches!(leave, Exposure::Shape))
+            .is_some_and(|leave| matches!(leave, ValueExposure::Shape))
     }
 
     fn value_in_force(
@@ -117,7 +117,7 @@ impl ConfigParameter {
                 }
                 Reading::known(text, source)
             }
-            (Some(unknown), _) => unknown.cast(),
+            (Some(unknown), _) => unknown.into_unknown_reading(),
             (None, None) => Reading::unknown(
                 UnknownReason::NotCollected,
                 format!(

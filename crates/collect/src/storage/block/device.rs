@@ -686,7 +686,10 @@ mod tests {
     fn mount_facts_come_from_the_right_field() {
         let facts = collect_devices(&host_with_disks());
         let srv = Subject::mount("/srv");
-        assert_eq!(facts.value(&srv, &mount::ATIME), Some(mount::Atime::Never));
+        assert_eq!(
+            facts.value(&srv, &mount::ATIME),
+            Some(mount::AtimePolicy::Never)
+        );
         assert_eq!(
             facts.value(&srv, &mount::CLASS),
             Some(mount::MountClass::Block)
@@ -697,7 +700,7 @@ mod tests {
         );
         assert_eq!(
             facts.value(&Subject::mount("/mnt"), &mount::ATIME),
-            Some(mount::Atime::Always)
+            Some(mount::AtimePolicy::Always)
         );
     }
 

@@ -8,7 +8,7 @@
 use super::node::Node;
 use crate::attribute;
 use crate::error_readings::error_reading;
-use crate::facts::catalog::device::{self, ArrayLevel, MemberState, SyncAction};
+use crate::facts::catalog::device::{self, ArrayLevel, ArrayMemberState, SyncAction};
 use crate::facts::{Choice, FactSet, Reading, Source, Subject};
 use crate::host::Host;
 use crate::text::{display_path, display_safe};
@@ -75,7 +75,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         &device::MD_WRITE_MOSTLY,
         members
             .clone()
-            .map(|all| members_in_state(&all, MemberState::WriteMostly)),
+            .map(|all| members_in_state(&all, ArrayMemberState::WriteMostly)),
     );
     facts.insert(
         subject,
@@ -84,7 +84,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     );
     let failed = members
         .clone()
-        .map(|all| members_in_state(&all, MemberState::Faulty));
+        .map(|all| members_in_state(&all, ArrayMemberState::Faulty));
     let failed_ones: Vec<Subject> = failed
         .value()
         .into_iter()
@@ -114,7 +114,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
 #[derive(Clone, Debug)]
 struct ArrayMember {
     name: String,
-    states: Vec<MemberState>,
+    states: Vec<ArrayMemberState>,
 }
 
 impl ArrayMember {
@@ -126,7 +126,7 @@ impl ArrayMember {
     }
 }
 
-fn members_in_state(members: &[ArrayMember], state: MemberState) -> Vec<String> {
+fn members_in_state(members: &[ArrayMember], state: ArrayMemberState) -> Vec<String> {
     members
         .iter()
         .filter(|member| member.states.contains(&state))
@@ -152,8 +152,8 @@ fn has_member_count(level: ArrayLevel) -> bool {
 /// Fails unless exactly `wanted` members, not counting replacements, are in sync, so that a member
 /// that sysfs does not list cannot go unnoticed.
 fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
-    let spares = members_in_state(&members, MemberState::Replacement);
-    let in_sync = members_in_state(&members, MemberState::InSync);
+    let spares = members_in_state(&members, ArrayMemberState::Replacement);
+    let in_sync = members_in_state(&members, ArrayMemberState::InSync);
     let found = in_sync
         .iter()
         .filter(|member| !spares.contains(member))
@@ -203,7 +203,7 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
                 // A word that is not a known state may mean a failure.
                 let words = value.split([',', ' ']).filter(|word| !word.is_empty());
                 match words
-                    .map(MemberState::parse_word)
+                    .map(ArrayMemberState::parse_word)
                     .collect::<Result<Vec<_>, _>>()
                 {
                     Ok(states) => members.push(ArrayMember {
@@ -217,7 +217,7 @@ fn read_members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
             }
             // A member whose state is unreadable may have failed, so the list of members is
             // unknown.
-            unknown @ Reading::Unknown { .. } => return unknown.cast(),
+            unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
         }
     }
     Reading::known(members, Source::file(shown))
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_state_of_a_member() {
-        for state in MemberState::ALL {
+        for state in ArrayMemberState::ALL {
             let (facts, Node { subject, .. }) = array_facts(&[
                 ("level", "raid1"),
                 ("raid_disks", "2"),
@@ -324,7 +324,7 @@ mod tests {
                 ("dev-sdb1/state", "in_sync"),
                 (
                     "dev-sdc1/state",
-                    if *state == MemberState::InSync {
+                    if *state == ArrayMemberState::InSync {
                         "spare"
                     } else {
                         state.as_str()

@@ -6,7 +6,9 @@
 
 use super::node::Node;
 use crate::escape::ShellCommand;
-use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, ZoneModel};
+use crate::facts::catalog::device::{
+    self, DeviceKind, Medium, ShingledRecording, Transport, ZoneModel,
+};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject};
 
@@ -59,7 +61,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     };
     let transport = match facts.get(disk, &device::TRANSPORT) {
         Reading::Known { value, .. } => value,
-        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     };
     let by = device::TRANSPORT.name();
     if hides_its_disks(transport) {
@@ -79,7 +81,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         // A disk passed through by a hypervisor looks the same as an emulated one, so every disk of
         // a virtual machine counts as virtual.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
-        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     }
     let turns = facts.value(disk, &device::ROTATIONAL);
     let both = [
@@ -122,38 +124,39 @@ fn hides_its_disks(transport: Transport) -> bool {
 
 /// `queue/zoned` covers disks that report zones. A rotating disk that accepts discards may hide its
 /// zones (smartmontools' drive database).
-fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
-    let by_zones =
-        |zones: Shingled| Reading::known(zones, Source::derived_from([device::ZONED.name()]));
+fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecording> {
+    let by_zones = |zones: ShingledRecording| {
+        Reading::known(zones, Source::derived_from([device::ZONED.name()]))
+    };
     match facts.get(disk, &device::ZONED) {
         Reading::Known {
             value: ZoneModel::HostAware,
             ..
-        } => return by_zones(Shingled::HostAware),
+        } => return by_zones(ShingledRecording::HostAware),
         Reading::Known {
             value: ZoneModel::HostManaged,
             ..
-        } => return by_zones(Shingled::HostManaged),
+        } => return by_zones(ShingledRecording::HostManaged),
         Reading::Known {
             value: ZoneModel::None,
             ..
         } => {}
-        unknown @ Reading::Unknown { .. } => return unknown.cast(),
+        unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     }
     let of = [
         device::ZONED.name(),
         device::MEDIUM.name(),
         device::DISCARD_MAX.name(),
     ];
-    let known = |zones: Shingled| Reading::known(zones, Source::derived_from(of));
+    let known = |zones: ShingledRecording| Reading::known(zones, Source::derived_from(of));
     match facts.get(disk, &device::MEDIUM) {
-        Reading::Known { value, .. } if !value.is_rotating() => known(Shingled::No),
+        Reading::Known { value, .. } if !value.is_rotating() => known(ShingledRecording::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
-            Reading::Known { value: 1.., .. } => known(Shingled::Suspected),
+            Reading::Known { value: 1.., .. } => known(ShingledRecording::Suspected),
             _ => Reading::absent("drive-managed SMR is not reported to the kernel")
                 .with_remedy(Remedy::Do(query_zones_remedy(disk))),
         },
-        unknown @ Reading::Unknown { .. } => unknown.cast(),
+        unknown @ Reading::Unknown { .. } => unknown.into_unknown_reading(),
     }
 }
 
@@ -187,7 +190,7 @@ mod tests {
         discard: 0,
     };
 
-    fn medium_and_smr(disk: &Disk) -> (Option<Medium>, Option<Shingled>) {
+    fn medium_and_smr(disk: &Disk) -> (Option<Medium>, Option<ShingledRecording>) {
         let mut facts = FactSet::default();
         let node = Node::new("sda", "disk");
         let source = || Source::file("x");
@@ -387,7 +390,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                medium_and_smr(&disk).1.map(Shingled::as_str),
+                medium_and_smr(&disk).1.map(ShingledRecording::as_str),
                 shingled,
                 "{} {}",
                 disk.zoned,

@@ -11,7 +11,7 @@ use super::report::{Adapter, FieldReading, Volume, worst_of, write_back_policy};
 use super::synonyms::{MEGARAID, canonical_name};
 use super::{ControllerList, megaraid_battery, run_command};
 use crate::facts::catalog::controller::{
-    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+    BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
@@ -106,15 +106,15 @@ fn parse_volume(heading: &str, fields: &Fields) -> Volume {
     );
     let on_failure = match (kept.value(), keeps.value()) {
         (
-            Some(OnBatteryFailure::Stays),
-            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+            Some(BatteryFailurePolicy::Stays),
+            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
         )
-        | (Some(OnBatteryFailure::WriteThrough) | None, Some(OnBatteryFailure::Stays)) => {
-            FieldReading::Value(OnBatteryFailure::Stays)
+        | (Some(BatteryFailurePolicy::WriteThrough) | None, Some(BatteryFailurePolicy::Stays)) => {
+            FieldReading::Value(BatteryFailurePolicy::Stays)
         }
         (
-            Some(OnBatteryFailure::WriteThrough) | None,
-            Some(OnBatteryFailure::WriteThrough) | None,
+            Some(BatteryFailurePolicy::WriteThrough) | None,
+            Some(BatteryFailurePolicy::WriteThrough) | None,
         ) => kept.only_if_known(&keeps),
     };
     let policy = match (set.value(), now.value()) {
@@ -189,7 +189,7 @@ fn parse_cache_mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) ->
     })
 }
 
-fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnBatteryFailure> {
+fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<BatteryFailurePolicy> {
     fields.parse_value(key, |text| {
         let words = policy_names(text);
         let has = |word: &str| words.iter().any(|other| other == word);
@@ -197,8 +197,8 @@ fn mode_on_battery_failure(fields: &Fields, key: &str) -> FieldReading<OnBattery
             has("write cache ok if bad bbu"),
             has("no write cache if bad bbu"),
         ) {
-            (true, false) => Some(OnBatteryFailure::Stays),
-            (false, true) => Some(OnBatteryFailure::WriteThrough),
+            (true, false) => Some(BatteryFailurePolicy::Stays),
+            (false, true) => Some(BatteryFailurePolicy::WriteThrough),
             _ => None,
         }
     })

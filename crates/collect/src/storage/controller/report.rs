@@ -5,7 +5,7 @@
 
 use crate::facts::UnknownReason;
 use crate::facts::catalog::controller::{
-    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+    BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,17 +98,17 @@ pub fn is_battery_absent(battery: BatteryCondition) -> bool {
     matches!(battery, BatteryCondition::Absent)
 }
 
-pub fn write_back_policy(on_failure: OnBatteryFailure) -> CachePolicy {
+pub fn write_back_policy(on_failure: BatteryFailurePolicy) -> CachePolicy {
     match on_failure {
-        OnBatteryFailure::WriteThrough => CachePolicy::WriteBack,
-        OnBatteryFailure::Stays => CachePolicy::AlwaysWriteBack,
+        BatteryFailurePolicy::WriteThrough => CachePolicy::WriteBack,
+        BatteryFailurePolicy::Stays => CachePolicy::AlwaysWriteBack,
     }
 }
 
-pub fn battery_failure_behaviour(policy: CachePolicy) -> OnBatteryFailure {
+pub fn battery_failure_behaviour(policy: CachePolicy) -> BatteryFailurePolicy {
     match policy {
-        CachePolicy::AlwaysWriteBack => OnBatteryFailure::Stays,
-        CachePolicy::WriteBack | CachePolicy::WriteThrough => OnBatteryFailure::WriteThrough,
+        CachePolicy::AlwaysWriteBack => BatteryFailurePolicy::Stays,
+        CachePolicy::WriteBack | CachePolicy::WriteThrough => BatteryFailurePolicy::WriteThrough,
     }
 }
 
@@ -196,7 +196,7 @@ pub struct Volume {
     pub policy: FieldReading<CachePolicy>,
     pub in_force: FieldReading<CachePolicyInForce>,
     /// The behaviour without a working battery.
-    pub on_failure: FieldReading<OnBatteryFailure>,
+    pub on_failure: FieldReading<BatteryFailurePolicy>,
     pub disk_cache: FieldReading<MemberDiskCache>,
 }
 

@@ -22,7 +22,7 @@ use super::synonyms::MEGARAID;
 use super::{ControllerList, megaraid_battery, run_command};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{
-    BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache, OnBatteryFailure,
+    BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
@@ -69,8 +69,8 @@ fn parse_adapter(entry: &Value, properties: &Value) -> Adapter {
         data,
         &["Defaults", "Cache When BBU Bad"],
         |word| match word {
-            "off" => Some(OnBatteryFailure::WriteThrough),
-            "on" => Some(OnBatteryFailure::Stays),
+            "off" => Some(BatteryFailurePolicy::WriteThrough),
+            "on" => Some(BatteryFailurePolicy::Stays),
             _ => None,
         },
     );
@@ -226,7 +226,7 @@ fn parse_volume(
     row: &Value,
     data: &Value,
     properties: &Value,
-    bad_battery: &FieldReading<OnBatteryFailure>,
+    bad_battery: &FieldReading<BatteryFailurePolicy>,
 ) -> Option<Volume> {
     let name = text_field(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
@@ -249,15 +249,15 @@ fn parse_volume(
     let on_failure = match (policy.value(), bad_battery.value()) {
         (
             Some(CachePolicy::AlwaysWriteBack),
-            Some(OnBatteryFailure::Stays | OnBatteryFailure::WriteThrough) | None,
+            Some(BatteryFailurePolicy::Stays | BatteryFailurePolicy::WriteThrough) | None,
         )
         | (
             Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-            Some(OnBatteryFailure::Stays),
-        ) => FieldReading::Value(OnBatteryFailure::Stays),
+            Some(BatteryFailurePolicy::Stays),
+        ) => FieldReading::Value(BatteryFailurePolicy::Stays),
         (
             Some(CachePolicy::WriteBack | CachePolicy::WriteThrough) | None,
-            Some(OnBatteryFailure::WriteThrough) | None,
+            Some(BatteryFailurePolicy::WriteThrough) | None,
         ) => bad_battery
             .clone()
             .only_if_known(&policy)

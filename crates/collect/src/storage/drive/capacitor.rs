@@ -6,7 +6,7 @@
 //! feature C6h (check interval) and feature C2h (behaviour on failure).
 
 use super::{DriveFacts, DriveQuery, refusal_as};
-use crate::facts::catalog::device::{self, Capacitor};
+use crate::facts::catalog::device::{self, CapacitorCondition};
 use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
 
@@ -56,7 +56,7 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
         }
         drive.insert(
             &device::NVME_CAPACITOR,
-            Reading::known(Capacitor::Unreadable, answer.source()),
+            Reading::known(CapacitorCondition::Unreadable, answer.source()),
         );
         let says = format!("`{}` printed a different log page", answer.argv);
         return record_refusal_for_numbers(&Reading::absent(says), drive);
@@ -111,12 +111,12 @@ impl CapacitorLogPage {
         known.then_some(read)
     }
 
-    pub fn state(&self) -> Capacitor {
+    pub fn state(&self) -> CapacitorCondition {
         match self.health {
-            NO_CAPACITOR => Capacitor::Absent,
-            0 => Capacitor::Failed,
-            1..100 => Capacitor::Degraded,
-            _ => Capacitor::Healthy,
+            NO_CAPACITOR => CapacitorCondition::Absent,
+            0 => CapacitorCondition::Failed,
+            1..100 => CapacitorCondition::Degraded,
+            _ => CapacitorCondition::Healthy,
         }
     }
 

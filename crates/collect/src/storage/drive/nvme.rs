@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::{DriveFacts, DriveQuery, ToolOutput, capacitor, refusal_as};
 use crate::facts::Reading;
-use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
+use crate::facts::catalog::device::{self, DriveCacheState, NvmeWarning};
 use crate::host::Tool;
 
 /// The bits of Critical Warning, from bit 0 on, with nvme-cli's keys.
@@ -76,7 +76,7 @@ pub fn has_volatile_cache(identity: &Json) -> Option<bool> {
 
 /// Parses the line `Volatile Write Cache Enable (WCE): Enabled`. `None` unless that line agrees
 /// with the printed value of the feature.
-pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
+pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCacheState> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
     let words = lines
@@ -90,8 +90,8 @@ pub fn parse_cache_state(answer: &[u8]) -> Option<DriveCache> {
         .1;
     let value = u32::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).ok()?;
     match (words, value & 1) {
-        ("Enabled", 1) => Some(DriveCache::On),
-        ("Disabled", 0) => Some(DriveCache::Off),
+        ("Enabled", 1) => Some(DriveCacheState::On),
+        ("Disabled", 0) => Some(DriveCacheState::Off),
         _ => None,
     }
 }

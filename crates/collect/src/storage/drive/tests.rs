@@ -14,7 +14,7 @@ use super::{
     parse_cache_flag, write_cache_state,
 };
 use crate::collector::Request;
-use crate::facts::catalog::device::{self, ContentState, DriveCache};
+use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
 use crate::facts::catalog::{self, controller, host as machine, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
@@ -119,14 +119,14 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
-        Some(DriveCache::On)
+        Some(DriveCacheState::On)
     );
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS), Some(Vec::new()));
     assert_eq!(facts.value(&disk, &device::NVME_AWUPF), Some(7));
     let facts = collect(&with_nvme_disk(1, OFF, &json!(0x18)), "nvme");
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
-        Some(DriveCache::Off)
+        Some(DriveCacheState::Off)
     );
     assert_eq!(
         facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
@@ -180,7 +180,7 @@ const OCP: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
 
 #[test]
 fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
-    use device::Capacitor::{Absent, Degraded, Failed, Healthy, Unreadable};
+    use device::CapacitorCondition::{Absent, Degraded, Failed, Healthy, Unreadable};
     let disk = Subject::device("nvme0n1");
     let other = [0x5a; 16];
     for (guid, version, health, expect, percent) in [
@@ -329,14 +329,14 @@ fn sata_disks_tell_cache_speed_and_zones() {
     let facts = of(json!({ "rotation_rate": 7200, "write_cache": { "enabled": true } }));
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
-        Some(DriveCache::On)
+        Some(DriveCacheState::On)
     );
     assert_eq!(facts.value(&disk, &device::RPM), Some(7200));
     assert_eq!(facts.value(&disk, &device::SHINGLED), None);
     let facts = of(json!({ "rotation_rate": 0, "write_cache": { "enabled": false } }));
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
-        Some(DriveCache::Off)
+        Some(DriveCacheState::Off)
     );
     assert_eq!(facts.value(&disk, &device::RPM), None);
     for zones in [
@@ -346,7 +346,7 @@ fn sata_disks_tell_cache_speed_and_zones() {
     ] {
         assert_eq!(
             of(zones).value(&disk, &device::SHINGLED),
-            Some(device::Shingled::DriveManaged)
+            Some(device::ShingledRecording::DriveManaged)
         );
     }
     for none in [
@@ -375,7 +375,7 @@ fn a_partition_has_the_zones_of_its_disk() {
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&part, &device::SHINGLED),
-        Some(device::Shingled::DriveManaged)
+        Some(device::ShingledRecording::DriveManaged)
     );
 }
 
@@ -419,7 +419,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
     let facts = collect(&sas, "sas");
     assert_eq!(
         facts.value(&disk, &device::DRIVE_CACHE),
-        Some(DriveCache::Off)
+        Some(DriveCacheState::Off)
     );
     assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
     let hdparm = FakeHost::default().answer(
@@ -428,7 +428,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
     );
     assert_eq!(
         collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE),
-        Some(DriveCache::On)
+        Some(DriveCacheState::On)
     );
     let sdparm = FakeHost::default().answer(
         run_question(Tool::Sdparm, "--get=WCE", "/dev/sda"),
@@ -438,7 +438,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
         let facts = collect(&sdparm, transport);
         assert_eq!(
             facts.value(&disk, &device::DRIVE_CACHE),
-            Some(DriveCache::Off),
+            Some(DriveCacheState::Off),
             "{transport}"
         );
     }
@@ -606,7 +606,7 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
         ),
         "{failed:?}"
     );
-    assert_eq!(read.value(), Some(&DriveCache::On));
+    assert_eq!(read.value(), Some(&DriveCacheState::On));
     assert_eq!(
         facts.notes(),
         [StorageNote::DiskUnread {
@@ -623,14 +623,14 @@ fn zones_that_are_known_stay_known_where_nobody_is_asked() {
     facts.insert_known(
         &disk,
         &device::SHINGLED,
-        device::Shingled::Suspected,
+        device::ShingledRecording::Suspected,
         Source::Assumed,
     );
     mount_disk(&mut facts, "/", &disk);
     (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&disk, &device::SHINGLED),
-        Some(device::Shingled::Suspected)
+        Some(device::ShingledRecording::Suspected)
     );
 }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::{BootEntry, COMMAND_LINE, named_device, note_unread_file, visible_mount_at};
 use crate::error_readings::error_reading;
-use crate::facts::catalog::boot::{self, NamedDeviceState};
+use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device as block, mount};
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, ConfigDirective, Host};
@@ -97,11 +97,11 @@ fn unexamined_parameters(
     let mut is_there =
         |named: &str| match named_device::device_presence(host, facts, named, &written, listed) {
             Reading::Known {
-                value: NamedDeviceState::There,
+                value: BootDeviceState::There,
                 ..
             } => true,
             Reading::Known {
-                value: NamedDeviceState::Missing | NamedDeviceState::Other | NamedDeviceState::None,
+                value: BootDeviceState::Missing | BootDeviceState::Other | BootDeviceState::None,
                 ..
             }
             | Reading::Unknown { .. } => false,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::named_device;
 use crate::error_readings::error_reading;
-use crate::facts::catalog::boot::{self, NamedDeviceState};
+use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::device as block;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{ConfigDialect, Host};
@@ -91,7 +91,7 @@ pub fn record_crypttab(
         let written = Source::file_line(CRYPTTAB, setting.line);
         match named_device::device_presence(host, facts, device, &written, listed) {
             Reading::Known {
-                value: NamedDeviceState::There,
+                value: BootDeviceState::There,
                 ..
             } if kept == "whole"
                 && line.is_supported()
@@ -100,13 +100,13 @@ pub fn record_crypttab(
                     .as_ref()
                     .is_some_and(|unlocked| maps_device(host, facts, unlocked, device)) => {}
             Reading::Known {
-                value: NamedDeviceState::Missing | NamedDeviceState::Other,
+                value: BootDeviceState::Missing | BootDeviceState::Other,
                 ..
             } => {
                 missing.push(name.clone());
             }
             Reading::Known {
-                value: NamedDeviceState::There | NamedDeviceState::None,
+                value: BootDeviceState::There | BootDeviceState::None,
                 ..
             }
             | Reading::Unknown { .. } => {

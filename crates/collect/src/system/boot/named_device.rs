@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::COMMAND_LINE;
 use crate::error_readings::{error_reading, file_reading};
-use crate::facts::catalog::boot::{self, NamedDeviceState};
+use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
@@ -36,9 +36,9 @@ pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut L
             .get(&line, &boot::SOURCE)
             .and_then_reading(|value, source| {
                 if source == Source::file(COMMAND_LINE) {
-                    Reading::known(NamedDeviceState::There, source)
+                    Reading::known(BootDeviceState::There, source)
                 } else if needs_no_device(facts, &line) {
-                    Reading::known(NamedDeviceState::None, source)
+                    Reading::known(BootDeviceState::None, source)
                 } else {
                     device_presence(host, facts, &value, &source, listed)
                 }
@@ -67,10 +67,10 @@ pub fn device_presence(
     given: &str,
     written: &Source,
     listed: &mut LinkDirectories,
-) -> Reading<NamedDeviceState> {
+) -> Reading<BootDeviceState> {
     let found = if mounted_by_uuid(facts, given).is_some() {
         Reading::known(
-            NamedDeviceState::There,
+            BootDeviceState::There,
             Source::derived_from([mount::UUID.name()]),
         )
     } else if let Some((directory, value)) = tag_directory(given) {
@@ -81,32 +81,32 @@ pub fn device_presence(
         names.as_ref().map(|names| {
             let is_there = names.contains(OsStr::new(&udev_encode(value)));
             if is_there {
-                NamedDeviceState::There
+                BootDeviceState::There
             } else {
-                NamedDeviceState::Missing
+                BootDeviceState::Missing
             }
         })
     } else if given.starts_with("/dev/") {
         path_presence(host, facts, given)
     } else {
-        return Reading::known(NamedDeviceState::None, written.clone());
+        return Reading::known(BootDeviceState::None, written.clone());
     };
     let contained = facts
         .host_value(&machine::CONTAINER)
         .is_none_or(|kind| kind != "none");
     match found {
         Reading::Known {
-            value: NamedDeviceState::Missing | NamedDeviceState::Other,
+            value: BootDeviceState::Missing | BootDeviceState::Other,
             ..
         } if contained => Reading::ambiguous(format!(
             "{given} does not exist here, but this /dev may not be the host's"
         )),
         found @ (Reading::Known {
             value:
-                NamedDeviceState::There
-                | NamedDeviceState::Missing
-                | NamedDeviceState::Other
-                | NamedDeviceState::None,
+                BootDeviceState::There
+                | BootDeviceState::Missing
+                | BootDeviceState::Other
+                | BootDeviceState::None,
             ..
         }
         | Reading::Unknown { .. }) => found,
@@ -153,22 +153,22 @@ pub fn mounts_on_device<'f>(
         .filter(move |mounted| facts.directly_below(mounted).contains(device))
 }
 
-fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDeviceState> {
+fn path_presence(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<BootDeviceState> {
     let known = given
         .strip_prefix("/dev/")
         .map(Subject::device)
         .filter(|found| facts.contains(found));
     if known.is_some() {
         return Reading::known(
-            NamedDeviceState::There,
+            BootDeviceState::There,
             Source::derived_from([device::KIND.name()]),
         );
     }
     let asked = || Source::system_call(format!("stat {given}"));
     match host.stat(&path_from_bytes(text::decode_display_safe(given))) {
-        Ok(stat) if stat.is_block_device() => Reading::known(NamedDeviceState::There, asked()),
-        Ok(_) => Reading::known(NamedDeviceState::Other, asked()),
-        Err(miss) if miss.is_absent() => Reading::known(NamedDeviceState::Missing, asked()),
+        Ok(stat) if stat.is_block_device() => Reading::known(BootDeviceState::There, asked()),
+        Ok(_) => Reading::known(BootDeviceState::Other, asked()),
+        Err(miss) if miss.is_absent() => Reading::known(BootDeviceState::Missing, asked()),
         Err(miss) => error_reading(&miss, given),
     }
 }
@@ -232,10 +232,10 @@ mod tests {
     #[test]
     fn what_is_mounted_from_no_block_device_may_lie_under_dev() {
         for (fstype, option, expected) in [
-            ("none", "bind", NamedDeviceState::None),
-            ("ext4", "loop", NamedDeviceState::None),
-            ("fuse.sshfs", "rw", NamedDeviceState::None),
-            ("ext4", "rw", NamedDeviceState::Missing),
+            ("none", "bind", BootDeviceState::None),
+            ("ext4", "loop", BootDeviceState::None),
+            ("fuse.sshfs", "rw", BootDeviceState::None),
+            ("ext4", "rw", BootDeviceState::Missing),
         ] {
             let (mut facts, line) = (FactSet::default(), Subject::boot("/data"));
             let from = || Source::file_line("/etc/fstab", 3);

@@ -5,7 +5,7 @@
 //! created at each boot by a service that is not examined.
 
 use super::{FSTAB, named_device};
-use crate::facts::catalog::boot::{self, NamedDeviceState};
+use crate::facts::catalog::boot::{self, BootDeviceState};
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes, path_from_bytes};
 use crate::path_lookup::device_of_path;
@@ -125,15 +125,15 @@ fn swap_line_state(
     }
     match named_device::device_presence(host, facts, named, &Source::file(FSTAB), listed) {
         Reading::Known {
-            value: NamedDeviceState::Missing,
+            value: BootDeviceState::Missing,
             ..
         } => SwapState::Missing,
         Reading::Known {
-            value: NamedDeviceState::Other,
+            value: BootDeviceState::Other,
             ..
         } => SwapState::NotSwap,
         Reading::Known {
-            value: NamedDeviceState::There | NamedDeviceState::None,
+            value: BootDeviceState::There | BootDeviceState::None,
             ..
         }
         | Reading::Unknown { .. } => SwapState::Unknown,

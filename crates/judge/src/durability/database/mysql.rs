@@ -12,7 +12,7 @@ use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
 use crate::durability::fact_reader::FactReader;
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::device::{self, CacheVolatility};
-use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
+use crate::facts::catalog::mysql::{self, DoublewriteMode, InnodbFlushMethod};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, UnknownReason};
 use crate::ternary::Ternary;
@@ -169,14 +169,16 @@ fn judge_flush_method(
     let key = &mysql::FLUSH_METHOD;
     let method = ask.require(cluster, key);
     let (bears, says) = match method {
-        Some(FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct) => return false,
-        Some(method @ (FlushMethod::Nosync | FlushMethod::Littlesync)) => (
+        Some(InnodbFlushMethod::Fsync | InnodbFlushMethod::Dsync | InnodbFlushMethod::Direct) => {
+            return false;
+        }
+        Some(method @ (InnodbFlushMethod::Nosync | InnodbFlushMethod::Littlesync)) => (
             AtRisk(default_flush_method_remedy(cluster)),
             format!(
                 "{name} skips flushes (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
         ),
-        Some(FlushMethod::DirectNoFsync) => {
+        Some(InnodbFlushMethod::DirectNoFsync) => {
             if !holds_pages(ask.facts, of) {
                 return false;
             }
@@ -192,8 +194,11 @@ fn judge_flush_method(
     method.is_some_and(omits_flushes)
 }
 
-fn omits_flushes(method: FlushMethod) -> bool {
-    matches!(method, FlushMethod::Nosync | FlushMethod::Littlesync)
+fn omits_flushes(method: InnodbFlushMethod) -> bool {
+    matches!(
+        method,
+        InnodbFlushMethod::Nosync | InnodbFlushMethod::Littlesync
+    )
 }
 
 fn judge_fast_doublewrite(
@@ -214,8 +219,8 @@ fn judge_fast_doublewrite(
             Unproven,
             format!("it is unknown whether {name} skips flushes (innodb_doublewrite)"),
         ),
-        Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
-        Some(Doublewrite::Fast) => judge_unflushed_pages(
+        Some(DoublewriteMode::On | DoublewriteMode::Off | DoublewriteMode::DetectOnly) => return,
+        Some(DoublewriteMode::Fast) => judge_unflushed_pages(
             ask.facts,
             of,
             name,
@@ -235,10 +240,11 @@ fn judge_doublewrite(
     let doublewrite = ask.get(cluster, &mysql::DOUBLEWRITE);
     let copies = PageProtection {
         key: &mysql::DOUBLEWRITE,
-        enabled: doublewrite.map(|mode| matches!(mode, Doublewrite::On | Doublewrite::Fast)),
+        enabled: doublewrite
+            .map(|mode| matches!(mode, DoublewriteMode::On | DoublewriteMode::Fast)),
         setting_text: format!(
             "innodb_doublewrite is {}",
-            doublewrite.map_or("unknown", Doublewrite::as_str)
+            doublewrite.map_or("unknown", DoublewriteMode::as_str)
         ),
         remedy: remedy_to_set(cluster, "innodb_doublewrite", "on"),
     };

@@ -8,7 +8,7 @@
 use crate::durability::fact_reader::FactReader;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{
-    self, CloudDiskService, Guarantor, NetworkTransport, Transport,
+    self, CloudDiskService, NetworkTransport, Transport, WriteGuarantor,
 };
 use crate::facts::catalog::host;
 
@@ -32,12 +32,12 @@ pub fn find_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
     transport: Option<Transport>,
-) -> Option<Guarantor> {
+) -> Option<WriteGuarantor> {
     if ask.get(disk, &device::CLOUD).is_some() {
-        return Some(Guarantor::Provider);
+        return Some(WriteGuarantor::Provider);
     }
     match ask.get(disk, &device::FABRIC) {
-        Some(NetworkTransport::Rbd) => return Some(Guarantor::StorageCluster),
+        Some(NetworkTransport::Rbd) => return Some(WriteGuarantor::StorageCluster),
         Some(
             NetworkTransport::Tcp
             | NetworkTransport::Rdma
@@ -45,19 +45,19 @@ pub fn find_guarantor(
             | NetworkTransport::Iscsi
             | NetworkTransport::FibreChannel
             | NetworkTransport::Nbd,
-        ) => return Some(Guarantor::Array),
+        ) => return Some(WriteGuarantor::Array),
         None => {}
     }
     let machine = ask.get(&Subject::host(), &host::VIRTUALISATION);
     let machine = machine.as_deref();
     let provider = machine.is_some_and(|name| PROVIDERS.contains(&name));
     match transport? {
-        Transport::Network => Some(Guarantor::Array),
+        Transport::Network => Some(WriteGuarantor::Array),
         Transport::Virtio
         | Transport::VirtioScsi
         | Transport::Vmware
         | Transport::Hyperv
-        | Transport::Xen => Some(if provider { Guarantor::Provider } else { Guarantor::Hypervisor }),
+        | Transport::Xen => Some(if provider { WriteGuarantor::Provider } else { WriteGuarantor::Hypervisor }),
         Transport::Nvme
         | Transport::Scsi
         | Transport::Sata
@@ -68,9 +68,9 @@ pub fn find_guarantor(
         // The caller excludes RAID volumes, so the controller passes this disk through.
         | Transport::Megaraid
         | Transport::Raid => Some(match machine {
-            Some("none") | None => Guarantor::Drive,
-            Some(_) if provider => Guarantor::Provider,
-            Some(_) => Guarantor::Hypervisor,
+            Some("none") | None => WriteGuarantor::Drive,
+            Some(_) if provider => WriteGuarantor::Provider,
+            Some(_) => WriteGuarantor::Hypervisor,
         }),
         Transport::Other => None,
     }
@@ -82,16 +82,16 @@ pub fn find_guarantor(
 pub fn is_cache_guarantee_documented(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<Guarantor>,
+    guarantor: Option<WriteGuarantor>,
     transport: Option<Transport>,
 ) -> bool {
     match guarantor {
         // For a drive, and for a disk whose attachment is unknown, no document is needed, because
         // the disk's own report decides. Ceph, the only storage cluster, documents the guarantee.
-        Some(Guarantor::Drive | Guarantor::StorageCluster) | None => true,
-        Some(Guarantor::Array) => false,
-        Some(Guarantor::Hypervisor) => is_protocol_documented(ask, transport),
-        Some(Guarantor::Provider) => match ask.get(disk, &device::CLOUD) {
+        Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => true,
+        Some(WriteGuarantor::Array) => false,
+        Some(WriteGuarantor::Hypervisor) => is_protocol_documented(ask, transport),
+        Some(WriteGuarantor::Provider) => match ask.get(disk, &device::CLOUD) {
             Some(
                 CloudDiskService::AmazonEbs
                 | CloudDiskService::GooglePersistentDisk
@@ -144,7 +144,7 @@ fn is_uncached_by_azure(ask: &mut FactReader, disk: &Subject) -> bool {
 pub fn note_cache_unverifiable(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<Guarantor>,
+    guarantor: Option<WriteGuarantor>,
     transport: Option<Transport>,
 ) {
     let Some(whom) = question_for_guarantor(ask, disk, guarantor, transport) else {
@@ -164,7 +164,7 @@ pub fn note_cache_unverifiable(
 fn question_for_guarantor(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<Guarantor>,
+    guarantor: Option<WriteGuarantor>,
     transport: Option<Transport>,
 ) -> Option<String> {
     let name = disk.name();
@@ -174,8 +174,8 @@ fn question_for_guarantor(
         )
     };
     Some(match guarantor {
-        Some(Guarantor::Drive | Guarantor::StorageCluster) | None => return None,
-        Some(Guarantor::Array) => match ask.get(disk, &device::FABRIC) {
+        Some(WriteGuarantor::Drive | WriteGuarantor::StorageCluster) | None => return None,
+        Some(WriteGuarantor::Array) => match ask.get(disk, &device::FABRIC) {
             Some(NetworkTransport::Nbd) => {
                 format!(
                     "ask the administrator of the NBD server of {name} whether it honours flushes"
@@ -193,7 +193,7 @@ fn question_for_guarantor(
                 "ask the administrator of the array behind {name} whether its write cache is mirrored and battery-backed"
             ),
         },
-        Some(Guarantor::Hypervisor) => match transport {
+        Some(WriteGuarantor::Hypervisor) => match transport {
             // This may be a disk of Azure: captures by earlier versions of walwise lack the tag
             // that identifies Azure.
             Some(Transport::Hyperv) => {
@@ -221,7 +221,7 @@ fn question_for_guarantor(
             )
             | None => hypervisor(),
         },
-        Some(Guarantor::Provider) => match ask.get(disk, &device::CLOUD) {
+        Some(WriteGuarantor::Provider) => match ask.get(disk, &device::CLOUD) {
             Some(CloudDiskService::AzureManagedDisk) => format!(
                 "check the host caching of {name} in the Azure portal (None and ReadOnly cache no writes)"
             ),

@@ -7,7 +7,7 @@
 use super::CacheReport;
 use crate::durability::fact_reader::FactReader;
 use crate::facts::Subject;
-use crate::facts::catalog::device::{self, DriveCache};
+use crate::facts::catalog::device::{self, DriveCacheState};
 
 const IDENTIFY_REMEDY: &str = "read it as root: nvme id-ctrl -H DEVICE (line vwc)";
 const WARNINGS_REMEDY: &str =
@@ -20,7 +20,9 @@ pub fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
         .get(disk, &device::FUA)
         .filter(|passed| *passed || presented);
     let has_one = ask.get(disk, &device::NVME_VOLATILE).or(told);
-    let asked = ask.get(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
+    let asked = ask
+        .get(disk, &device::DRIVE_CACHE)
+        .map(DriveCacheState::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => CacheReport::Conflicting(format!(
             "{name} reports both that it has no volatile cache and that this cache is on"

@@ -9,7 +9,7 @@ use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::device::{
-    self, CacheVolatility, Guarantor, NetworkTransport, Transport,
+    self, CacheVolatility, NetworkTransport, Transport, WriteGuarantor,
 };
 use crate::scsi_drivers::{self, ScsiDriver};
 
@@ -18,17 +18,17 @@ use crate::scsi_drivers::{self, ScsiDriver};
 pub fn judge_unprovable_disk(
     ask: &mut FactReader,
     disk: &Subject,
-    guarantor: Option<Guarantor>,
+    guarantor: Option<WriteGuarantor>,
     transport: Option<Transport>,
     queue: Option<bool>,
     word: &CacheReport,
 ) -> Option<(CacheVolatility, Evidence)> {
     let name = disk.name();
     match guarantor {
-        Some(Guarantor::Array) => {
+        Some(WriteGuarantor::Array) => {
             return Some(judge_remote_disk(ask, disk, transport, queue, word));
         }
-        Some(Guarantor::StorageCluster) => {
+        Some(WriteGuarantor::StorageCluster) => {
             let says = format!(
                 "{name} is stored by a Ceph cluster, which acknowledges a write once it is stored"
             );
@@ -37,7 +37,8 @@ pub fn judge_unprovable_disk(
                 device_evidence(ask, disk, &device::FABRIC, VerdictImpact::Durable, says),
             ));
         }
-        Some(Guarantor::Drive | Guarantor::Hypervisor | Guarantor::Provider) | None => {}
+        Some(WriteGuarantor::Drive | WriteGuarantor::Hypervisor | WriteGuarantor::Provider)
+        | None => {}
     }
     let says = match transport {
         Some(Transport::Pmem) => format!(
@@ -93,7 +94,7 @@ fn judge_remote_disk(
     word: &CacheReport,
 ) -> (CacheVolatility, Evidence) {
     let name = disk.name();
-    guarantor::note_cache_unverifiable(ask, disk, Some(Guarantor::Array), transport);
+    guarantor::note_cache_unverifiable(ask, disk, Some(WriteGuarantor::Array), transport);
     // The kernel sets the queue's mode from the report of the remote host, so the mode counts if
     // the disk itself reports nothing.
     let cache = match word {

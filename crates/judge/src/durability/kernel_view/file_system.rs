@@ -8,7 +8,7 @@ use crate::compat::skips_journal;
 use crate::durability::device_view::FlushOutcome;
 use crate::durability::fact_reader::FactReader;
 use crate::durability::{Evidence, Remedy, VerdictImpact};
-use crate::facts::catalog::mount::{self, Barrier, Logbias, MountClass, ZfsSync};
+use crate::facts::catalog::mount::{self, BarrierState, Logbias, MountClass, ZfsSync};
 use crate::facts::catalog::target::{self, FlushSuppressor, InodeFlag};
 use crate::facts::catalog::{host, kernel};
 use crate::facts::{Reading, Subject, UnknownReason};
@@ -102,17 +102,17 @@ fn barrier_finding(
     use VerdictImpact::{Durable, Unproven};
     let name = hop.name();
     let (passage, bears, says) = match ask.require(hop, &mount::BARRIER) {
-        Some(Barrier::On) => (
+        Some(BarrierState::On) => (
             FlushOutcome::Sent,
             Durable,
             format!("{name} ({fstype}) sends flushes"),
         ),
-        Some(Barrier::NoEffect) => (
+        Some(BarrierState::NoEffect) => (
             FlushOutcome::Sent,
             Durable,
             format!("{name} ({fstype}) sends flushes, regardless of its barrier option"),
         ),
-        Some(Barrier::Off) => {
+        Some(BarrierState::Off) => {
             let off = format!("{name} ({fstype}) is mounted without barriers");
             let (bears, says) =
                 impact_without_flush(bottom, &off, Remedy::EnableBarriers(hop.clone()));

@@ -446,7 +446,7 @@ fn parse_set_value(
         );
         return None;
     }
-    if let Some(setting) = setting.filter(|setting| !setting.accepts(&value.text)) {
+    if let Some(setting) = setting.filter(|setting| !setting.is_valid_value(&value.text)) {
         let kind = setting
             .current
             .map_or_else(|| "text".to_owned(), |fact| fact.kind.description());

@@ -113,7 +113,7 @@ pub(super) fn parse_condition(
             let known = || ["fact"].into_iter().chain(COMBINATION_KEYS);
             let help = table
                 .keys()
-                .find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
+                .find_map(|key| suggest::nearest_word_hint(key.get_ref(), known()));
             problems.report_missing_entry(
                 item,
                 "this is not a condition",
@@ -324,7 +324,7 @@ pub(super) fn find_fact(
         let help = if problems.is_mistake_limit_reached() {
             None
         } else {
-            suggest::did_you_mean(name, names)
+            suggest::nearest_word_hint(name, names)
         };
         problems.report_mistake(
             span,

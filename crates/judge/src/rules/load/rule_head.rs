@@ -3,7 +3,7 @@ use super::fields::{CheckedTable, SpannedText};
 use super::{LoadedFile, RemedyTemplates, join_lines};
 use crate::facts::catalog::target::VerdictKind;
 use crate::facts::{Choice, Scope};
-use crate::provenance::Verification;
+use crate::provenance::VerificationStamp;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{Author, ChangeEffect, Condition, Rule, RuleExample};
 use crate::rules::template::Template;
@@ -14,7 +14,7 @@ const MAX_TITLE_BYTES: usize = 200;
 pub(super) struct RuleHeader {
     pub id: Option<SpannedText>,
     pub since: Option<SpannedText>,
-    pub checked: Option<Verification>,
+    pub checked: Option<VerificationStamp>,
     pub scope: Option<Scope>,
     pub sight: FactVisibility,
     pub title: Option<SpannedText>,
@@ -84,7 +84,7 @@ impl RuleHeader {
             // without a stamp.
             .filter(|stamp| stamp.text != "unverified")
             .and_then(|stamp| {
-                let read = Verification::parse(&stamp.text);
+                let read = VerificationStamp::parse(&stamp.text);
                 read.map_err(|how| {
                     problems.report_mistake(stamp.span, "not a valid check stamp", how.to_owned());
                 })

@@ -236,7 +236,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
     facts.insert_known(
         &at,
         &mount::BARRIER,
-        mount::Barrier::Off,
+        mount::BarrierState::Off,
         Source::file("/proc/self/mountinfo"),
     );
     facts.insert_known(

@@ -62,7 +62,7 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
                 "{} completed {} flushes/s there. A single figure has no confidence interval; measure \
                  here.",
                 row.name,
-                text::round_grouped(*rate)
+                text::format_rounded(*rate)
             )
         }
         None if flushed.is_empty() => {

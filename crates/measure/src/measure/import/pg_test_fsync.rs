@@ -172,8 +172,8 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
                 "two writes with {} were faster ({}/s) than one ({}/s), even though they write more: \
                  the figures depend on more than the method.",
                 row.name,
-                text::round_grouped(two),
-                text::round_grouped(one)
+                text::format_rounded(two),
+                text::format_rounded(one)
             ));
         }
     }
@@ -210,7 +210,7 @@ fn conclusion_sentence(run: &ImportedRun) -> String {
     };
     let costs = format!(
         "fdatasync completed {} commits/s there",
-        text::round_grouped(default)
+        text::format_rounded(default)
     );
     let gain =
         |group| Some(positive_rate(run, group, "fsync")? / positive_rate(run, group, "fdatasync")?);

@@ -62,7 +62,7 @@ fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let row = find_measured_row(rows, &PgTest::Pages(1, Method::Fdatasync).row_name())?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
-        text::round_grouped(1e6 / row.mean_us.max(1e-3))
+        text::format_rounded(1e6 / row.mean_us.max(1e-3))
     ))
 }
 
@@ -84,9 +84,9 @@ fn group_commit_sentence(rows: &[WorkloadRow]) -> Option<String> {
     Some(format!(
         "1 client completes {} commits/s (mean), {} clients {} ({}). Each commit then waits {} (median), with {:.2} \
          flushes per commit.",
-        text::round_grouped(one.per_second.value),
+        text::format_rounded(one.per_second.value),
         most.threads,
-        text::round_grouped(most.per_second.value),
+        text::format_rounded(most.per_second.value),
         throughput_ratio_text(most)?,
         text::format_micros(most.median_us.value),
         most.flush_calls_per_operation,
@@ -108,7 +108,7 @@ fn transaction_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let together = format!(
         "{} clients together complete {} transactions/s (mean)",
         most.threads,
-        text::round_grouped(most.per_second.value)
+        text::format_rounded(most.per_second.value)
     );
     let Some(both) = median_text(rows, "redo log and binary log") else {
         return Some(format!("{together}."));
@@ -132,9 +132,9 @@ fn small_files_sentence(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = fewest_and_most_threads(rows)?;
     Some(format!(
         "1 thread writes {} durable small files/s, {} threads {} ({}).",
-        text::round_grouped(one.per_second.value),
+        text::format_rounded(one.per_second.value),
         most.threads,
-        text::round_grouped(most.per_second.value),
+        text::format_rounded(most.per_second.value),
         throughput_ratio_text(most)?,
     ))
 }
@@ -202,7 +202,7 @@ fn row_line(row: &WorkloadRow) -> String {
         text::format_micros(row.median_us.value),
         text::format_micros(row.p95_us),
         text::format_micros(row.max_us),
-        text::round_grouped(row.per_second.value),
+        text::format_rounded(row.per_second.value),
         row.flush_calls_per_operation,
     );
     line.trim_end().to_owned()

@@ -68,7 +68,7 @@ facts! {
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
     /// `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for disks
     /// behind a hypervisor, a controller or a network.
-    SHINGLED: Shingled = Device "device.shingled", concluded, speed;
+    SHINGLED: ShingledRecording = Device "device.shingled", concluded, speed;
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" Bytes, speed;
     /// Smallest unit written without read-modify-write, from sysfs-block.
@@ -87,7 +87,7 @@ facts! {
     CACHE_TYPE: CacheType = Device "device.cache_type", affects_latency, affects_flushes;
     /// State of the write cache as reported by the disk itself: `on` or `off`. Queried as root,
     /// bypassing the kernel (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: DriveCache = Device "device.drive_cache", affects_latency, affects_flushes;
+    DRIVE_CACHE: DriveCacheState = Device "device.drive_cache", affects_latency, affects_flushes;
     /// Whether an NVMe controller reports a volatile write cache, from the field VWC of `nvme
     /// id-ctrl`.
     NVME_VOLATILE: bool = Device "nvme.volatile_cache", affects_latency, affects_flushes;
@@ -101,7 +101,7 @@ facts! {
     /// State of an NVMe drive's power-loss capacitor, from its OCP log page C0h (`nvme get-log -i
     /// 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` if the page has
     /// another GUID or version.
-    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", affects_latency;
+    NVME_CAPACITOR: CapacitorCondition = Device "nvme.capacitor", affects_latency;
     /// Remaining capacity of an NVMe drive's power-loss capacitor, in percent, from OCP log page
     /// C0h. 100 is the required capacity of a new drive, 1 the minimum for a proper shutdown.
     NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent", drifting;
@@ -117,7 +117,7 @@ facts! {
     CACHE: CacheVolatility = Device "device.cache", judged, affects_flushes;
     /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
     /// inspected: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
-    GUARANTOR: Guarantor = Device "device.guarantor", judged, affects_flushes;
+    GUARANTOR: WriteGuarantor = Device "device.guarantor", judged, affects_flushes;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: ArrayLevel = Device "md.level", affects_latency, speed;
     /// State of an md array, from md/array_state. An `inactive` or `clear` array does not run, and a
@@ -235,8 +235,8 @@ mod layer;
 use crate::facts::choice;
 
 pub use layer::{
-    ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,
-    DrbdProtocol, MappingState, MemberState, SyncAction,
+    ArrayLevel, ArrayMemberState, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy,
+    DmCacheMode, DrbdOrdering, DrbdProtocol, MappingState, SyncAction,
 };
 
 choice! {
@@ -260,7 +260,7 @@ impl ContentState {
 choice! {
     /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
     /// inspected.
-    pub enum Guarantor {
+    pub enum WriteGuarantor {
         /// A drive in this machine.
         Drive = "drive",
         /// Another host that exports a disk over the network but does not show its caches.
@@ -273,7 +273,7 @@ choice! {
     }
 }
 
-impl Guarantor {
+impl WriteGuarantor {
     /// Whether the guarantor acknowledges a write only once the data is stored, so that there
     /// is no cache to flush.
     pub fn is_storage_cluster(self) -> bool {
@@ -364,13 +364,13 @@ impl Medium {
 
 choice! {
     /// Whether a disk writes in shingled zones, and who reports the zones.
-    pub enum Shingled {
+    pub enum ShingledRecording {
         No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
         Suspected = "suspected",
     }
 }
 
-impl Shingled {
+impl ShingledRecording {
     /// Whether the kernel knows the zones of the disk. False for *drive-managed* disks, which
     /// hide their zones.
     pub fn reports_zones(self) -> bool {
@@ -511,7 +511,7 @@ pub enum CacheType {
 }
 
 choice! {
-pub enum DriveCache { On = "on", Off = "off" }
+pub enum DriveCacheState { On = "on", Off = "off" }
 }
 
 impl QueueWriteCache {
@@ -523,12 +523,12 @@ impl QueueWriteCache {
 
 impl CacheType {
     /// Whether the cache can hold acknowledged writes that are not stored yet.
-    pub fn holds_writes(self) -> bool {
+    pub fn can_hold_writes(self) -> bool {
         matches!(self, Self::WriteBack | Self::WriteBackNoRead)
     }
 }
 
-impl DriveCache {
+impl DriveCacheState {
     pub fn is_on(self) -> bool {
         matches!(self, Self::On)
     }
@@ -550,7 +550,7 @@ pub enum NvmeWarning {
 choice! {
 /// State of the capacitor behind a drive's memory, as the drive reports it (OCP Datacenter NVMe
 /// SSD Specification, *SMART / Health Information Extended*, Capacitor Health).
-pub enum Capacitor {
+pub enum CapacitorCondition {
     /// The capacity is at least the one required of a new drive.
     Healthy = "healthy",
     /// The capacity is less than that of a new drive, but enough for a proper shutdown.
@@ -563,7 +563,7 @@ pub enum Capacitor {
 }
 }
 
-impl Capacitor {
+impl CapacitorCondition {
     pub fn is_healthy(self) -> bool {
         matches!(self, Self::Healthy)
     }

@@ -29,7 +29,7 @@ facts! {
     /// Whether the mount is read-only, by its own options or by those of the superblock.
     READ_ONLY: bool = Mount "mount.read_only", concluded, health;
     /// Access-time mode of the mount: `noatime`, `relatime`, `strictatime`.
-    ATIME: Atime = Mount "mount.atime", concluded, speed;
+    ATIME: AtimePolicy = Mount "mount.atime", concluded, speed;
     /// Whether the next boot also mounts the file system here: by fstab, by a mount unit in
     /// /etc/systemd/system, by an automounter, or as the root.
     AT_BOOT: bool = Mount "mount.at_boot", concluded;
@@ -41,7 +41,7 @@ facts! {
     FREE_PERCENT: f64 = Mount "mount.free_percent", drifting, health;
     /// Whether the file system sends its own flushes; the option `nobarrier` turns these flushes
     /// off on ext4, btrfs and f2fs.
-    BARRIER: Barrier = Mount "mount.barrier", concluded, affects_flushes;
+    BARRIER: BarrierState = Mount "mount.barrier", concluded, affects_flushes;
     /// All options in force on an ext4 file system, defaults included, from
     /// /proc/fs/ext4/DEV/options.
     EXT4_OPTIONS: Vec<String> = Mount "ext4.options", affects_latency;
@@ -177,13 +177,13 @@ impl VdevState {
 }
 
 choice! {
-    pub enum Atime { Never = "noatime", Relative = "relatime", Always = "strictatime" }
+    pub enum AtimePolicy { Never = "noatime", Relative = "relatime", Always = "strictatime" }
 }
 
 choice! {
     /// Whether a file system sends flushes of its own. `NoEffect` means that an option turns
     /// flushes off, but this kernel ignores the option.
-    pub enum Barrier { On = "on", Off = "off", NoEffect = "no effect" }
+    pub enum BarrierState { On = "on", Off = "off", NoEffect = "no effect" }
 }
 
 choice! {

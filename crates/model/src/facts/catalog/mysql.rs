@@ -30,7 +30,7 @@ facts! {
     /// environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by";
     /// `innodb_flush_method` in force: how InnoDB opens and flushes its files.
-    FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
+    FLUSH_METHOD: InnodbFlushMethod = Cluster "mysql.innodb_flush_method";
     /// `innodb_flush_log_at_trx_commit` in force: reported by a running server, otherwise from its
     /// files.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit";
@@ -46,7 +46,7 @@ facts! {
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine";
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast`
     /// (MariaDB 11 and later).
-    DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite";
+    DOUBLEWRITE: DoublewriteMode = Cluster "mysql.innodb_doublewrite";
     /// `innodb_checksum_algorithm` in force: how damaged pages are detected; `none` detects none.
     CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
@@ -154,7 +154,7 @@ use crate::version::Version;
 choice! {
     /// How InnoDB opens and flushes its files, in the order of the numbers that a server
     /// accepts instead of the words.
-    pub enum FlushMethod {
+    pub enum InnodbFlushMethod {
         Fsync = "fsync",
         Dsync = "O_DSYNC",
         Littlesync = "littlesync",
@@ -165,7 +165,7 @@ choice! {
 }
 
 choice! {
-    pub enum Doublewrite { On = "on", Off = "off", DetectOnly = "detect_only", Fast = "fast" }
+    pub enum DoublewriteMode { On = "on", Off = "off", DetectOnly = "detect_only", Fast = "fast" }
 }
 
 choice! {

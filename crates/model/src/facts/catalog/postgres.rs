@@ -326,7 +326,7 @@ mod commit_override_tests {
     use super::*;
 
     #[test]
-    fn whatever_a_name_is_the_value_comes_back() {
+    fn commit_override_round_trips_with_any_owner() {
         for whose in ["database app", "role a: off", "role b in database c: on"] {
             for value in SynchronousCommit::ALL {
                 let all = vec![CommitOverride {

@@ -37,7 +37,7 @@ facts! {
     VERDICT: VerdictKind = Target "target.verdict", judged;
     /// State of redundancy below the target: `whole` if nothing is missing, `none` without
     /// redundancy.
-    REDUNDANCY: Redundancy = Target "target.redundancy", judged;
+    REDUNDANCY: RedundancyState = Target "target.redundancy", judged;
     /// State of the write caches of the target's disks; the worst, if the disks differ.
     CACHE: CacheVolatility = Target "target.cache", judged;
     /// Whether flushes from the file system reach the disks.
@@ -220,7 +220,7 @@ choice! {
     /// first. The verdict covers power failure only.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Redundancy {
+    pub enum RedundancyState {
         /// More members are missing than the array can lose, or the array does not run.
         Failed = "failed",
         /// A member or a copy is missing.
@@ -238,7 +238,7 @@ choice! {
     }
 }
 
-impl Redundancy {
+impl RedundancyState {
     /// Words that a heading appends to the verdict; `None` if no defect is known.
     pub fn verdict_suffix(self) -> Option<&'static str> {
         match self {

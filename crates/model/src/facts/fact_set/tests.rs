@@ -3,7 +3,7 @@ use crate::facts::UnknownReason;
 use crate::facts::catalog::{boot, device, kernel};
 
 #[test]
-fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
+fn copy_reading_skips_uncollected_facts() {
     let (disk, part) = (Subject::device("sda"), Subject::device("sda1"));
     let mut set = FactSet::default();
     set.insert_known(
@@ -24,7 +24,7 @@ fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
 }
 
 #[test]
-fn stacks_survive_diamonds_and_cycles() {
+fn layers_below_handles_diamonds_and_cycles() {
     let (t, a, b, c) = (
         Subject::target("/t"),
         Subject::device("a"),
@@ -44,7 +44,7 @@ fn stacks_survive_diamonds_and_cycles() {
 }
 
 #[test]
-fn a_part_brings_back_what_it_learnt_of_its_subjects() {
+fn merge_subset_replaces_facts_of_its_subjects() {
     let [disk, partition, other] = ["sda", "sda1", "sdb"].map(Subject::device);
     let mut set = FactSet::default();
     for subject in [&disk, &partition, &other] {
@@ -75,7 +75,7 @@ fn a_part_brings_back_what_it_learnt_of_its_subjects() {
 }
 
 #[test]
-fn what_is_assumed_stays() {
+fn assumed_reading_is_not_replaced() {
     let (disk, new) = (Subject::device("sda"), Subject::device("sdb"));
     let read = || Reading::known(false, Source::file("fua"));
     let mut set = FactSet::default();
@@ -122,7 +122,7 @@ fn what_is_assumed_stays() {
 }
 
 #[test]
-fn a_word_that_a_choice_does_not_have_is_malformed() {
+fn unlisted_choice_word_is_malformed() {
     let line = Subject::boot("/data");
     let other = || Reading::known(Value::Text("elsewhere".to_owned()), Source::file("test"));
     let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
@@ -146,7 +146,7 @@ fn a_word_that_a_choice_does_not_have_is_malformed() {
 }
 
 #[test]
-fn nothing_that_controls_a_terminal_is_kept() {
+fn inserted_text_is_escaped_for_terminals() {
     use crate::facts::{Remedy, catalog};
     use crate::text::is_display_unsafe;
     const HOSTILE: &str = "a\x1b]0;b\x07\r\u{9b}31m\u{202e}\u{2066}\u{7f}\n\u{85}";

@@ -7,7 +7,7 @@ use crate::ratio_axis::RatioAxis;
 use walwise_measure::trial::{
     CandidateStanding, ForestPlotRow, LoadResult, LogRatioInterval, NOT_RANKED, TrialRecord,
 };
-use walwise_model::text::{format_rate, round_grouped};
+use walwise_model::text::{format_rate, format_rounded};
 
 /// Left and right edge of the plot, in SVG units.
 const PLOT_X: [f64; 2] = [150.0, 400.0];
@@ -135,7 +135,7 @@ pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     let numbers = rates
         .iter()
         .enumerate()
-        .map(|(at, rate)| vec![(at + 1).to_string(), round_grouped(*rate)])
+        .map(|(at, rate)| vec![(at + 1).to_string(), format_rounded(*rate)])
         .collect();
     let chart = Chart {
         name: "floor",

@@ -199,7 +199,7 @@ fn sample(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostErr
     let emit = |sample| {
         let sample = Some(Ok::<_, HostError>(sample));
         let sent = channel.send(&sample);
-        sent.map_err(|e| HostError::failed(text::error_message(&e)))
+        sent.map_err(|e| HostError::failed(text::io_error_message(&e)))
     };
     let schedule = QuerySchedule::new(request.seconds);
     let socket = PathBuf::from(request.socket.clone());

@@ -13,7 +13,7 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
 use super::files;
 use crate::host::{HostError, HostErrorKind, HostResult, NOBODY};
-use crate::text::error_message;
+use crate::text::io_error_message;
 
 /// Inode numbers that the initial namespaces always have (`PROC_PID_INIT_INO` and
 /// `PROC_USER_INIT_INO` in the kernel's include/linux/proc_ns.h).
@@ -95,7 +95,7 @@ pub fn memory_and_cpus() -> HostResult {
         .map_or(all, |limits| all.min(limits.total_memory));
     // Processors in the affinity mask, within the quota of the control group; sysinfo considers
     // neither.
-    let cpus = std::thread::available_parallelism().map_err(|e| failed(error_message(&e)))?;
+    let cpus = std::thread::available_parallelism().map_err(|e| failed(io_error_message(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 

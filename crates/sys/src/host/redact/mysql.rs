@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use crate::host::ConfigDirective;
-use crate::servers::{self, Exposure, ServerArea};
+use crate::servers::{self, ServerArea, ValueExposure};
 
-fn exposed_settings() -> &'static BTreeMap<String, Exposure> {
+fn exposed_settings() -> &'static BTreeMap<String, ValueExposure> {
     servers::exposed_settings(ServerArea::Mysql)
 }
 
@@ -41,7 +41,7 @@ pub fn is_switch(name: &str) -> bool {
         Some(_) => true,
         None => exposed_settings()
             .get(name)
-            .is_some_and(|leave| matches!(leave, Exposure::Switch)),
+            .is_some_and(|leave| matches!(leave, ValueExposure::Switch)),
     }
 }
 

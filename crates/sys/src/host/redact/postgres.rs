@@ -6,7 +6,7 @@
 
 use super::standbys;
 use crate::host::ConfigDirective;
-use crate::servers::{self, Exposure, ServerArea};
+use crate::servers::{self, ServerArea, ValueExposure};
 
 pub fn is_exposed(name: &str) -> bool {
     servers::exposed_settings(ServerArea::Pg).contains_key(name)
@@ -15,10 +15,10 @@ pub fn is_exposed(name: &str) -> bool {
 pub(crate) fn redact_value(name: &str, value: &[u8]) -> Vec<u8> {
     match servers::exposed_settings(ServerArea::Pg).get(name) {
         // Standbys are often named after hosts, so the names are removed from the list.
-        Some(Exposure::Shape) => standbys::redact_standby_names(value),
+        Some(ValueExposure::Shape) => standbys::redact_standby_names(value),
         // The pseudo-setting `server_version` is not listed and passes unchanged. Callers pass no
         // other unlisted setting.
-        Some(Exposure::Value | Exposure::Switch) | None => value.to_vec(),
+        Some(ValueExposure::Value | ValueExposure::Switch) | None => value.to_vec(),
     }
 }
 

@@ -134,7 +134,7 @@ impl SyncAction {
 
 choice! {
     /// One word of a member's state in an md array (`state_show` in drivers/md/md.c; md.rst).
-    pub enum MemberState {
+    pub enum ArrayMemberState {
         Faulty = "faulty",
         InSync = "in_sync",
         Journal = "journal",
@@ -153,7 +153,7 @@ choice! {
     }
 }
 
-impl MemberState {
+impl ArrayMemberState {
     /// Whether the member has had, or may have had, an error without being `faulty` yet. Such a
     /// member should be checked or replaced.
     pub fn is_suspect(self) -> bool {
