@@ -21,13 +21,13 @@ mod child {
     use crate::measure::Method;
     use crate::probes::CancelHandle;
     use crate::probes::drill::{self, DrillParentDirectory, SegmentMode};
-    use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
+    use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
     use crate::text::{display_path, io_error_message};
 
     #[derive(Serialize, Deserialize)]
     enum DrillRequest {
-        Write(Bytes, Method, SegmentMode, RunHeader),
-        Read(Bytes),
+        Write(MessageBytes, Method, SegmentMode, RunHeader),
+        Read(MessageBytes),
     }
 
     #[derive(Serialize, Deserialize)]
@@ -63,7 +63,7 @@ mod child {
     impl DrillWriter {
         pub(super) fn start(args: &DrillWrite, head: &RunHeader) -> Result<Self, CliError> {
             let directory = display_path(&args.directory);
-            let path = Bytes::from(args.directory.as_path());
+            let path = MessageBytes::from(args.directory.as_path());
             let request = DrillRequest::Write(
                 path,
                 args.method.method(),

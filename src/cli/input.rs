@@ -14,16 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use super::input_file::{self, InputFile, InputKinds};
 use super::rule_directory;
-use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
+use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 
 #[derive(Serialize, Deserialize)]
 enum InputRequest {
     /// Path, accepted kinds, and size limit in bytes.
-    File(Bytes, InputKinds, u64),
-    Names(Bytes),
+    File(MessageBytes, InputKinds, u64),
+    Names(MessageBytes),
     /// The rules of this host, and those in the named directory, if any.
-    Rules(Option<Bytes>),
-    RuleFiles(Vec<Bytes>),
+    Rules(Option<MessageBytes>),
+    RuleFiles(Vec<MessageBytes>),
 }
 
 /// A read error: an errno, and a sentence for an error that walwise itself detects.
@@ -69,7 +69,7 @@ pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
 pub(super) fn read_rules(
     directory: Option<&Path>,
 ) -> io::Result<Result<rule_directory::RuleFiles, String>> {
-    read_json(&InputRequest::Rules(directory.map(Bytes::from)))
+    read_json(&InputRequest::Rules(directory.map(MessageBytes::from)))
 }
 
 pub(super) fn read_rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::SelectionResult> {
@@ -135,7 +135,7 @@ impl ReplyStream {
 impl Read for ReplyStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.received.is_empty() && self.child.is_some() {
-            let Bytes(part) = self.recv()?;
+            let MessageBytes(part) = self.recv()?;
             if part.is_empty() {
                 self.child.take().into_iter().for_each(Subprocess::wait);
             }
@@ -218,7 +218,7 @@ fn send_file(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
     let mut piece = vec![0; CHUNK_BYTES];
     loop {
         let count = file.read(&mut piece)?;
-        channel.send(&Ok::<_, ReadFailure>(Bytes(
+        channel.send(&Ok::<_, ReadFailure>(MessageBytes(
             piece.get(..count).unwrap_or_default().to_vec(),
         )))?;
         if count == 0 {

@@ -131,7 +131,9 @@ impl ReportStore {
     /// Opening the path creates a missing directory; committing it removes older reports beyond the
     /// limits of [`series`].
     pub fn next_report(&self) -> (PathBuf, OutputOptions) {
-        let path = self.directory.join(series::date_name(&session::now()));
+        let path = self
+            .directory
+            .join(series::dated_file_name(&session::now()));
         let missing = MissingDirectoryPolicy::Made(0o700);
         let wish = OutputOptions {
             access: FileAccess::Private,

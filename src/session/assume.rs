@@ -17,7 +17,7 @@ use super::Session;
 use crate::collect::{self, Request};
 use crate::facts::catalog::{self, kernel, mount};
 use crate::facts::{FactRow, FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind};
-use crate::host::{AnswerEdit, EditedAnswers, EditedHost, Host, HostError, HostErrorKind};
+use crate::host::{AnswerEdit, EditedHost, EditedLinesByQuestion, Host, HostError, HostErrorKind};
 use crate::session::raw_answer::matches_source;
 use crate::text::suggest::{nearest_word_hint, nearest_word_or_list_hint};
 use crate::text::{self, json};
@@ -424,7 +424,7 @@ impl Session {
             Ok(Hypothesis::new(
                 all.to_vec(),
                 read,
-                host.into_edited_answers(),
+                host.into_edited_lines(),
             ))
         } else {
             Err(refused)
@@ -493,7 +493,7 @@ fn answer_removal(path: &'static str, why: &'static str) -> AnswerEdit {
 
 /// If the source has a line number, an edit counts only if it changes that line, or if its lines
 /// are unknown.
-fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
+fn is_edited(edited: &EditedLinesByQuestion, source: &Source) -> bool {
     let line = if let Source::File { line, .. } = source {
         *line
     } else {
@@ -544,11 +544,11 @@ pub struct Hypothesis {
     assumptions: Vec<Assumption>,
     /// Facts read from the edited answers, not yet marked as assumed.
     facts: FactSet,
-    edited: EditedAnswers,
+    edited: EditedLinesByQuestion,
 }
 
 impl Hypothesis {
-    fn new(all: Vec<Assumption>, read: FactSet, edited: EditedAnswers) -> Self {
+    fn new(all: Vec<Assumption>, read: FactSet, edited: EditedLinesByQuestion) -> Self {
         Self {
             assumptions: all,
             facts: read,

@@ -36,7 +36,7 @@ pub fn raw_answer_lines<H: Deref<Target: Host> + Sync>(
     // Line numbers of a configuration file count all its lines, but the recorded answer holds only
     // allow-listed keys. Such numbers are therefore ignored.
     let line = line
-        .filter(|_| matches!(question.inner(), Question::Read(_)))
+        .filter(|_| matches!(question.strip_as_user(), Question::Read(_)))
         .and_then(|line| line.checked_sub(1));
     if let Some(line) = line.and_then(|line| answer.split(|byte| *byte == b'\n').nth(line)) {
         return vec![display_line(line)];
@@ -70,7 +70,7 @@ fn display_line(line: &[u8]) -> String {
 }
 
 pub fn matches_source(question: &Question, source: &Source) -> bool {
-    match (question.inner(), source) {
+    match (question.strip_as_user(), source) {
         (
             Question::Read(file) | Question::Config(file, _) | Question::Link(file),
             Source::File { path, .. },

@@ -240,7 +240,7 @@ fn content_errors(mib: u64, with_script: bool) -> Vec<String> {
             continue;
         }
         tried += 1;
-        let found = LiveHost::with_program(crate::support::programs::program_path().into())
+        let found = LiveHost::with_child_program(crate::support::programs::program_path().into())
             .scan_device(Path::new(&disk.device), ScanDepth::Thorough)
             .unwrap_or_else(|miss| panic!("{name}: {miss:?}"));
         let run = longest_data_run(&disk.image());

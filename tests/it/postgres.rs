@@ -36,7 +36,7 @@ fn start_cluster() -> Cluster {
 
 fn scan(cluster: &Cluster) -> (FactSet, RecordingHost) {
     let host = RecordingHost {
-        live: LiveHost::with_program(PathBuf::from(crate::support::programs::program_path())),
+        live: LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path())),
         answers: Mutex::default(),
     };
     let request = Request {

@@ -20,7 +20,7 @@ use crate::support::loops::{self, LoopDevice};
 use crate::support::{findings, run, stdout, walwise};
 
 fn live_host() -> LiveHost {
-    LiveHost::with_program(PathBuf::from(crate::support::programs::program_path()))
+    LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path()))
 }
 
 #[test]

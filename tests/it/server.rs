@@ -48,7 +48,7 @@ impl ClusterOnTwoMounts {
     }
 
     fn collect_session(&self) -> Session {
-        let host = LiveHost::with_program(crate::support::programs::program_path().into());
+        let host = LiveHost::with_child_program(crate::support::programs::program_path().into());
         let request = Request {
             target: Some(self.cluster.data.clone()),
             allow_missing: true,

@@ -27,7 +27,7 @@ use super::support::stderr;
 use crate::support::deadline::CommandInTime as _;
 
 fn collect_server_facts(data: &Path, without_programs: bool) -> FactSet {
-    let host = LiveHost::with_program(crate::support::programs::program_path().into());
+    let host = LiveHost::with_child_program(crate::support::programs::program_path().into());
     let request = Request {
         target: Some(data.to_owned()),
         allow_missing: true,

@@ -13,7 +13,8 @@ use super::support::loops::{MountPoint, mount_btrfs, mount_ext4};
 use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
-    let host = LiveHost::with_program(PathBuf::from(crate::support::programs::program_path()));
+    let host =
+        LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path()));
     let request = Request {
         target: Some(target.to_owned()),
         allow_missing: true,

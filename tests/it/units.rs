@@ -343,7 +343,7 @@ fn mount_by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)>
 }
 
 fn collect_below_root(root: &Path) -> FactSet {
-    let live = LiveHost::with_program(crate::support::programs::program_path().into());
+    let live = LiveHost::with_child_program(crate::support::programs::program_path().into());
     let host = HostBelowRoot {
         live,
         root: root.to_owned(),

@@ -440,7 +440,7 @@ mod tests {
     use super::*;
     use crate::facts::Scope;
     use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
-    use crate::host::{CachingHost, Moment, Question, Stat, Tool};
+    use crate::host::{CachingHost, HostTimestamp, Question, Stat, Tool};
     use crate::testing::{FakeHost, note_sentences};
 
     fn stat(mode: u64, inode: u64) -> Vec<u8> {
@@ -455,7 +455,7 @@ mod tests {
             node_minor,
             inode,
             size,
-            ctime: Some(Moment::from_second(5)),
+            ctime: Some(HostTimestamp::from_unix_seconds(5)),
         }
         .encode()
     }
@@ -539,7 +539,7 @@ mod tests {
         let mut run: Vec<Question> = fake
             .asked_questions()
             .into_iter()
-            .filter(|question| matches!(question.inner(), Question::Run(..)))
+            .filter(|question| matches!(question.strip_as_user(), Question::Run(..)))
             .collect();
         run.sort();
         let all = run.len();

@@ -244,8 +244,8 @@ const FIELDS: &[ToolFields] = &[
 
 #[test]
 fn every_program_says_what_becomes_of_its_state() {
-    let fixed = Tool::FIXED.iter().map(|tool| tool.row().name);
-    let major = Tool::MAJOR.iter().map(|tool| tool(0).row().name);
+    let fixed = Tool::FIXED.iter().map(|tool| tool.spec().name);
+    let major = Tool::MAJOR.iter().map(|tool| tool(0).spec().name);
     let allowed: BTreeSet<&str> = fixed.chain(major).collect();
     let listed: Vec<&str> = FIELDS
         .iter()

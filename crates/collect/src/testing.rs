@@ -93,8 +93,8 @@ impl Host for FakeHost {
         let answer = self
             .answers
             .get(question)
-            .or_else(|| self.answers.get(question.inner()));
-        match (answer, question.inner()) {
+            .or_else(|| self.answers.get(question.strip_as_user()));
+        match (answer, question.strip_as_user()) {
             (Some(answer), _) => answer.clone(),
             (None, Question::List(directory)) => self.children(directory),
             (None, _) => Err(HostError::new(HostErrorKind::Absent, "no such file")),

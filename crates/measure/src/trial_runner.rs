@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::latency_quantiles;
 use crate::probes::{DiskCounterReader, WriteBuffer};
-use crate::subprocess::{Bytes, Channel, RecvError, Role, Subprocess};
+use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
 use crate::trial::{CandidateRecord, Sample, TrialBlock, TrialLoad};
 use walwise_model::parallel::lock;
 
@@ -230,7 +230,7 @@ pub struct MeasureRequest {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrialPlace {
-    Directory(Bytes),
+    Directory(MessageBytes),
     Disk(EraseTarget),
 }
 

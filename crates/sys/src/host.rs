@@ -33,16 +33,16 @@ use archive::Answers;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::Limits;
-use crate::subprocess::Bytes;
+use crate::subprocess::MessageBytes;
 use crate::text;
 use walwise_model::parallel::lock;
 
 pub use caching_host::CachingHost;
 pub use device_scan::{DeviceScan, ScanDepth};
-pub use edited_host::{AnswerEdit, EditedAnswers, EditedHost};
+pub use edited_host::{AnswerEdit, EditedHost, EditedLinesByQuestion};
 pub use live::{LiveHost, commit_sampler, enter_host_mounts, untrusted_reason};
-pub use log_files::{LogFileKind, LogFiles};
-pub use moment::Moment;
+pub use log_files::{LogFileKind, LogFileStats};
+pub use moment::HostTimestamp;
 pub use recorded_host::RecordedHost;
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
@@ -76,7 +76,7 @@ pub enum Question {
     /// Inode flags of a file or directory (FS_IOC_GETFLAGS), as a decimal number. Absent if the
     /// file system has no such flags.
     Flags(PathBuf),
-    /// Number, size and age of a server's log files, as in [`LogFiles`]; no names. The path is the
+    /// Number, size and age of a server's log files, as in [`LogFileStats`]; no names. The path is the
     /// directory, for binary logs the path prefix that precedes the number.
     LogFiles(PathBuf, LogFileKind),
     /// sysname, nodename, release, version and machine of uname(2), one per line.
@@ -179,16 +179,16 @@ impl Question {
     }
 
     /// The question inside a [`Question::AsUser`]; any other question returns itself.
-    pub(crate) fn inner_mut(&mut self) -> &mut Self {
+    pub(crate) fn strip_as_user_mut(&mut self) -> &mut Self {
         match self {
-            Self::AsUser(_, inner) => inner.inner_mut(),
+            Self::AsUser(_, inner) => inner.strip_as_user_mut(),
             other => other,
         }
     }
 
-    pub fn inner(&self) -> &Self {
+    pub fn strip_as_user(&self) -> &Self {
         match self {
-            Self::AsUser(_, inner) => inner.inner(),
+            Self::AsUser(_, inner) => inner.strip_as_user(),
             other => other,
         }
     }
@@ -381,8 +381,8 @@ pub trait Host: Sync {
         StatFs::decode(&self.ask(&Question::StatFs(path.to_owned()))?)
     }
 
-    fn log_files(&self, path: &Path, kind: LogFileKind) -> Result<LogFiles, HostError> {
-        LogFiles::decode(&self.ask(&Question::LogFiles(path.to_owned(), kind))?)
+    fn log_file_stats(&self, path: &Path, kind: LogFileKind) -> Result<LogFileStats, HostError> {
+        LogFileStats::decode(&self.ask(&Question::LogFiles(path.to_owned(), kind))?)
     }
 
     fn inode_flags(&self, path: &Path) -> Result<u32, HostError> {
@@ -393,13 +393,13 @@ pub trait Host: Sync {
         number.ok_or_else(|| HostError::failed("the inode flags are not a number"))
     }
 
-    fn process_start(&self, pid: u32) -> Result<Moment, HostError> {
+    fn process_start_time(&self, pid: u32) -> Result<HostTimestamp, HostError> {
         let answer = self.ask(&Question::ProcessStart(pid))?;
         let number = std::str::from_utf8(&answer)
             .ok()
             .and_then(|text| text.trim().parse().ok());
         number
-            .map(Moment::from_nanos)
+            .map(HostTimestamp::from_unix_nanos)
             .ok_or_else(|| HostError::failed("the start time is not a number"))
     }
 
@@ -547,7 +547,7 @@ pub fn path_from_bytes(bytes: Vec<u8>) -> PathBuf {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Owner {
+struct ServerOwner {
     /// User id of the child, never that of root.
     pub uid: u32,
     /// Id of a process of this user, whose groups the child takes on. With `None`, the child
@@ -556,7 +556,7 @@ struct Owner {
     /// Whether paths are relative to the root directory of `process`.
     pub inside: bool,
     /// The socket that the child connects before giving up root.
-    pub socket: Option<Bytes>,
+    pub socket: Option<MessageBytes>,
 }
 
 // Passes questions to another host and records the answers, for a capture.
@@ -615,7 +615,7 @@ mod tests {
     fn any_stat() -> impl Strategy<Value = Stat> {
         (
             any::<[u64; 9]>(),
-            prop::option::of(moment::tests::any_moment()),
+            prop::option::of(moment::tests::any_timestamp()),
         )
             .prop_map(|(numbers, changed)| {
                 let [
@@ -646,7 +646,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn answers_read_as_they_were_written(
+        fn stat_and_config_answers_round_trip(
             stat in any_stat(),
             [magic, size, available, inodes, inodes_free]: [u64; 5],
             block: Option<u64>,
@@ -665,7 +665,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn answer_decoders_never_panic(bytes: Vec<u8>) {
             let _ = (Stat::decode(&bytes), StatFs::decode(&bytes));
             let _ = ConfigDirective::decode_all(&bytes);
         }

@@ -17,8 +17,8 @@ use draft::{OutputLocation, PublishedDocument, WriteError, WriteOptions};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::safe_path::{MissingDirectoryPolicy, Walker};
-use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
+use crate::safe_path::{MissingDirectoryPolicy, TrustedUser};
+use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
 
 /// Bytes of a document that one message carries.
@@ -88,7 +88,7 @@ pub struct OutputOptions {
     /// another user could change it.
     pub executable: bool,
     /// Whether the document continues a [`series`]. The requested name is then a
-    /// [`series::date_name`]; the next free number becomes its prefix, and the oldest documents
+    /// [`series::dated_file_name`]; the next free number becomes its prefix, and the oldest documents
     /// beyond the limits are removed.
     pub series: bool,
     pub missing: MissingDirectoryPolicy,
@@ -107,7 +107,7 @@ impl Default for OutputOptions {
 }
 
 impl OutputOptions {
-    fn write_options(self, root: bool) -> WriteOptions {
+    fn to_write_options(self, root: bool) -> WriteOptions {
         let Self {
             existing,
             access,
@@ -143,8 +143,8 @@ pub struct Destination {
 
 impl Destination {
     pub fn open(path: &Path, wish: OutputOptions) -> Result<Self, OutputError> {
-        let options = wish.write_options(nix::unistd::geteuid().is_root());
-        let child = Subprocess::spawn(Role::DocumentWriter, &(Bytes::from(path), options));
+        let options = wish.to_write_options(nix::unistd::geteuid().is_root());
+        let child = Subprocess::spawn(Role::DocumentWriter, &(MessageBytes::from(path), options));
         let child = child.map_err(|error| OutputError::Refused {
             path: path.to_owned(),
             why: format!(
@@ -172,7 +172,7 @@ impl Destination {
         let channel = &mut self.child.channel;
         let mut parts = document.chunks(PART_BYTES).chain([&[][..]]);
         // If sending fails, the child may have sent the reason, which `recv` returns below.
-        let _ = parts.try_for_each(|part| channel.send(&Bytes(part.to_vec())));
+        let _ = parts.try_for_each(|part| channel.send(&MessageBytes(part.to_vec())));
         self.recv::<()>(LONGEST_WRITE)?;
         let _ = self.child.channel.send(&());
         let PublishedDocument {
@@ -219,33 +219,37 @@ impl Destination {
 pub fn serve(mut channel: Channel) -> io::Result<()> {
     match receive_and_publish(&mut channel) {
         Ok(named) => channel.send(&Ok::<_, WriteError>(named)),
-        Err(WriteFailure::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
-        Err(WriteFailure::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
+        Err(DocumentWriterError::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
+        Err(DocumentWriterError::ParentGone) => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
 
-enum WriteFailure {
+enum DocumentWriterError {
     Refused(WriteError),
     /// The parent has exited or given up, and would not read an error.
     ParentGone,
 }
 
-impl<T: Into<WriteError>> From<T> for WriteFailure {
+impl<T: Into<WriteError>> From<T> for DocumentWriterError {
     fn from(refused: T) -> Self {
         Self::Refused(refused.into())
     }
 }
 
-fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, WriteFailure> {
-    let (path, options): (Bytes, WriteOptions) =
-        channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
-    let location = OutputLocation::find(Walker::current_user(), &PathBuf::from(path), options)?;
+fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, DocumentWriterError> {
+    let (path, options): (MessageBytes, WriteOptions) = channel
+        .recv(None)
+        .map_err(|_| DocumentWriterError::ParentGone)?;
+    let location =
+        OutputLocation::open_and_check(TrustedUser::current_user(), &PathBuf::from(path), options)?;
     channel
         .send(&Ok::<_, WriteError>(&location.notice))
-        .map_err(|_| WriteFailure::ParentGone)?;
+        .map_err(|_| DocumentWriterError::ParentGone)?;
     let mut document = Vec::new();
     loop {
-        let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::ParentGone)?;
+        let MessageBytes(part) = channel
+            .recv(None)
+            .map_err(|_| DocumentWriterError::ParentGone)?;
         if part.is_empty() {
             break;
         }
@@ -254,10 +258,10 @@ fn receive_and_publish(channel: &mut Channel) -> Result<PublishedDocument, Write
     let draft = location.write_draft(&document)?;
     channel
         .send(&Ok::<_, WriteError>(()))
-        .map_err(|_| WriteFailure::ParentGone)?;
+        .map_err(|_| DocumentWriterError::ParentGone)?;
     channel
         .recv::<()>(None)
-        .map_err(|_| WriteFailure::ParentGone)?;
+        .map_err(|_| DocumentWriterError::ParentGone)?;
     Ok(draft.publish()?)
 }
 
@@ -277,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_else_may_write_what_root_wrote() {
+    fn octal_mode_rejects_write_permission_for_others() {
         for (text, bits) in [
             ("0640", 0o640),
             ("644", 0o644),
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn root_s_files_are_root_s_unless_somebody_says_so() {
+    fn standard_access_of_root_is_owner_only() {
         let bits = |access: FileAccess| [access.mode_bits(true), access.mode_bits(false)];
         assert_eq!(bits(FileAccess::Standard), [Some(0o600), None]);
         assert_eq!(bits(FileAccess::Private), [Some(0o600); 2]);

@@ -71,7 +71,7 @@ pub enum MissingDirectoryPolicy {
 
 /// The user for whom a path is opened. Files of this user and of root are trusted.
 #[derive(Clone, Copy, Debug)]
-pub struct Walker {
+pub struct TrustedUser {
     pub uid: u32,
     /// A group whose write access is trusted too, because most users have a group of their own.
     /// Root trusts no group.
@@ -92,14 +92,14 @@ pub struct OpenedDirectory {
 }
 
 #[derive(Debug)]
-pub(crate) struct FileTarget {
+pub(crate) struct ResolvedFile {
     pub parent: OpenedDirectory,
     pub name: OsString,
     /// Status of the file, which may be a link's target; `None` if the file does not exist.
     pub existing: Option<Stat>,
 }
 
-impl Walker {
+impl TrustedUser {
     pub fn current_user() -> Self {
         Self {
             uid: nix::unistd::geteuid().as_raw(),
@@ -114,7 +114,7 @@ impl Walker {
     ) -> Result<OpenedDirectory, PathError> {
         let mut steps = PathWalk::new(self, path, missing)?;
         while let Some(name) = steps.remaining.pop() {
-            match steps.lookup(&name)? {
+            match steps.walk_component(&name)? {
                 NameLookup::Missing => return Err(steps.system_error(&name, Errno::NOENT)),
                 NameLookup::Existing(_) => return Err(steps.system_error(&name, Errno::NOTDIR)),
                 NameLookup::Continue => {}
@@ -129,7 +129,7 @@ impl Walker {
         self,
         path: &Path,
         missing: MissingDirectoryPolicy,
-    ) -> Result<FileTarget, PathError> {
+    ) -> Result<ResolvedFile, PathError> {
         let mut steps = PathWalk::new(self, path, missing)?;
         let directory = || PathError::Directory {
             at: path.to_owned(),
@@ -142,7 +142,7 @@ impl Walker {
         }
         while let Some(name) = steps.remaining.pop() {
             let is_last = steps.remaining.is_empty();
-            let existing = match steps.lookup(&name)? {
+            let existing = match steps.walk_component(&name)? {
                 NameLookup::Continue => continue,
                 NameLookup::Existing(_) if !is_last => {
                     return Err(steps.system_error(&name, Errno::NOTDIR));
@@ -159,7 +159,7 @@ impl Walker {
                 }
                 NameLookup::Missing => None,
             };
-            return Ok(FileTarget {
+            return Ok(ResolvedFile {
                 parent: steps.into_directory()?,
                 name,
                 existing,
@@ -178,7 +178,7 @@ enum NameLookup {
 }
 
 struct PathWalk {
-    walker: Walker,
+    walker: TrustedUser,
     missing: MissingDirectoryPolicy,
     current: OwnedFd,
     at: PathBuf,
@@ -192,7 +192,7 @@ struct PathWalk {
 
 impl PathWalk {
     fn new(
-        walker: Walker,
+        walker: TrustedUser,
         path: &Path,
         missing: MissingDirectoryPolicy,
     ) -> Result<Self, PathError> {
@@ -222,7 +222,7 @@ impl PathWalk {
         }
     }
 
-    fn lookup(&mut self, name: &OsStr) -> Result<NameLookup, PathError> {
+    fn walk_component(&mut self, name: &OsStr) -> Result<NameLookup, PathError> {
         if name == "/" {
             let root =
                 rustix::fs::openat(CWD, "/", LOOKUP_FLAGS | OFlags::DIRECTORY, Mode::empty());
@@ -232,9 +232,9 @@ impl PathWalk {
         }
         self.check_directory()?;
         let found = match rustix::fs::openat(&self.current, name, LOOKUP_FLAGS, Mode::empty()) {
-            Err(Errno::NOENT) => match self.mode_for_missing() {
+            Err(Errno::NOENT) => match self.missing_directory_mode() {
                 None => return Ok(NameLookup::Missing),
-                Some(mode) => self.make_directory(name, mode)?,
+                Some(mode) => self.create_and_open_directory(name, mode)?,
             },
             found => found.map_err(|error| self.system_error(name, error))?,
         };
@@ -252,14 +252,14 @@ impl PathWalk {
 
     /// The mode with which to create a missing directory; `None` if the directory must not be
     /// created. The last name of the path is the file and is never created here.
-    fn mode_for_missing(&self) -> Option<u32> {
+    fn missing_directory_mode(&self) -> Option<u32> {
         match (self.missing, self.remaining.len()) {
             (MissingDirectoryPolicy::Refused, _) | (_, 0) => None,
             (MissingDirectoryPolicy::Made(mode), _) => Some(mode),
         }
     }
 
-    fn make_directory(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, PathError> {
+    fn create_and_open_directory(&self, name: &OsStr, mode: u32) -> Result<OwnedFd, PathError> {
         let failed = |error| self.system_error(name, error);
         match rustix::fs::mkdirat(&self.current, name, Mode::from_raw_mode(mode)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -404,8 +404,9 @@ mod tests {
             symlink(to, self.at(name)).unwrap();
         }
 
-        fn file(&self, name: &str) -> Result<FileTarget, PathError> {
-            Walker::current_user().resolve_file(&self.at(name), MissingDirectoryPolicy::Refused)
+        fn resolve(&self, name: &str) -> Result<ResolvedFile, PathError> {
+            TrustedUser::current_user()
+                .resolve_file(&self.at(name), MissingDirectoryPolicy::Refused)
         }
     }
 
@@ -415,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_ends_where_the_kernel_s_would() {
+    fn paths_resolve_like_in_the_kernel() {
         let tree = Tree::new();
         fs::write(tree.at("one/two/file"), "").unwrap();
         tree.link("one", "up");
@@ -428,7 +429,7 @@ mod tests {
             "straight",
             "one/../up/round/../two/file",
         ] {
-            let found = tree.file(name).unwrap();
+            let found = tree.resolve(name).unwrap();
             assert_eq!(
                 rustix::fs::fstat(&found.parent.directory).unwrap().st_ino,
                 inode(&tree.at("one/two")),
@@ -439,8 +440,8 @@ mod tests {
                 (Some("file"), inode(&tree.at(name)))
             );
         }
-        assert!(tree.file("one/two/new").unwrap().existing.is_none());
-        let here = Walker::current_user()
+        assert!(tree.resolve("one/two/new").unwrap().existing.is_none());
+        let here = TrustedUser::current_user()
             .resolve_file(Path::new("no-such-file"), MissingDirectoryPolicy::Refused);
         assert!(here.is_ok_and(|found| found.existing.is_none()
             && rustix::fs::fstat(&found.parent.directory).unwrap().st_ino
@@ -448,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_and_no_way_is_refused() {
+    fn directories_dangling_links_and_loops_are_refused() {
         let tree = Tree::new();
         fs::write(tree.at("file"), "").unwrap();
         tree.link("nowhere", "dangling");
@@ -465,25 +466,29 @@ mod tests {
             "open",
             "file/",
         ] {
-            assert!(tree.file(name).is_err(), "{name}");
+            assert!(tree.resolve(name).is_err(), "{name}");
         }
         assert!(matches!(
-            Walker::current_user().resolve_file(Path::new(""), MissingDirectoryPolicy::Refused),
+            TrustedUser::current_user()
+                .resolve_file(Path::new(""), MissingDirectoryPolicy::Refused),
             Err(PathError::EmptyPath)
         ));
         assert!(matches!(
-            tree.file("dangling"),
+            tree.resolve("dangling"),
             Err(PathError::Dangling { .. })
         ));
-        assert!(matches!(tree.file("open"), Err(PathError::OpenFile { .. })));
         assert!(matches!(
-            tree.file("round"),
+            tree.resolve("open"),
+            Err(PathError::OpenFile { .. })
+        ));
+        assert!(matches!(
+            tree.resolve("round"),
             Err(PathError::System {
                 error: Errno::LOOP,
                 ..
             })
         ));
-        let special = Walker::current_user()
+        let special = TrustedUser::current_user()
             .resolve_file(Path::new("/dev/null"), MissingDirectoryPolicy::Refused);
         assert!(special.is_ok_and(|found| FileType::from_raw_mode(
             found.existing.unwrap().st_mode
@@ -491,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn where_others_write_only_a_sticky_directory_will_do() {
+    fn world_writable_directory_needs_the_sticky_bit() {
         let tree = Tree::new();
         for name in ["one", "one/two"] {
             for (mode, fine) in [
@@ -501,7 +506,7 @@ mod tests {
                 (0o755, true),
             ] {
                 tree.set_mode(name, mode);
-                let found = tree.file("one/two/file");
+                let found = tree.resolve("one/two/file");
                 assert_eq!(found.is_ok(), fine, "{name} {mode:o} {found:?}");
             }
         }
@@ -509,7 +514,7 @@ mod tests {
 
     /// Some systems give each user their own group and a umask of 002.
     #[test]
-    fn a_directory_of_one_s_own_group_is_one_s_own_but_for_root() {
+    fn own_group_write_access_is_trusted_except_for_root() {
         let tree = Tree::new();
         tree.set_mode("one", 0o775);
         let gid = rustix::fs::stat(tree.at("one")).unwrap().st_gid;
@@ -518,7 +523,7 @@ mod tests {
             (SOMEBODY, gid + 1, false),
             (0, gid, false),
         ] {
-            let found = Walker { uid, gid }
+            let found = TrustedUser { uid, gid }
                 .resolve_file(&tree.at("one/two/file"), MissingDirectoryPolicy::Refused);
             assert_eq!(
                 !matches!(found, Err(PathError::WritableByOthers { .. })),
@@ -529,10 +534,10 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_made_where_that_is_wanted() {
+    fn missing_directories_are_created_on_request() {
         let tree = Tree::new();
         let walk = |name: &str, missing| {
-            Walker::current_user()
+            TrustedUser::current_user()
                 .resolve_file(&tree.at(name), missing)
                 .is_ok()
         };
@@ -554,16 +559,16 @@ mod tests {
 
     #[test]
     #[ignore = "needs root: files of somebody else"]
-    fn links_of_somebody_else_are_not_followed_anywhere() {
+    fn foreign_links_are_not_followed() {
         let tree = Tree::new();
         fs::write(tree.at("one/two/file"), "").unwrap();
         tree.link("one", "up");
         tree.link("file", "one/two/last");
         for (link, way) in [("up", "up/two/file"), ("one/two/last", "one/two/last")] {
-            assert!(tree.file(way).is_ok());
+            assert!(tree.resolve(way).is_ok());
             lchown(tree.at(link), Some(SOMEBODY), None).unwrap();
             assert!(
-                matches!(tree.file(way), Err(PathError::UntrustedLink { .. })),
+                matches!(tree.resolve(way), Err(PathError::UntrustedLink { .. })),
                 "{way}"
             );
         }
@@ -571,11 +576,11 @@ mod tests {
 
     #[test]
     #[ignore = "needs root: files of somebody else"]
-    fn in_a_directory_of_somebody_else_it_is_said_and_no_link_is_followed() {
+    fn foreign_directory_is_reported_and_its_links_refused() {
         let tree = Tree::new();
         tree.link("two", "one/root");
         assert!(
-            tree.file("one/root/file")
+            tree.resolve("one/root/file")
                 .unwrap()
                 .parent
                 .foreign_owner
@@ -583,7 +588,7 @@ mod tests {
         );
         chown(tree.at("one"), Some(SOMEBODY), None).unwrap();
         let stranger = tree
-            .file("one/two/file")
+            .resolve("one/two/file")
             .unwrap()
             .parent
             .foreign_owner
@@ -597,13 +602,13 @@ mod tests {
         );
         assert!(
             matches!(
-                tree.file("one/root/file"),
+                tree.resolve("one/root/file"),
                 Err(PathError::UntrustedLink { .. })
             ),
             "root's link, but who moved it there?"
         );
         // A user needs no warning about their own directory.
-        let theirs = Walker {
+        let theirs = TrustedUser {
             uid: SOMEBODY,
             gid: SOMEBODY,
         }

@@ -141,7 +141,7 @@ pub(crate) mod credentials {
         use super::*;
 
         #[test]
-        fn nobody_becomes_root() {
+        fn dropping_root_to_uid_zero_is_refused() {
             let root = Credentials {
                 uid: 0,
                 gid: 0,
@@ -239,7 +239,7 @@ impl Role {
 
     /// Whether the subprocess gets its own process group, so that it does not receive a terminal's
     /// signals, such as a hangup.
-    fn has_own_group(self) -> bool {
+    fn has_own_process_group(self) -> bool {
         match self {
             Self::HostReader
             | Self::TrialNamespaces
@@ -320,7 +320,7 @@ impl Subprocess {
         // If the subprocess does not read, the parent must not block.
         ours.set_write_timeout(Some(RECV_TIMEOUT))?;
         let mut command = role_command(program, role);
-        if role.has_own_group() {
+        if role.has_own_process_group() {
             command.process_group(0);
         }
         let child = command
@@ -525,15 +525,15 @@ impl Channel {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Bytes(pub Vec<u8>);
+pub struct MessageBytes(pub Vec<u8>);
 
-impl From<Bytes> for String {
-    fn from(bytes: Bytes) -> Self {
+impl From<MessageBytes> for String {
+    fn from(bytes: MessageBytes) -> Self {
         bytes.0.into_iter().map(char::from).collect()
     }
 }
 
-impl TryFrom<String> for Bytes {
+impl TryFrom<String> for MessageBytes {
     type Error = TryFromCharError;
 
     fn try_from(text: String) -> Result<Self, TryFromCharError> {
@@ -544,14 +544,14 @@ impl TryFrom<String> for Bytes {
     }
 }
 
-impl From<&Path> for Bytes {
+impl From<&Path> for MessageBytes {
     fn from(path: &Path) -> Self {
         Self(path.as_os_str().as_bytes().to_vec())
     }
 }
 
-impl From<Bytes> for PathBuf {
-    fn from(bytes: Bytes) -> Self {
+impl From<MessageBytes> for PathBuf {
+    fn from(bytes: MessageBytes) -> Self {
         OsString::from_vec(bytes.0).into()
     }
 }
@@ -562,13 +562,13 @@ mod channel_tests {
 
     use super::*;
     use crate::deadline::ThreadInTime as _;
-    use crate::subprocess::Bytes;
+    use crate::subprocess::MessageBytes;
 
     proptest! {
         #[test]
         fn messages_arrive_as_they_were_sent(bytes: Vec<u8>, refusal: String) {
             let (mut one, mut other) = Channel::pair();
-            let (bytes, refusal) = (Ok::<_, String>(Bytes(bytes)), Err::<Bytes, _>(refusal));
+            let (bytes, refusal) = (Ok::<_, String>(MessageBytes(bytes)), Err::<MessageBytes, _>(refusal));
             one.send(&bytes).unwrap();
             one.send(&refusal).unwrap();
             prop_assert_eq!(other.recv(None), Ok(bytes));
@@ -576,27 +576,27 @@ mod channel_tests {
         }
 
         #[test]
-        fn garbage_does_no_harm(bytes: Vec<u8>) {
+        fn receiving_arbitrary_bytes_never_panics(bytes: Vec<u8>) {
             let (mut one, mut other) = Channel::pair();
             one.socket.write_all(&bytes).unwrap();
             drop(one);
-            while other.recv::<Bytes>(None).is_ok() {}
+            while other.recv::<MessageBytes>(None).is_ok() {}
         }
     }
 
     #[test]
     fn a_long_message_arrives_in_pieces() {
         let (mut one, mut other) = Channel::pair();
-        let long = Bytes(vec![0xe9; 3 << 20]);
+        let long = MessageBytes(vec![0xe9; 3 << 20]);
         let sent = long.clone();
         let sender = std::thread::spawn(move || one.send(&sent).unwrap());
-        assert!(other.recv::<Bytes>(None).unwrap() == long);
+        assert!(other.recv::<MessageBytes>(None).unwrap() == long);
         sender.join_in_time();
-        assert_eq!(other.recv::<Bytes>(None), Err(RecvError::Closed));
+        assert_eq!(other.recv::<MessageBytes>(None), Err(RecvError::Closed));
     }
 
     #[test]
-    fn waiting_ends_at_the_deadline_and_nonsense_at_once() {
+    fn recv_times_out_and_rejects_invalid_messages() {
         let (mut one, mut other) = Channel::pair();
         assert_eq!(
             other.recv::<()>(Some(Duration::from_millis(1))),
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_closed_and_left() {
+    fn exited_subprocess_closes_its_channel() {
         let mut child =
             Subprocess::spawn_program("/bin/true", Role::HostReader, Stdio::null()).unwrap();
         assert_eq!(

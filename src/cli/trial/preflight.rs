@@ -420,7 +420,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
         let Some(maker) = trial_runner::mkfs_program(candidate.filesystem()) else {
             continue;
         };
-        match maker.location() {
+        match maker.find_program_path() {
             Ok(_) if found.contains(&candidate) => {
                 return refuse(format!(
                     "{} is named twice; a trial measures the first candidate twice anyway",

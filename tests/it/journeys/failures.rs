@@ -62,7 +62,7 @@ fn test_program() -> PathBuf {
 
 impl Worker for PanickingWorker {
     fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
-        let host = LiveHost::with_program(test_program());
+        let host = LiveHost::with_child_program(test_program());
         let request = collect::Request {
             target: Some(self.directory.clone()),
             allow_missing: true,

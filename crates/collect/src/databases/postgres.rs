@@ -18,7 +18,7 @@ mod log_files {
     use crate::error_readings::file_reading;
     use crate::facts::catalog::postgres;
     use crate::facts::{FactSet, Reading, Subject};
-    use crate::host::{Host, LogFileKind, LogFiles};
+    use crate::host::{Host, LogFileKind, LogFileStats};
     use crate::text::display_path;
 
     /// Records the files of the WAL directory `wal`, as seen in the mount namespace of `host`.
@@ -36,9 +36,9 @@ mod log_files {
         facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
     }
 
-    fn reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFiles> {
+    fn reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFileStats> {
         let shown = display_path(directory);
-        file_reading(host.log_files(directory, kind), &shown)
+        file_reading(host.log_file_stats(directory, kind), &shown)
     }
 }
 mod cluster;
@@ -67,7 +67,9 @@ use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{
     FactSet, Reading, Remedy, ServerArea, ServerKind, Source, Subject, UnknownReason,
 };
-use crate::host::{Host, HostErrorKind, Moment, Question, Tool, path_bytes, path_from_bytes};
+use crate::host::{
+    Host, HostErrorKind, HostTimestamp, Question, Tool, path_bytes, path_from_bytes,
+};
 use crate::text::{display_path, display_safe};
 use crate::version::Version;
 
@@ -389,7 +391,7 @@ const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
 struct ConfigLoad<'a> {
     host: &'a dyn Host,
-    time: Option<Moment>,
+    time: Option<HostTimestamp>,
     is_reported: bool,
     data: String,
 }
@@ -418,7 +420,7 @@ impl<'a> ConfigLoad<'a> {
         let at = at_us
             .checked_mul(1000)
             .and_then(|at| at.checked_sub(MAX_LOAD_TIME_NS))
-            .map(Moment::from_nanos);
+            .map(HostTimestamp::from_unix_nanos);
         Self {
             host,
             time: at,

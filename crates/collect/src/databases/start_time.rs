@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::host::{Host, HostErrorKind, Moment};
+use crate::host::{Host, HostErrorKind, HostTimestamp};
 use crate::text::display_path;
 
 /// The largest lag of the clock that stamps files, in nanoseconds: one tick at CONFIG_HZ=100, the
@@ -21,7 +21,11 @@ const MAX_LINKS: usize = 40;
 
 /// The reason why a file or directory may differ from what the server read at `started`; `None` if
 /// it has not changed.
-pub fn change_since_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
+pub fn change_since_start(
+    host: &dyn Host,
+    started: Option<HostTimestamp>,
+    path: &Path,
+) -> Option<String> {
     let Some(links) = links_on_path(host, path) else {
         return Some(format!(
             "{} has more symbolic links than the kernel follows",
@@ -59,7 +63,11 @@ fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(links)
 }
 
-fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
+fn change_after_start(
+    host: &dyn Host,
+    started: Option<HostTimestamp>,
+    path: &Path,
+) -> Option<String> {
     let shown = display_path(path);
     let Some(started) = started else {
         return Some(format!(
@@ -77,20 +85,20 @@ fn change_after_start(host: &dyn Host, started: Option<Moment>, path: &Path) -> 
 }
 
 /// Times known only to the second must differ by their seconds.
-fn is_certainly_before(changed: Moment, started: Moment) -> bool {
+fn is_certainly_before(changed: HostTimestamp, started: HostTimestamp) -> bool {
     if changed.has_nanos() && started.has_nanos() {
         changed.earliest_nanos() + MAX_CLOCK_LAG_NS < started.earliest_nanos()
     } else {
-        changed.second() < started.second()
+        changed.unix_seconds() < started.unix_seconds()
     }
 }
 
 /// The start time of a process, only to the second in an old capture.
-pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
-    match host.process_start(pid) {
+pub fn process_start(host: &dyn Host, pid: u32) -> Option<HostTimestamp> {
+    match host.process_start_time(pid) {
         Err(miss) if miss.kind == HostErrorKind::NotCollected => {
             let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
-            Some(Moment::from_second(
+            Some(HostTimestamp::from_unix_seconds(
                 boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
             ))
         }
@@ -100,10 +108,10 @@ pub fn process_start(host: &dyn Host, pid: u32) -> Option<Moment> {
 
 /// The start of the process refines the recorded second if the two agree. If not, the clock was set
 /// between them, and the recorded second counts.
-pub fn server_start(second: u64, process: Option<Moment>) -> Moment {
+pub fn server_start(second: u64, process: Option<HostTimestamp>) -> HostTimestamp {
     process
-        .filter(|process| process.second() == second)
-        .unwrap_or_else(|| Moment::from_second(second))
+        .filter(|process| process.unix_seconds() == second)
+        .unwrap_or_else(|| HostTimestamp::from_unix_seconds(second))
 }
 
 /// USER_HZ, the ticks per second of times in /proc; 100 on all common architectures
@@ -141,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
-        let started = Moment::from_nanos(1_000 * SECOND + 500_000_000);
+        let started = HostTimestamp::from_unix_nanos(1_000 * SECOND + 500_000_000);
         for (nanos, before) in [
             (0, true),
             (489_999_999, true),
@@ -150,23 +158,29 @@ mod tests {
             (500_000_001, false),
         ] {
             assert_eq!(
-                is_certainly_before(Moment::from_nanos(1_000 * SECOND + nanos), started),
+                is_certainly_before(
+                    HostTimestamp::from_unix_nanos(1_000 * SECOND + nanos),
+                    started
+                ),
                 before,
                 "{nanos}"
             );
         }
-        let whole = Moment::from_second;
+        let whole = HostTimestamp::from_unix_seconds;
         assert!(
             !is_certainly_before(whole(1_000), started),
             "somewhere in that second"
         );
         assert!(is_certainly_before(whole(999), started));
         assert!(!is_certainly_before(
-            Moment::from_nanos(1_000 * SECOND),
+            HostTimestamp::from_unix_nanos(1_000 * SECOND),
             whole(1_000)
         ));
         assert!(
-            is_certainly_before(Moment::from_nanos(1_000 * SECOND - 1), whole(1_000)),
+            is_certainly_before(
+                HostTimestamp::from_unix_nanos(1_000 * SECOND - 1),
+                whole(1_000)
+            ),
             "both by the clock of files"
         );
         assert!(
@@ -177,25 +191,28 @@ mod tests {
 
     #[test]
     fn the_process_is_believed_in_the_second_that_the_server_wrote_down() {
-        let process = |nanos| Some(Moment::from_nanos(nanos));
+        let process = |nanos| Some(HostTimestamp::from_unix_nanos(nanos));
         assert_eq!(
             server_start(1_000, process(1_000 * SECOND + 5)),
-            Moment::from_nanos(1_000 * SECOND + 5)
+            HostTimestamp::from_unix_nanos(1_000 * SECOND + 5)
         );
         for set in [1_001 * SECOND, 999 * SECOND + 999_999_999, 4_600 * SECOND] {
             assert_eq!(
                 server_start(1_000, process(set)),
-                Moment::from_second(1_000),
+                HostTimestamp::from_unix_seconds(1_000),
                 "{set}"
             );
         }
-        assert_eq!(server_start(1_000, None), Moment::from_second(1_000));
+        assert_eq!(
+            server_start(1_000, None),
+            HostTimestamp::from_unix_seconds(1_000)
+        );
     }
 
     #[test]
     fn a_link_anywhere_on_the_way_could_have_led_elsewhere() {
         let stat = |second| {
-            let changed = Some(Moment::from_second(second));
+            let changed = Some(HostTimestamp::from_unix_seconds(second));
             let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
             let (node_major, node_minor, inode, size) = (0, 0, 5, 0);
             Stat {
@@ -220,7 +237,7 @@ mod tests {
                 .answer(Question::Stat(path.into()), stat(900))
                 .answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
                 .answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
-            change_since_start(&fake, Some(Moment::from_second(1_000)), path)
+            change_since_start(&fake, Some(HostTimestamp::from_unix_seconds(1_000)), path)
         };
         assert_eq!(at(900, 900), None);
         assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg changed")));
@@ -242,7 +259,11 @@ mod tests {
         let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
         let circle = circle.fold(FakeHost::default(), |fake, link| fake.symlink(link, "l/l"));
         assert_eq!(links_on_path(&circle, Path::new("/c/l")), None);
-        let says = change_since_start(&circle, Some(Moment::from_second(1_000)), Path::new("/c/l"));
+        let says = change_since_start(
+            &circle,
+            Some(HostTimestamp::from_unix_seconds(1_000)),
+            Path::new("/c/l"),
+        );
         assert!(
             says.is_some_and(|says| says.contains("more symbolic links than the kernel follows"))
         );
@@ -262,13 +283,13 @@ mod tests {
         };
         assert_eq!(
             process_start(&old(HostErrorKind::NotCollected), 10),
-            Some(Moment::from_second(1_100))
+            Some(HostTimestamp::from_unix_seconds(1_100))
         );
         assert_eq!(process_start(&old(HostErrorKind::Failed), 10), None);
         let told = old(HostErrorKind::NotCollected).answer(started.clone(), "1100500000000\n");
         assert_eq!(
             process_start(&told, 10),
-            Some(Moment::from_nanos(1_100_500_000_000))
+            Some(HostTimestamp::from_unix_nanos(1_100_500_000_000))
         );
         let garbled = old(HostErrorKind::NotCollected).answer(started, "noon\n");
         assert_eq!(process_start(&garbled, 10), None);

@@ -25,7 +25,7 @@ use crate::drill::{
     NumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, page_number,
 };
 use crate::measure::Method;
-use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, Walker};
+use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, TrustedUser};
 use crate::text::display_path;
 
 pub const DRILL_DIRECTORY_NAME: &str = "walwise-drill";
@@ -73,7 +73,7 @@ impl DrillParentDirectory {
     /// Opens the drill's parent directory for the writer. Fails if another user could redirect
     /// root's writes, or if the directory belongs to a database. The error is a complete sentence.
     pub fn open_for_write(path: &Path) -> Result<Self, String> {
-        let walker = Walker::current_user();
+        let walker = TrustedUser::current_user();
         let end = walker
             .open_directory(path, MissingDirectoryPolicy::Refused)
             .map_err(|obstacle| obstacle.to_string())?;
@@ -99,7 +99,7 @@ impl DrillParentDirectory {
 
     /// Opens the drill's parent directory for the reader. The error is a complete sentence.
     pub fn open_for_read(path: &Path) -> Result<Self, String> {
-        let end = Walker::current_user().open_directory(path, MissingDirectoryPolicy::Refused);
+        let end = TrustedUser::current_user().open_directory(path, MissingDirectoryPolicy::Refused);
         Self::new(&end.map_err(|obstacle| obstacle.to_string())?, path)
     }
 

@@ -185,7 +185,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
 /// Refuses a directory on which stat(2), called in a child process, does not return in time. Later
 /// steps access the directory in this process, where a hang could not be ended.
 fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
-    match LiveHost::with_program(program.to_owned()).stat(directory) {
+    match LiveHost::with_child_program(program.to_owned()).stat(directory) {
         Err(HostError {
             kind: HostErrorKind::TimedOut,
             detail,

@@ -39,7 +39,7 @@ const TRIAL_SIGNATURES: [&str; 9] = [
 /// The foreign signatures in `beginning`, the first bytes of a device of `size` bytes, and in
 /// `last`, its last MiB.
 fn find_foreign_signatures(size: u64, beginning: Vec<u8>, last: Vec<u8>) -> Vec<String> {
-    let found = LiveHost::identify_signatures(
+    let found = LiveHost::identify_device_signatures(
         size,
         [
             (0, beginning),

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
 
 use super::FreeSpace;
 use crate::probes::enclosing_database;
-use crate::safe_path::{MissingDirectoryPolicy, Walker};
+use crate::safe_path::{MissingDirectoryPolicy, TrustedUser};
 use crate::text;
 
 /// Magic numbers of file systems, from linux/magic.h and XFS's own source.
@@ -46,7 +46,7 @@ impl LoopPlace {
             Ok(_) => return Err(format!("{shown} is not a directory")),
             Err(e) => return Err(format!("cannot stat {shown}: {e}")),
         }
-        let end = Walker::current_user()
+        let end = TrustedUser::current_user()
             .open_directory(path, MissingDirectoryPolicy::Refused)
             .map_err(|e| e.to_string())?;
         if let Some(stranger) = &end.foreign_owner {

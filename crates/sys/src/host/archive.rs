@@ -36,7 +36,7 @@ const HEADER: &str = "walwise host 1";
 const MAX_PROBLEMS: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ArchiveError {
+pub enum CaptureParseError {
     #[error("not a capture: its first line is not `{HEADER}`; make one with `walwise capture`")]
     Header,
     #[error("the capture has format {0:?}; this version of walwise reads format 1")]
@@ -58,7 +58,7 @@ pub fn render(answers: &Answers, comment: &str) -> String {
             Ok(bytes) => write_answer_lines(&mut out, bytes, answer_separator(question)),
             Err(miss) => {
                 let detail = display_safe_detail(&miss.detail);
-                let line = format!("!{} {detail}", question_text::error_word(miss.kind));
+                let line = format!("!{} {detail}", question_text::error_kind_word(miss.kind));
                 out.push_str(line.trim_end());
                 out.push('\n');
             }
@@ -68,7 +68,7 @@ pub fn render(answers: &Answers, comment: &str) -> String {
 }
 
 fn answer_separator(question: &Question) -> u8 {
-    if matches!(question.inner(), Question::List(_)) {
+    if matches!(question.strip_as_user(), Question::List(_)) {
         0
     } else {
         b'\n'
@@ -104,7 +104,7 @@ fn display_safe_detail(detail: &str) -> String {
 }
 
 /// The second value describes the entries that could not be read.
-pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
+pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), CaptureParseError> {
     let mut answers = Answers::new();
     let problems = read_entries(bytes, |_, question, answer| {
         let is_new = !answers.contains_key(&question);
@@ -122,9 +122,9 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), ArchiveError> {
 fn read_entries(
     bytes: &[u8],
     put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
-) -> Result<Vec<String>, ArchiveError> {
+) -> Result<Vec<String>, CaptureParseError> {
     if bytes.len() > CAPTURE {
-        return Err(ArchiveError::TooLarge);
+        return Err(CaptureParseError::TooLarge);
     }
     let mut lines = bytes.split(|b| *b == b'\n');
     let first = lines.next().unwrap_or_default();
@@ -133,8 +133,8 @@ fn read_entries(
         let version = header
             .strip_prefix(b"walwise host ")
             .filter(|v| !v.is_empty() && v.len() < 20);
-        return Err(version.map_or(ArchiveError::Header, |v| {
-            ArchiveError::Version(text::display_safe(v))
+        return Err(version.map_or(CaptureParseError::Header, |v| {
+            CaptureParseError::Version(text::display_safe(v))
         }));
     }
     let mut reader = CaptureReader {
@@ -155,15 +155,15 @@ fn read_entries(
 /// A capture whose answers are parsed on demand. Parsed answers of ten thousand disks would take
 /// several times the memory of their text.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Archive {
+pub(crate) struct IndexedCapture {
     text: Vec<u8>,
     /// Hash of each entry's question, and the entry's byte range in the text; sorted by hash.
     places: Vec<(u64, Range<u32>)>,
 }
 
-impl Archive {
+impl IndexedCapture {
     /// The second value describes the entries that could not be read.
-    pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), ArchiveError> {
+    pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), CaptureParseError> {
         let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
         let mut alike = Vec::new();
         let problems = read_entries(&text, |place, question, _| {
@@ -304,7 +304,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
                 let Some(entry) = self.entry.take() else {
                     return;
                 };
-                match entry.with_line(*mark, rest) {
+                match entry.append_answer_line(*mark, rest) {
                     Ok(entry) => {
                         let place = entry.place.start..place.end;
                         self.entry = Some(CaptureEntry { place, ..entry });
@@ -352,7 +352,7 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
 }
 
 impl CaptureEntry {
-    fn with_line(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
+    fn append_answer_line(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
         let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
         let separator = answer_separator(&self.question);
         let body = match (mark, self.body) {
@@ -371,7 +371,7 @@ impl CaptureEntry {
             }
             (b'!', AnswerBody::Empty) => {
                 let (kind, detail) = words.split_once(' ').unwrap_or((words, ""));
-                let kind = question_text::error_kind(kind).ok_or("unknown kind of error")?;
+                let kind = question_text::parse_error_kind(kind).ok_or("unknown kind of error")?;
                 AnswerBody::Error(HostError::new(kind, display_safe_detail(detail.trim_end())))
             }
             _ => return Err("the line does not continue the previous line"),
@@ -407,7 +407,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn archives_replay_what_was_answered(answers in prop::collection::btree_map(any_question(), any_answer(), 0..8)) {
+        fn rendered_captures_parse_to_the_same_answers(answers in prop::collection::btree_map(any_question(), any_answer(), 0..8)) {
             let text = render(&answers, "made by a test\non two lines");
             prop_assert!(!text.chars().any(|c| text::is_display_unsafe(c) && !matches!(c, '\n' | '\t')));
             let (read, problems) = parse(text.as_bytes()).unwrap();
@@ -416,7 +416,7 @@ mod tests {
         }
 
         #[test]
-        fn hostile_archives_do_no_harm(lines in prop::collection::vec("(read /|link |[|:!#]|run |config )?.{0,20}", 0..20)) {
+        fn hostile_captures_yield_display_safe_text(lines in prop::collection::vec("(read /|link |[|:!#]|run |config )?.{0,20}", 0..20)) {
             let text = format!("{HEADER}\n{}", lines.join("\n"));
             let (answers, problems) = parse(text.as_bytes()).unwrap();
             for miss in answers.values().filter_map(|a| a.as_ref().err()) {
@@ -426,14 +426,14 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn capture_parser_never_panics(bytes: Vec<u8>) {
             let _ = parse(&bytes);
             let _ = parse(&[HEADER.as_bytes(), b"\n", &bytes].concat());
         }
     }
 
     #[test]
-    fn a_bad_line_costs_its_entry_and_nothing_else() {
+    fn malformed_line_invalidates_only_its_entry() {
         let bad = [
             "raed /a\n|1",
             "read /a",
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_behind_a_refusal_are_no_part_of_it() {
+    fn trailing_blanks_of_error_lines_are_trimmed() {
         let text =
             format!("{HEADER}\nread /a\n!denied Permission denied \u{a0} \t\nread /b\n!absent  \n");
         let (answers, _) = parse(text.as_bytes()).unwrap();
@@ -463,21 +463,21 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_refused() {
-        assert_eq!(parse(b""), Err(ArchiveError::Header));
-        assert_eq!(parse(b"\x7fELF"), Err(ArchiveError::Header));
+    fn wrong_header_version_or_size_is_rejected() {
+        assert_eq!(parse(b""), Err(CaptureParseError::Header));
+        assert_eq!(parse(b"\x7fELF"), Err(CaptureParseError::Header));
         assert_eq!(
             parse(b"walwise host 2\n"),
-            Err(ArchiveError::Version("2".to_owned()))
+            Err(CaptureParseError::Version("2".to_owned()))
         );
         assert_eq!(
             parse(&vec![b'\n'; CAPTURE + 1]),
-            Err(ArchiveError::TooLarge)
+            Err(CaptureParseError::TooLarge)
         );
     }
 
     #[test]
-    fn complaints_are_bounded() {
+    fn number_of_parse_problems_is_bounded() {
         let text = format!("{HEADER}\n{}", "what\n".repeat(1000));
         let (_, problems) = parse(text.as_bytes()).unwrap();
         assert_eq!(problems.len(), MAX_PROBLEMS + 1);

@@ -101,28 +101,28 @@ mod tests {
     use crate::deadline::{ThreadInTime, wait_for};
 
     /// A host whose answers are numbered, so that no two are equal.
-    struct Counter(AtomicU32);
+    struct NumberedAnswerHost(AtomicU32);
 
     /// A host that answers [`Question::Resources`] only when two callers wait for the answer.
-    struct Slow(Counter, AtomicU32);
+    struct TwoCallerHost(NumberedAnswerHost, AtomicU32);
 
-    impl Slow {
-        fn wait_for_both(&self) {
+    impl TwoCallerHost {
+        fn wait_for_two_callers(&self) {
             self.1.fetch_add(1, Ordering::SeqCst);
             wait_for("both have come", || self.1.load(Ordering::SeqCst) >= 2);
         }
     }
 
-    impl Host for Slow {
+    impl Host for TwoCallerHost {
         fn ask(&self, question: &Question) -> HostResult {
             if question == &Question::Resources {
-                self.wait_for_both();
+                self.wait_for_two_callers();
             }
             self.0.ask(question)
         }
     }
 
-    impl Host for Counter {
+    impl Host for NumberedAnswerHost {
         fn ask(&self, _: &Question) -> HostResult {
             Ok(self
                 .0
@@ -133,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_question_has_one_answer() {
-        let counter = Counter(AtomicU32::new(0));
+    fn repeated_question_is_asked_once() {
+        let counter = NumberedAnswerHost(AtomicU32::new(0));
         let host = CachingHost::new(&counter);
         let first = host.ask(&Question::Uname);
         assert_ne!(host.ask(&Question::Resources), first);
@@ -143,15 +143,15 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_what_is_being_asked_waits_for_the_answer() {
-        let slow = Slow(Counter(AtomicU32::new(0)), AtomicU32::new(0));
+    fn concurrent_callers_share_one_answer() {
+        let slow = TwoCallerHost(NumberedAnswerHost(AtomicU32::new(0)), AtomicU32::new(0));
         let host = CachingHost::new(&slow);
         let answers = std::thread::scope(|scope| {
             let asking: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| host.ask(&Question::Resources)))
                 .collect();
             host.ask(&Question::Uname).unwrap();
-            slow.wait_for_both();
+            slow.wait_for_two_callers();
             asking
                 .into_iter()
                 .map(ThreadInTime::join_in_time)

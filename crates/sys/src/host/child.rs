@@ -13,8 +13,8 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::{HostError, HostErrorKind, HostResult, Owner, Question, question_text};
-use crate::subprocess::{Bytes, RecvError, Role, Subprocess};
+use super::{HostError, HostErrorKind, HostResult, Question, ServerOwner, question_text};
+use crate::subprocess::{MessageBytes, RecvError, Role, Subprocess};
 use crate::text;
 use walwise_model::parallel::lock;
 
@@ -24,12 +24,12 @@ const LONGEST_QUESTION: usize = 32 << 10;
 
 pub(super) struct ChildHost {
     program: PathBuf,
-    owner: Option<Owner>,
-    state: Mutex<ChildSupervisor>,
+    owner: Option<ServerOwner>,
+    state: Mutex<ChildState>,
 }
 
 #[derive(Default)]
-struct ChildSupervisor {
+struct ChildState {
     child: Option<Subprocess>,
     starting: Option<JoinHandle<io::Result<Subprocess>>>,
     notes: Vec<String>,
@@ -38,7 +38,7 @@ struct ChildSupervisor {
 impl ChildHost {
     /// `program` runs as the child; with an `owner`, the child first becomes that user. No child
     /// starts before [`Self::prestart`] or the first question.
-    pub fn new(program: PathBuf, owner: Option<Owner>) -> Self {
+    pub fn new(program: PathBuf, owner: Option<ServerOwner>) -> Self {
         Self {
             program,
             owner,
@@ -46,7 +46,7 @@ impl ChildHost {
         }
     }
 
-    fn lock_state(&self) -> MutexGuard<'_, ChildSupervisor> {
+    fn lock_state(&self) -> MutexGuard<'_, ChildState> {
         lock(&self.state)
     }
 
@@ -67,17 +67,17 @@ impl ChildHost {
     /// starts another child.
     pub fn stop_if_idle(&self) {
         if let Ok(mut state) = self.state.try_lock() {
-            state.retire_child();
+            state.kill_idle_child();
         }
     }
 
     /// Stops the child without waiting for its exit, so that several children can exit at the same
     /// time.
     pub fn stop(&self) {
-        self.lock_state().retire_child();
+        self.lock_state().kill_idle_child();
     }
 
-    pub fn notes(&self) -> Vec<String> {
+    pub fn timeout_notes(&self) -> Vec<String> {
         self.lock_state().notes.clone()
     }
 
@@ -104,7 +104,7 @@ impl ChildHost {
         let error = match sent.and_then(|()| child.channel.recv(Some(deadline))) {
             Ok(answer) => {
                 state.child = Some(child);
-                let answer: Result<Bytes, HostError> = answer;
+                let answer: Result<MessageBytes, HostError> = answer;
                 return answer.map(|bytes| bytes.0);
             }
             Err(error) => error,
@@ -126,7 +126,7 @@ impl ChildHost {
     }
 }
 
-impl ChildSupervisor {
+impl ChildState {
     /// Takes the child, after waiting for a start in the background. The caller puts the child back
     /// after its answer.
     fn take_child(&mut self) -> Option<Subprocess> {
@@ -137,7 +137,7 @@ impl ChildSupervisor {
         started.or_else(|| self.child.take())
     }
 
-    fn retire_child(&mut self) {
+    fn kill_idle_child(&mut self) {
         self.take_child()
             .into_iter()
             .for_each(Subprocess::kill_idle);
@@ -150,7 +150,7 @@ impl Drop for ChildHost {
     }
 }
 
-fn start_child(program: &PathBuf, owner: Option<&Owner>) -> io::Result<Subprocess> {
+fn start_child(program: &PathBuf, owner: Option<&ServerOwner>) -> io::Result<Subprocess> {
     let Some(owner) = owner else {
         return Subprocess::spawn_program(program, Role::HostReader, Stdio::null());
     };
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_that_is_no_child_is_a_failure() {
+    fn program_without_reader_role_gives_failed_error() {
         let host = ChildHost::new(PathBuf::from("/bin/true"), None);
         let miss = host
             .ask(&Question::Uname, Duration::from_secs(60))

@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn answers_read_as_they_were_written(
+        fn device_scan_round_trips(
             found in prop::collection::vec("[A-Za-z0-9_]{1,8}", 0..4),
             [data, held]: [bool; 2],
             [bytes_read, unread_run, places_left]: [u64; 3],
@@ -102,13 +102,13 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn device_scan_decoder_never_panics(bytes: Vec<u8>) {
             let _ = DeviceScan::decode(&bytes);
         }
     }
 
     #[test]
-    fn an_answer_without_its_numbers_is_none() {
+    fn device_scan_lacking_a_number_is_rejected() {
         let whole = String::from_utf8(DeviceScan::default().encode()).unwrap();
         for line in whole.lines() {
             let cut = whole.replace(&format!("{line}\n"), "");

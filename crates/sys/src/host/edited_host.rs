@@ -39,12 +39,12 @@ impl AnswerEdit {
 
 /// Edited answers, each with the numbers of the changed lines. The set of numbers is empty if the
 /// answer was removed.
-pub type EditedAnswers = BTreeMap<Question, BTreeSet<u32>>;
+pub type EditedLinesByQuestion = BTreeMap<Question, BTreeSet<u32>>;
 
 pub struct EditedHost<'a> {
     host: &'a dyn Host,
     edits: Vec<AnswerEdit>,
-    edited: Mutex<EditedAnswers>,
+    edited: Mutex<EditedLinesByQuestion>,
 }
 
 impl<'a> EditedHost<'a> {
@@ -56,7 +56,7 @@ impl<'a> EditedHost<'a> {
         }
     }
 
-    pub fn into_edited_answers(self) -> EditedAnswers {
+    pub fn into_edited_lines(self) -> EditedLinesByQuestion {
         self.edited
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
@@ -65,7 +65,7 @@ impl<'a> EditedHost<'a> {
 
 /// The numbers of the lines of `now` that differ from `before`. For a configuration answer, the
 /// numbers are the file's line numbers, with which its lines start.
-fn changed_lines(question: &Question, before: &str, now: &str) -> BTreeSet<u32> {
+fn changed_line_numbers(question: &Question, before: &str, now: &str) -> BTreeSet<u32> {
     let kept: BTreeSet<(u32, &str)> = (1..).zip(before.lines()).collect();
     let other = (1..).zip(now.lines()).filter(|line| !kept.contains(line));
     let number = |(at, line): (u32, &str)| match question {
@@ -81,7 +81,7 @@ fn changed_lines(question: &Question, before: &str, now: &str) -> BTreeSet<u32> 
 impl Host for EditedHost<'_> {
     fn ask(&self, question: &Question) -> HostResult {
         let mut answer = self.host.ask(question)?;
-        let bare = question.inner();
+        let bare = question.strip_as_user();
         for edit in self.edits.iter().filter(|edit| (edit.applies_to)(bare)) {
             let Ok(before) = std::str::from_utf8(&answer) else {
                 continue;
@@ -92,7 +92,7 @@ impl Host for EditedHost<'_> {
             }
             let lines = now
                 .as_ref()
-                .map(|now| changed_lines(bare, before, now))
+                .map(|now| changed_line_numbers(bare, before, now))
                 .unwrap_or_default();
             let mut edited = lock(&self.edited);
             edited.entry(bare.clone()).or_default().extend(lines);

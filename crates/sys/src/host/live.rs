@@ -78,32 +78,32 @@ impl Default for LiveHost {
 
 impl LiveHost {
     #[cfg(any(test, feature = "testing"))]
-    pub fn signature_names() -> Vec<&'static str> {
-        device_scan::magic::signature_names()
+    pub fn device_signature_names() -> Vec<&'static str> {
+        device_scan::magic::device_signature_names()
     }
 
     /// The names of the signatures in parts of a device. Each part is an offset and the bytes at
     /// that offset; `size` is the size of the device in bytes.
-    pub fn identify_signatures(
+    pub fn identify_device_signatures(
         size: u64,
         parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
     ) -> Vec<String> {
-        let mut regions = device_scan::magic::RegionBytes::new(size);
+        let mut regions = device_scan::magic::DeviceRegions::new(size);
         parts
             .into_iter()
             .for_each(|(at, bytes)| regions.add_region(at, bytes));
-        regions.found_signatures()
+        regions.detect_signatures()
     }
 
     /// Creates a host whose questions that may hang are sent to a child: this program again, whose
     /// `main` must call [`super::reader::serve`].
     pub fn new() -> Self {
-        Self::with_program(PathBuf::from(OWN_PROGRAM))
+        Self::with_child_program(PathBuf::from(OWN_PROGRAM))
     }
 
     /// Like [`LiveHost::new`], but the child runs `program`, which must call
     /// [`super::reader::serve`]. Test programs do not call it, so tests name another program.
-    pub fn with_program(program: PathBuf) -> Self {
+    pub fn with_child_program(program: PathBuf) -> Self {
         let owners = OwnerChildren::new(program.clone());
         let brief_scan_time = Mutex::new(Duration::ZERO);
         Self {
@@ -126,7 +126,7 @@ impl LiveHost {
     /// The deadline for a question that may hang and is therefore sent to a child. `None` if the
     /// question cannot hang.
     fn child_deadline(&self, question: &Question) -> Option<Duration> {
-        match question.inner() {
+        match question.strip_as_user() {
             // Connecting blocks indefinitely while the connection queue of a stopped server is
             // full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
@@ -146,7 +146,7 @@ impl LiveHost {
             | Question::LogFiles(..) => Some(READ_DEADLINE),
             other => other
                 .path()
-                .is_some_and(|path| self.mounts().may_hang(path))
+                .is_some_and(|path| self.mount_hang_risks().may_hang(path))
                 .then_some(READ_DEADLINE),
         }
     }
@@ -167,7 +167,7 @@ impl LiveHost {
     fn ask_directly_or_child(&self, question: &Question) -> HostResult {
         match self.child_deadline(question) {
             Some(deadline) => self.child.ask(question, deadline),
-            None => answer(question),
+            None => answer_in_this_process(question),
         }
     }
 
@@ -187,19 +187,19 @@ impl LiveHost {
         answer
     }
 
-    fn ask_about_process(&self, pid: u32, question: &Question) -> HostResult {
+    fn ask_within_owner_budget(&self, pid: u32, question: &Question) -> HostResult {
         let Some(uid) = self.owners.server_process_user(pid) else {
             return self.ask_directly_or_child(question);
         };
         self.owners.run_within_budget(uid, READ_DEADLINE, |left| {
             match self.child_deadline(question) {
                 Some(deadline) => self.child.ask(question, deadline.min(left)),
-                None => answer(question),
+                None => answer_in_this_process(question),
             }
         })
     }
 
-    fn mounts(&self) -> &MountHangRisks {
+    fn mount_hang_risks(&self) -> &MountHangRisks {
         self.mounts.get_or_init(|| {
             files::read_file(Path::new("/proc/self/mountinfo"))
                 .map_or(MountHangRisks::for_unreadable_table(), |bytes| {
@@ -225,7 +225,7 @@ impl Host for LiveHost {
                 .inspect(|answer| self.owners.record_server_processes(answer)),
             Question::Content(_, ScanDepth::Brief) => self.ask_brief_scan(question),
             _ => match process_to_charge(question) {
-                Some(pid) => self.ask_about_process(pid, question),
+                Some(pid) => self.ask_within_owner_budget(pid, question),
                 None => self.ask_directly_or_child(question),
             },
         };
@@ -242,7 +242,7 @@ impl Host for LiveHost {
              walwise again"
         );
         let descriptors = (without > 0).then_some(says);
-        [self.child.notes(), self.owners.notes()]
+        [self.child.timeout_notes(), self.owners.timeout_notes()]
             .concat()
             .into_iter()
             .chain(descriptors)
@@ -266,7 +266,7 @@ fn process_to_charge(question: &Question) -> Option<u32> {
     }
 }
 
-pub(super) fn answer(question: &Question) -> HostResult {
+pub(super) fn answer_in_this_process(question: &Question) -> HostResult {
     match question {
         Question::Read(path) => PlainFileKind::from_path(path)?.redact(files::read_file(path)?),
         Question::List(path) => files::list_directory(path),
@@ -276,19 +276,21 @@ pub(super) fn answer(question: &Question) -> HostResult {
         Question::Stat(path) => files::stat(path),
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::inode_flags(path),
-        Question::LogFiles(path, kind) => files::count_log_files(path, *kind),
+        Question::LogFiles(path, kind) => files::log_file_stats(path, *kind),
         Question::Config(path, dialect) => match files::read_configuration(path, |_| false)? {
-            files::ConfigurationRead::Read(_, bytes) => {
-                redact::config_with_key_check(&bytes, *dialect, &files::is_persistent_key_file)
-            }
+            files::ConfigurationRead::Read(_, bytes) => redact::redact_config_with_key_check(
+                &bytes,
+                *dialect,
+                &files::is_persistent_key_file,
+            ),
             files::ConfigurationRead::AlreadyRead(_) => Err(HostError::failed("was read before")),
         },
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::euid_and_namespaces()),
         Question::Resources => machine::memory_and_cpus(),
         Question::Servers => processes::list_servers(),
-        Question::ProcessStart(pid) => processes::process_start(*pid),
-        Question::Tablespaces(pid) => processes::open_innodb_tablespaces(*pid),
+        Question::ProcessStart(pid) => processes::process_start_time(*pid),
+        Question::Tablespaces(pid) => processes::list_open_innodb_tablespaces(*pid),
         Question::CommandLine(pid) => processes::redacted_command_line(*pid),
         Question::Environment(pid) => processes::redacted_environment(*pid),
         Question::UserName(uid) => machine::user_name(*uid),
@@ -301,7 +303,7 @@ pub(super) fn answer(question: &Question) -> HostResult {
         Question::AsUser(uid, inner) => match &**inner {
             Question::PgSettings(path) => postgres::query_settings(path, Some(*uid)),
             Question::MysqlSettings(path) => mysql::query_settings(path, Some(*uid)),
-            inner => answer(inner),
+            inner => answer_in_this_process(inner),
         },
     }
 }
@@ -433,7 +435,7 @@ trait ProtocolClient {
 type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
 
 /// With `server`, the process that listens on the socket must run as that user id.
-fn connect_and_run(
+fn connect_and_run_protocol(
     socket: &Path,
     ours: &mut impl ProtocolClient,
     server: Option<u32>,
@@ -516,9 +518,9 @@ mod client_protocol_tests {
     use super::*;
 
     #[derive(Default)]
-    struct Mute(Vec<u8>);
+    struct SilentProtocolClient(Vec<u8>);
 
-    impl ProtocolClient for Mute {
+    impl ProtocolClient for SilentProtocolClient {
         fn first_message(&self) -> Vec<u8> {
             Vec::new()
         }
@@ -537,11 +539,11 @@ mod client_protocol_tests {
     }
 
     #[test]
-    fn a_silent_server_is_given_up() {
+    fn silent_server_times_out() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
         let miss = exchange_messages(
             ours,
-            &mut Mute::default(),
+            &mut SilentProtocolClient::default(),
             Instant::now() + Duration::from_millis(20),
         )
         .unwrap_err();
@@ -549,10 +551,17 @@ mod client_protocol_tests {
     }
 
     #[test]
-    fn a_server_that_hangs_up_is_no_answer() {
+    fn closed_connection_is_an_error() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
-        assert!(exchange_messages(ours, &mut Mute::default(), Instant::now() + DEADLINE).is_err());
+        assert!(
+            exchange_messages(
+                ours,
+                &mut SilentProtocolClient::default(),
+                Instant::now() + DEADLINE
+            )
+            .is_err()
+        );
     }
 }
 
@@ -561,8 +570,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_that_nobody_named_are_read_while_there_is_time_for_all_of_them() {
-        let host = LiveHost::with_program("/nonexistent".into());
+    fn brief_scans_stop_when_their_total_time_is_spent() {
+        let host = LiveHost::with_child_program("/nonexistent".into());
         let question = Question::Content("/dev/null".into(), ScanDepth::Brief);
         let asked = |spent: Duration| {
             *host.brief_scan_time.lock().unwrap() = spent;

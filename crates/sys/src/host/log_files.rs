@@ -13,7 +13,7 @@ pub enum LogFileKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogFiles {
+pub struct LogFileStats {
     pub count: u64,
     /// Allocated space in bytes (`st_blocks` of stat(2)).
     pub bytes: u64,
@@ -39,7 +39,7 @@ impl LogFileKind {
     }
 }
 
-impl LogFiles {
+impl LogFileStats {
     /// Encodes count, bytes and age in one line, with `-` for a missing age.
     pub fn encode(&self) -> String {
         let age = self
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_the_servers() {
+    fn log_file_names_match_their_kind() {
         let segment = b"000000010000000A000000FF";
         for (kind, name, expected) in [
             (LogFileKind::WalSegment, &segment[..], true),
@@ -107,17 +107,17 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_as_written() {
+    fn log_file_stats_round_trip() {
         for oldest_age in [None, Some(0), Some(u64::MAX)] {
-            let files = LogFiles {
+            let files = LogFileStats {
                 count: 3,
                 bytes: u64::MAX,
                 oldest_age,
             };
-            assert_eq!(LogFiles::decode(files.encode().as_bytes()), Ok(files));
+            assert_eq!(LogFileStats::decode(files.encode().as_bytes()), Ok(files));
         }
         for bad in ["", "1 2", "1 -2 3", "x 2 3"] {
-            assert!(LogFiles::decode(bad.as_bytes()).is_err(), "{bad}");
+            assert!(LogFileStats::decode(bad.as_bytes()).is_err(), "{bad}");
         }
     }
 }

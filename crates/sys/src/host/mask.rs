@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use super::archive::Answers;
 use super::{HostError, Question, path_bytes};
-pub use unmask::masked_candidates;
+pub use unmask::masked_path_candidates;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum IdentityKind {
@@ -109,19 +109,19 @@ struct MaskRanges {
 }
 
 impl MaskRanges {
-    fn in_path(path: &[u8]) -> Self {
+    fn from_path(path: &[u8]) -> Self {
         Self {
             identities: identity_places::ranges_in_path(path),
-            labels: name_places::serials_in_path(path),
+            labels: name_places::label_serials_in_path(path),
             names: name_places::ranges_in_path(path),
             sources: Vec::new(),
             is_question_path: true,
         }
     }
 
-    fn in_answer(question: &Question, answer: &[u8]) -> Self {
+    fn from_answer(question: &Question, answer: &[u8]) -> Self {
         // The position of an identity does not depend on the user who read the answer.
-        let question = question.inner();
+        let question = question.strip_as_user();
         Self {
             identities: identity_places::ranges_in_answer(question, answer),
             labels: name_places::serials_in_labels(question, answer),
@@ -133,12 +133,12 @@ impl MaskRanges {
 }
 
 pub fn mask_answers(answers: &Answers) -> Answers {
-    let masks = Masks::from_answers(answers);
+    let masks = IdentityMasker::from_answers(answers);
     answers
         .iter()
         .map(|(question, answer)| {
             let masked = match answer {
-                Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::in_answer(question, bytes))),
+                Ok(bytes) => Ok(masks.mask_text(bytes, &MaskRanges::from_answer(question, bytes))),
                 Err(miss) => {
                     let names = name_places::ranges_in_path(miss.detail.as_bytes());
                     let detail = masks.mask_text(
@@ -175,7 +175,7 @@ struct IdentitySpelling {
     scope: ReplacementScope,
 }
 
-struct Masks {
+struct IdentityMasker {
     /// The mask of each identity, by the kind and normal form of the identity.
     masks: BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>>,
     /// Spellings grouped by their first bytes. The longest spelling of a group comes first.
@@ -206,7 +206,7 @@ impl IdentitySet {
         for word in places
             .sources
             .iter()
-            .flat_map(|source| source_name_words(text, source.clone()))
+            .flat_map(|source| mount_source_words(text, source.clone()))
         {
             let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
             self.identities.insert((IdentityKind::Name, canonical));
@@ -220,7 +220,7 @@ impl IdentitySet {
                 span.kind,
                 span.canonical.clone(),
             ));
-            for form in further_spellings(span.kind, &span.canonical) {
+            for form in alternative_spellings(span.kind, &span.canonical) {
                 self.spellings
                     .insert((form, span.kind, span.canonical.clone()));
             }
@@ -229,26 +229,26 @@ impl IdentitySet {
     }
 }
 
-impl Masks {
+impl IdentityMasker {
     fn from_answers(answers: &Answers) -> Self {
         let mut seen = IdentitySet::default();
         let mut vocabulary = identity_places::unmasked_common_words();
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
-                seen.collect_identities(path, &MaskRanges::in_path(path));
+                seen.collect_identities(path, &MaskRanges::from_path(path));
                 identity_places::add_unmasked_path_words(&mut vocabulary, question);
             }
-            if let Question::Run(_, arguments) = question.inner() {
+            if let Question::Run(_, arguments) = question.strip_as_user() {
                 for argument in arguments {
                     seen.collect_identities(
                         argument.as_bytes(),
-                        &MaskRanges::in_path(argument.as_bytes()),
+                        &MaskRanges::from_path(argument.as_bytes()),
                     );
                 }
             }
             if let Ok(bytes) = answer {
-                seen.collect_identities(bytes, &MaskRanges::in_answer(question, bytes));
+                seen.collect_identities(bytes, &MaskRanges::from_answer(question, bytes));
             }
         }
         let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>> = HashMap::new();
@@ -280,14 +280,14 @@ impl Masks {
         if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
             *path = PathBuf::from(OsString::from_vec(
-                self.mask_text(bytes, &MaskRanges::in_path(bytes)),
+                self.mask_text(bytes, &MaskRanges::from_path(bytes)),
             ));
         }
-        if let Question::Run(_, arguments) = question.inner_mut() {
+        if let Question::Run(_, arguments) = question.strip_as_user_mut() {
             for argument in arguments {
                 let masked = self.mask_text(
                     argument.as_bytes(),
-                    &MaskRanges::in_path(argument.as_bytes()),
+                    &MaskRanges::from_path(argument.as_bytes()),
                 );
                 *argument = String::from_utf8_lossy(&masked).into_owned();
             }
@@ -301,7 +301,11 @@ impl Masks {
         for span in find_identities(text, places) {
             self.mask_tokens(text, at..span.range.start, places, &mut out);
             let written = text.get(span.range.clone()).unwrap_or_default();
-            out.extend_from_slice(&self.spell_mask(span.kind, &span.canonical, written));
+            out.extend_from_slice(&self.format_mask_like_original(
+                span.kind,
+                &span.canonical,
+                written,
+            ));
             at = span.range.end;
         }
         self.mask_tokens(text, at..text.len(), places, &mut out);
@@ -323,10 +327,14 @@ impl Masks {
         while at < range.end {
             let in_source = sources.range_at(at);
             let in_names = names.range_at(at).or(in_source).is_some();
-            if let Some(token) = self.longest_token(text, at..range.end, in_names) {
+            if let Some(token) = self.longest_spelling_at(text, at..range.end, in_names) {
                 let end = at + token.written.len();
                 let written = text.get(at..end).unwrap_or_default();
-                out.extend_from_slice(&self.spell_mask(token.kind, &token.canonical, written));
+                out.extend_from_slice(&self.format_mask_like_original(
+                    token.kind,
+                    &token.canonical,
+                    written,
+                ));
                 at = end;
                 continue;
             }
@@ -334,10 +342,10 @@ impl Masks {
                 .is_some_and(|b| b.is_ascii_alphanumeric());
             let word = in_source
                 .filter(|_| begins)
-                .and_then(|source| source_name_words(text, at..source.end).next());
+                .and_then(|source| mount_source_words(text, at..source.end).next());
             if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
                 let written = text.get(word.clone()).unwrap_or_default();
-                out.extend_from_slice(&self.spell_mask(
+                out.extend_from_slice(&self.format_mask_like_original(
                     IdentityKind::Name,
                     &written.to_ascii_lowercase(),
                     written,
@@ -350,7 +358,7 @@ impl Masks {
         }
     }
 
-    fn longest_token(
+    fn longest_spelling_at(
         &self,
         text: &[u8],
         range: Range<usize>,
@@ -386,7 +394,12 @@ impl Masks {
         Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
-    fn spell_mask(&self, kind: IdentityKind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
+    fn format_mask_like_original(
+        &self,
+        kind: IdentityKind,
+        canonical: &[u8],
+        written: &[u8],
+    ) -> Vec<u8> {
         let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else {
             return written.to_vec();
         };
@@ -459,7 +472,7 @@ fn find_identities(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
 /// Lists further spellings of a name. Device-mapper doubles a dash. systemd unit names escape a
 /// dash (systemd.unit(5)), and a display-safe answer escapes the backslash again. An Ethernet
 /// address may have other separators, or none.
-fn further_spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
+fn alternative_spellings(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| {
         canonical
             .split(|b| *b == b'-')
@@ -502,7 +515,7 @@ fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
 
 /// Splits the source of a mount into words, without escapes and without words that describe the
 /// purpose of the mount.
-fn source_name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+fn mount_source_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = source.start;
     std::iter::from_fn(move || {
         while at < source.end {
@@ -511,7 +524,7 @@ fn source_name_words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = 
             let bytes = text.get(word.clone()).unwrap_or_default();
             if !bytes.is_empty()
                 && !bytes.starts_with(b"\\")
-                && !name_places::is_purpose_word(bytes)
+                && !name_places::is_unmasked_source_word(bytes)
             {
                 return Some(word);
             }

@@ -11,21 +11,21 @@ const SECOND: u32 = 1_000_000_000;
 /// Time since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the
 /// point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct HostTimestamp {
     second: u64,
     /// Nanoseconds within the second; `None` if the moment is known only to the second.
     nanos: Option<u32>,
 }
 
-impl Moment {
-    pub fn from_second(second: u64) -> Self {
+impl HostTimestamp {
+    pub fn from_unix_seconds(second: u64) -> Self {
         Self {
             second,
             nanos: None,
         }
     }
 
-    pub fn from_nanos(nanos: u64) -> Self {
+    pub fn from_unix_nanos(nanos: u64) -> Self {
         let second = u64::from(SECOND);
         Self {
             second: nanos / second,
@@ -43,7 +43,7 @@ impl Moment {
         })
     }
 
-    pub fn second(self) -> u64 {
+    pub fn unix_seconds(self) -> u64 {
         self.second
     }
 
@@ -58,7 +58,7 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for HostTimestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.nanos {
             Some(nanos) => write!(f, "{}.{nanos:09}", self.second),
@@ -67,7 +67,7 @@ impl fmt::Display for Moment {
     }
 }
 
-impl FromStr for Moment {
+impl FromStr for HostTimestamp {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -102,19 +102,22 @@ pub mod tests {
 
     use super::*;
 
-    pub fn any_moment() -> impl Strategy<Value = Moment> {
+    pub fn any_timestamp() -> impl Strategy<Value = HostTimestamp> {
         (any::<u64>(), prop::option::of(0..SECOND))
-            .prop_map(|(second, nanos)| Moment { second, nanos })
+            .prop_map(|(second, nanos)| HostTimestamp { second, nanos })
     }
 
     #[test]
-    fn whole_seconds_are_still_read_and_a_fraction_has_all_its_digits() {
-        assert_eq!("17".parse(), Ok(Moment::from_second(17)));
+    fn whole_seconds_parse_and_fractions_need_nine_digits() {
+        assert_eq!("17".parse(), Ok(HostTimestamp::from_unix_seconds(17)));
         assert_eq!(
             "17.000000005".parse(),
-            Ok(Moment::from_nanos(17_000_000_005))
+            Ok(HostTimestamp::from_unix_nanos(17_000_000_005))
         );
-        assert_eq!(Moment::new(17, 5), Some(Moment::from_nanos(17_000_000_005)));
+        assert_eq!(
+            HostTimestamp::new(17, 5),
+            Some(HostTimestamp::from_unix_nanos(17_000_000_005))
+        );
         for text in [
             "",
             "17.",
@@ -125,19 +128,22 @@ pub mod tests {
             "17.+00000005",
             "-1",
         ] {
-            assert_eq!(text.parse::<Moment>(), Err(()), "{text}");
+            assert_eq!(text.parse::<HostTimestamp>(), Err(()), "{text}");
         }
         assert_eq!(
-            (Moment::new(-1, 0), Moment::new(1, 1_000_000_000)),
+            (
+                HostTimestamp::new(-1, 0),
+                HostTimestamp::new(1, 1_000_000_000)
+            ),
             (None, None)
         );
     }
 
     proptest! {
         #[test]
-        fn words_say_the_moment(moment in any_moment(), text: String) {
+        fn timestamp_text_round_trips(moment in any_timestamp(), text: String) {
             prop_assert_eq!(moment.to_string().parse(), Ok(moment));
-            let _ = text.parse::<Moment>();
+            let _ = text.parse::<HostTimestamp>();
         }
     }
 }

@@ -162,14 +162,14 @@ pub fn decode(words: &str) -> Option<Question> {
     }
 }
 
-pub fn error_word(kind: HostErrorKind) -> &'static str {
+pub fn error_kind_word(kind: HostErrorKind) -> &'static str {
     ERROR_KINDS
         .iter()
         .find(|(k, _)| *k == kind)
         .map_or("failed", |(_, word)| word)
 }
 
-pub fn error_kind(word: &str) -> Option<HostErrorKind> {
+pub fn parse_error_kind(word: &str) -> Option<HostErrorKind> {
     ERROR_KINDS
         .iter()
         .find(|(_, w)| *w == word)
@@ -235,14 +235,14 @@ pub mod tests {
 
     proptest! {
         #[test]
-        fn words_say_the_question(question in any_question()) {
+        fn question_text_round_trips(question in any_question()) {
             let words = encode(&question);
             prop_assert!(!words.contains('\n'));
             prop_assert_eq!(decode(&words), Some(question));
         }
 
         #[test]
-        fn words_of_strangers_do_no_harm(words: String) {
+        fn question_decoder_never_panics(words: String) {
             decode(&words);
         }
     }

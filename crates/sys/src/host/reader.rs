@@ -7,31 +7,31 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::{HostError, HostResult, Owner, Question, live, question_text};
+use super::{HostError, HostResult, Question, ServerOwner, live, question_text};
 use crate::host::live::files::{self, ConfigurationRead};
-use crate::host::live::{answer, machine, mysql, postgres, processes};
+use crate::host::live::{answer_in_this_process, machine, mysql, postgres, processes};
 use crate::host::{ConfigDialect, Tool, redact};
 use crate::subprocess::credentials::Credentials;
-use crate::subprocess::{Bytes, Channel};
+use crate::subprocess::{Channel, MessageBytes};
 
 pub fn serve(channel: Channel) -> io::Result<()> {
-    answer_all(channel, live::answer)
+    answer_until_closed(channel, live::answer_in_this_process)
 }
 
 /// Becomes the owner in the first message, then answers questions. If that change of user fails,
 /// every answer is its error.
 pub fn serve_as_owner(mut channel: Channel) -> io::Result<()> {
-    let owner: Owner = channel.recv(None)?;
+    let owner: ServerOwner = channel.recv(None)?;
     match owner.drop_root() {
         Ok(stream) => {
             let mut delegate = OwnerReader::new(owner, stream);
-            answer_all(channel, |question| delegate.answer(question))
+            answer_until_closed(channel, |question| delegate.answer_as_owner(question))
         }
-        Err(miss) => answer_all(channel, |_| Err(miss.clone())),
+        Err(miss) => answer_until_closed(channel, |_| Err(miss.clone())),
     }
 }
 
-fn answer_all(
+fn answer_until_closed(
     mut channel: Channel,
     mut ask: impl FnMut(&Question) -> HostResult,
 ) -> io::Result<()> {
@@ -41,7 +41,7 @@ fn answer_all(
             Some(question) => ask(&question),
             None => Err(HostError::failed("not a question")),
         };
-        channel.send(&answer.map(Bytes))?;
+        channel.send(&answer.map(MessageBytes))?;
     }
 }
 
@@ -56,18 +56,18 @@ fn answer_all(
 const MAX_FILES: usize = 512;
 
 struct OwnerReader {
-    owner: Owner,
+    owner: ServerOwner,
     stream: Option<UnixStream>,
-    configurations: BTreeMap<FileKey, HostResult>,
+    configurations: BTreeMap<ConfigCacheKey, HostResult>,
 }
 
 /// Device and inode of a file, and its syntax.
-type FileKey = ((u64, u64), ConfigDialect);
+type ConfigCacheKey = ((u64, u64), ConfigDialect);
 
 impl OwnerReader {
     /// To be called only after the child has become `owner`. `stream` is the connected server
     /// socket, if one was requested.
-    pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
+    pub fn new(owner: ServerOwner, stream: Option<UnixStream>) -> Self {
         Self {
             owner,
             stream,
@@ -75,7 +75,7 @@ impl OwnerReader {
         }
     }
 
-    pub fn answer(&mut self, question: &Question) -> HostResult {
+    pub fn answer_as_owner(&mut self, question: &Question) -> HostResult {
         let refuse = || {
             Err(HostError::failed(
                 "walwise does not read this on behalf of another user",
@@ -93,7 +93,7 @@ impl OwnerReader {
                     .iter()
                     .any(|name| path.ends_with(name)) =>
             {
-                answer(&inner)
+                answer_in_this_process(&inner)
             }
             Question::Config(
                 path,
@@ -103,7 +103,7 @@ impl OwnerReader {
             ) => self.read_configuration(path, *dialect),
             Question::PgSettings(socket) => postgres::query_settings(socket, Some(self.owner.uid)),
             Question::MysqlSettings(_) => match self.stream.take() {
-                Some(stream) => mysql::query_settings_over(stream, b"root", self.owner.uid),
+                Some(stream) => mysql::query_settings_on_stream(stream, b"root", self.owner.uid),
                 None => refuse(),
             },
             Question::List(_)
@@ -111,7 +111,7 @@ impl OwnerReader {
             | Question::RealPath(_)
             | Question::Stat(_)
             | Question::LogFiles(..)
-            | Question::Run(Tool::PgControldata(_), _) => answer(&inner),
+            | Question::Run(Tool::PgControldata(_), _) => answer_in_this_process(&inner),
             Question::Read(_)
             | Question::Config(..)
             | Question::IsEmpty(_)
@@ -181,7 +181,7 @@ impl OwnerReader {
 // connects to the socket as root, with the owner's rights on the path, and gives up root
 // before it reads a byte.
 
-impl Owner {
+impl ServerOwner {
     /// Gives up root for good. Returns the connected socket, if one was requested. After an
     /// error the child must not read anything.
     pub fn drop_root(&self) -> Result<Option<UnixStream>, HostError> {
@@ -234,7 +234,7 @@ mod owner_reader_tests {
     fn own_reader() -> OwnerReader {
         let uid = nix::unistd::geteuid().as_raw();
         OwnerReader::new(
-            Owner {
+            ServerOwner {
                 uid,
                 process: None,
                 inside: false,
@@ -247,7 +247,7 @@ mod owner_reader_tests {
     fn ask(delegate: &mut OwnerReader, question: Question) -> Result<String, HostError> {
         let uid = delegate.owner.uid;
         delegate
-            .answer(&Question::AsUser(uid, Box::new(question)))
+            .answer_as_owner(&Question::AsUser(uid, Box::new(question)))
             .map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
@@ -270,7 +270,7 @@ mod owner_reader_tests {
     }
 
     #[test]
-    fn nothing_else_is_read() {
+    fn questions_not_about_owner_files_are_refused() {
         let mut delegate = own_reader();
         for question in [
             Question::Read("/etc/hostname".into()),
@@ -288,8 +288,8 @@ mod owner_reader_tests {
         }
         let somebody =
             Question::AsUser(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
-        assert!(delegate.answer(&somebody).is_err());
-        assert!(delegate.answer(&Question::Uname).is_err());
+        assert!(delegate.answer_as_owner(&somebody).is_err());
+        assert!(delegate.answer_as_owner(&Question::Uname).is_err());
     }
 }
 
@@ -303,8 +303,9 @@ mod tests {
     #[test]
     fn the_child_answers_question_after_question() {
         let (mut ours, theirs) = Channel::pair();
-        let child = std::thread::spawn(|| answer_all(theirs, live::answer));
-        let mut ask = |words: &str| -> Result<Bytes, HostError> {
+        let child =
+            std::thread::spawn(|| answer_until_closed(theirs, live::answer_in_this_process));
+        let mut ask = |words: &str| -> Result<MessageBytes, HostError> {
             ours.send(&words).unwrap();
             ours.recv(Some(RECV_TIMEOUT)).unwrap()
         };
@@ -315,17 +316,17 @@ mod tests {
         assert_eq!(ask("what?").unwrap_err().detail, "not a question");
         assert_eq!(
             ask("read /proc/sys/kernel/ostype"),
-            Ok(Bytes(b"Linux\n".to_vec()))
+            Ok(MessageBytes(b"Linux\n".to_vec()))
         );
         drop(ours);
         assert!(child.join_in_time().is_err(), "nobody asks any more");
     }
 
     #[test]
-    fn nothing_is_answered_as_root_on_behalf_of_somebody() {
+    fn owner_with_uid_zero_is_denied() {
         let (mut ours, theirs) = Channel::pair();
         let child = std::thread::spawn(|| serve_as_owner(theirs));
-        ours.send(&Owner {
+        ours.send(&ServerOwner {
             uid: 0,
             process: None,
             inside: false,
@@ -333,7 +334,7 @@ mod tests {
         })
         .unwrap();
         ours.send(&question_text::encode(&Question::Uname)).unwrap();
-        let answer: Result<Bytes, HostError> = ours.recv(Some(RECV_TIMEOUT)).unwrap();
+        let answer: Result<MessageBytes, HostError> = ours.recv(Some(RECV_TIMEOUT)).unwrap();
         assert_eq!(answer.unwrap_err().kind, HostErrorKind::Denied);
         drop(ours);
         assert!(child.join_in_time().is_err());

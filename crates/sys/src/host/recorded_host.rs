@@ -4,24 +4,24 @@
 
 use std::path::{Path, PathBuf};
 
-use super::archive::{Archive, ArchiveError};
+use super::archive::{CaptureParseError, IndexedCapture};
 use super::{Host, HostError, HostErrorKind, HostResult, Question, mask};
 use crate::limits::Limits;
 
 #[derive(Clone, Debug, Default)]
 pub struct RecordedHost {
-    archive: Archive,
+    archive: IndexedCapture,
     problems: Vec<String>,
 }
 
 impl RecordedHost {
     /// [`Host::fact_notes`] describes the entries that could not be read.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, CaptureParseError> {
         Self::new(bytes.to_owned())
     }
 
-    pub fn new(text: Vec<u8>) -> Result<Self, ArchiveError> {
-        let (archive, problems) = Archive::new(text)?;
+    pub fn new(text: Vec<u8>) -> Result<Self, CaptureParseError> {
+        let (archive, problems) = IndexedCapture::new(text)?;
         Ok(Self { archive, problems })
     }
 }
@@ -39,7 +39,7 @@ impl Host for RecordedHost {
         let answer = self
             .archive
             .get(question)
-            .or_else(|| self.archive.get(question.inner()));
+            .or_else(|| self.archive.get(question.strip_as_user()));
         answer.unwrap_or_else(unknown)
     }
 
@@ -52,7 +52,7 @@ impl Host for RecordedHost {
     }
 
     fn possible_masked_paths(&self, path: &Path) -> Vec<PathBuf> {
-        mask::masked_candidates(self.archive.questions(), path)
+        mask::masked_path_candidates(self.archive.questions(), path)
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_answers_what_it_holds() {
+    fn recorded_answers_are_replayed_others_not_collected() {
         let host = RecordedHost::parse(
             b"walwise host 1\nlist /sys/block\n|sda\n|sdb\nread /x\n!denied Permission denied\nwhat\n",
         )

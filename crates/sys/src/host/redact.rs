@@ -33,12 +33,12 @@ pub(crate) use process::{redact_command_line, redact_environment};
 /// Reduces a configuration file to allow-listed settings. Fails if more settings remain than an
 /// answer may hold.
 pub fn redact_config(text: &[u8], dialect: ConfigDialect) -> HostResult {
-    config_with_key_check(text, dialect, &|_| false)
+    redact_config_with_key_check(text, dialect, &|_| false)
 }
 
 /// Like [`redact_config`], with `is_there` to check whether a key file exists. The answer has the
 /// result of the check, never the path.
-pub(crate) fn config_with_key_check(
+pub(crate) fn redact_config_with_key_check(
     text: &[u8],
     dialect: ConfigDialect,
     is_there: &dyn Fn(&Path) -> bool,
@@ -69,7 +69,7 @@ pub fn redact_program_output(tool: Tool, arguments: &[String], text: Vec<u8>) ->
         (Tool::Dmsetup, _) => device_mapper::reduce_status(&text),
         (Tool::Drbdsetup, _) => drbd::reduce_show_output(&text),
         (Tool::Zpool, _) => reduce_pool_status(&text),
-        (Tool::Zfs, _) => keep_known_properties(&text),
+        (Tool::Zfs, _) => keep_known_zfs_properties(&text),
         (Tool::PgControldata(_), _) => postgres::redact_control_data(&text),
         _ => text,
     }
@@ -147,7 +147,10 @@ fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
             [label, rest @ ..] if in_tree && line.starts_with(b"\t") => {
                 let indent = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
                 out.extend([line.get(..indent).unwrap_or_default(), *label].concat());
-                let counts = rest.iter().skip(1).take_while(|word| is_error_count(word));
+                let counts = rest
+                    .iter()
+                    .skip(1)
+                    .take_while(|word| is_error_count_or_heading(word));
                 for word in rest.iter().take(1).chain(counts) {
                     out.extend([b" ", *word].concat());
                 }
@@ -165,7 +168,7 @@ fn reduce_pool_status(text: &[u8]) -> Vec<u8> {
 }
 
 /// Accepts counts that `zpool status` has shortened (`1.21K`), and the headings of the columns.
-fn is_error_count(word: &[u8]) -> bool {
+fn is_error_count_or_heading(word: &[u8]) -> bool {
     let digits = word
         .strip_suffix(b"K")
         .or(word.strip_suffix(b"M"))
@@ -181,12 +184,14 @@ fn damage_state(words: &[&[u8]]) -> &'static [u8] {
     match words {
         [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
         [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
-        [count, b"data", b"errors" | b"errors,", ..] if is_error_count(count) => b"permanent",
+        [count, b"data", b"errors" | b"errors,", ..] if is_error_count_or_heading(count) => {
+            b"permanent"
+        }
         _ => b"?",
     }
 }
 
-fn keep_known_properties(text: &[u8]) -> Vec<u8> {
+fn keep_known_zfs_properties(text: &[u8]) -> Vec<u8> {
     let known = |line: &&[u8]| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
         matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
@@ -275,7 +280,11 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
             .split(|b| *b == b',')
             .filter(|option| !option.is_empty())
             .collect();
-        let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(allowed_option).collect();
+        let kept: Vec<Vec<u8>> = options
+            .iter()
+            .copied()
+            .filter_map(allowed_crypttab_option)
+            .collect();
         let all = !spilled && kept == options;
         Some(ConfigDirective::new(
             number,
@@ -289,7 +298,7 @@ fn redact_crypttab(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigD
         .collect()
 }
 
-fn allowed_option(written: &[u8]) -> Option<Vec<u8>> {
+fn allowed_crypttab_option(written: &[u8]) -> Option<Vec<u8>> {
     let name = written.split(|b| *b == b'=').next().unwrap_or_default();
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"=-:_.".contains(b);
     if OPTIONS_WITH_VALUE.contains(&name) && written.len() <= 60 && written.iter().all(plain) {
@@ -304,7 +313,7 @@ mod crypttab_tests {
     use super::*;
 
     #[test]
-    fn keys_stay_where_they_are() {
+    fn crypttab_key_paths_are_removed() {
         let text = "# name device key options\n\
             data UUID=1-2 /root/secret.key luks,discard,x-initrd.attach,nofail\n\
             swap /dev/sda3 /dev/urandom swap,cipher=aes-xts-plain64,size=512\n\
@@ -360,7 +369,7 @@ mod zfs_tests {
     use super::*;
 
     #[test]
-    fn only_the_tree_and_known_properties_are_left() {
+    fn pool_tree_and_known_zfs_properties_are_kept() {
         let status = "  pool: tank\n state: DEGRADED\nstatus: One or more devices could not be used.\n\
             action: Replace the device.\n  scan: none requested\nconfig:\n\n\
             \tNAME             STATE     READ WRITE CKSUM\n\ttank             DEGRADED     0     0     0\n\
@@ -375,7 +384,7 @@ mod zfs_tests {
         );
         let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
         assert_eq!(
-            keep_known_properties(get.as_bytes()),
+            keep_known_zfs_properties(get.as_bytes()),
             b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n"
         );
     }
@@ -401,11 +410,11 @@ mod zfs_tests {
 
     proptest! {
         #[test]
-        fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
-            let once = keep_known_properties(text.as_bytes());
-            prop_assert_eq!(keep_known_properties(&once), once);
+        fn zfs_property_reduction_is_idempotent(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
+            let once = keep_known_zfs_properties(text.as_bytes());
+            prop_assert_eq!(keep_known_zfs_properties(&once), once);
             let lines = format!("a\tsync\talways\n{bad}\nb\tsync\tdisabled\n");
-            let left = keep_known_properties(lines.as_bytes());
+            let left = keep_known_zfs_properties(lines.as_bytes());
             prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
             let most = reduce_pool_status(text.as_bytes());
             let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
@@ -433,7 +442,7 @@ mod last_values_tests {
     }
 
     #[test]
-    fn an_include_parts_what_stands_before_from_what_follows() {
+    fn last_values_are_kept_per_section_between_includes() {
         let row = |line, key: &str, times| (line, key.to_owned(), times);
         assert_eq!(
             last_directives(&["a", "b", "a", "include", "a", "a"]).unwrap(),
@@ -447,7 +456,7 @@ mod last_values_tests {
     }
 
     #[test]
-    fn a_bomb_is_small_or_refused() {
+    fn repeated_settings_collapse_and_many_includes_fail() {
         assert_eq!(
             last_directives(&vec!["fsync"; 100_000]).unwrap(),
             [(100_000, "fsync".to_owned(), 100_000)]
@@ -457,7 +466,7 @@ mod last_values_tests {
 
     proptest! {
         #[test]
-        fn nothing_that_counts_is_lost(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
+        fn effective_values_and_counts_are_preserved(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
             let all: Vec<ConfigDirective> = (1..).zip(&keys).map(|(line, key)| ConfigDirective::new(line, *key, line.to_string())).collect();
             let values = |settings: &[ConfigDirective]| {
                 let (mut now, mut at_include) = (BTreeMap::new(), Vec::new());
@@ -486,7 +495,7 @@ mod tests {
     /// A secret that is no part of any allow-listed name.
     const SECRET: &str = "Zk7hunter2";
 
-    fn holds_secret(answer: &[u8]) -> bool {
+    fn contains_secret(answer: &[u8]) -> bool {
         answer
             .windows(SECRET.len())
             .any(|window| window == SECRET.as_bytes())
@@ -532,7 +541,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn secrets_stay_in_configuration_files(lines in config_lines()) {
+        fn no_secret_leaks_from_configuration_files(lines in config_lines()) {
             for (dialect, joined) in [
                 (ConfigDialect::Postgres, lines.join("\n")),
                 (ConfigDialect::MountUnit, format!("[Mount]\n{}", lines.join("\n"))),
@@ -542,29 +551,29 @@ mod tests {
                 (ConfigDialect::Service, format!("[Service]\nEnvironment={}\n", lines.join(" "))),
             ] {
                 let answer = redact_config(joined.as_bytes(), dialect).unwrap_or_default();
-                prop_assert!(!holds_secret(&answer), "{dialect:?}: {}", String::from_utf8_lossy(&answer));
+                prop_assert!(!contains_secret(&answer), "{dialect:?}: {}", String::from_utf8_lossy(&answer));
             }
         }
 
         #[test]
-        fn secrets_stay_in_mount_options(keys in prop::collection::vec(unlisted_key(), 1..5)) {
+        fn no_secret_leaks_from_mount_options(keys in prop::collection::vec(unlisted_key(), 1..5)) {
             let options: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},noatime,{SECRET}")).collect();
             let line = format!("me:{SECRET}@host:/x /mnt cifs {}", options.join(","));
-            prop_assert!(!holds_secret(&redact_config(line.as_bytes(), ConfigDialect::Fstab).unwrap()));
-            prop_assert!(!holds_secret(&PlainFileKind::MountTable.redact(line.into_bytes()).unwrap()));
+            prop_assert!(!contains_secret(&redact_config(line.as_bytes(), ConfigDialect::Fstab).unwrap()));
+            prop_assert!(!contains_secret(&PlainFileKind::MountTable.redact(line.into_bytes()).unwrap()));
             let local: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},{SECRET},noatime")).collect();
             for fstype in ["ext4", "auto"] {
                 let line = format!("/dev/sda1 /mnt {fstype} {}", local.join(","));
-                prop_assert!(!holds_secret(&redact_config(line.as_bytes(), ConfigDialect::Fstab).unwrap()));
+                prop_assert!(!contains_secret(&redact_config(line.as_bytes(), ConfigDialect::Fstab).unwrap()));
             }
             let crypt = format!("data /dev/sda1 /etc/{SECRET}.key luks,{SECRET},{}", options.join(","));
-            prop_assert!(!holds_secret(&redact_config(crypt.as_bytes(), ConfigDialect::Crypttab).unwrap()));
+            prop_assert!(!contains_secret(&redact_config(crypt.as_bytes(), ConfigDialect::Crypttab).unwrap()));
             let kernel = format!("root=/dev/sda1 rootflags={} {SECRET} init={SECRET}", options.join(","));
-            prop_assert!(!holds_secret(&redact_config(kernel.as_bytes(), ConfigDialect::KernelCommandLine).unwrap()));
+            prop_assert!(!contains_secret(&redact_config(kernel.as_bytes(), ConfigDialect::KernelCommandLine).unwrap()));
         }
 
         #[test]
-        fn secrets_stay_on_command_lines(
+        fn no_secret_leaks_from_command_lines(
             words in prop::collection::vec(
                 prop_oneof![
                     prop::sample::select(vec!["-D", "-c", "-i", "-F", "--datadir"]).prop_map(str::to_owned),
@@ -580,24 +589,24 @@ mod tests {
         ) {
             let line = format!("{program}\0{}\0", words.join("\0"));
             let answer = redact_command_line(line.as_bytes());
-            prop_assert!(!holds_secret(&answer), "{}", String::from_utf8_lossy(&answer));
+            prop_assert!(!contains_secret(&answer), "{}", String::from_utf8_lossy(&answer));
         }
 
         #[test]
-        fn secrets_stay_in_environments(key in unlisted_key(), directory in "/[a-z]{1,8}") {
+        fn no_secret_leaks_from_environments(key in unlisted_key(), directory in "/[a-z]{1,8}") {
             let text = format!("{key}={SECRET}\0PGPASSWORD={SECRET}\0LD_PRELOAD=/{SECRET}/lib.so\0PGDATA={directory}\0");
             let answer = redact_environment(text.as_bytes());
-            prop_assert!(!holds_secret(&answer));
+            prop_assert!(!contains_secret(&answer));
             prop_assert_eq!(answer, format!("LD_PRELOAD=lib.so\nPGDATA={directory}\n").into_bytes());
         }
 
         #[test]
-        fn secrets_stay_in_what_programs_print(
+        fn no_secret_leaks_from_program_output(
             before in "[ -~]{0,20}", after in "[ -~]{0,20}", property in unlisted_key(), tail in "[a-z]{1,8}",
         ) {
             let no = |tool, line: &str, text: &str| {
                 let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-                holds_secret(&redact_program_output(tool, &words, text.as_bytes().to_vec()))
+                contains_secret(&redact_program_output(tool, &words, text.as_bytes().to_vec()))
             };
             let status = format!("  pool: tank\nstatus: {before}{SECRET}\naction: {SECRET}\n  scan: {SECRET}\nconfig:\n\n\
                 \ttank ONLINE 0 0 0 {before}{SECRET}\n\nerrors: {SECRET}\n\n        /tank/{SECRET}{after}\n");
@@ -607,7 +616,7 @@ mod tests {
         }
 
         #[test]
-        fn a_bad_line_costs_itself(
+        fn malformed_line_affects_no_other_setting(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| !matches!(b, b'\n' | b'\\')), 0..40)
         ) {
             // A heading would move the next line into another section.
@@ -638,7 +647,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_do_no_harm(text: Vec<u8>) {
+        fn redaction_never_panics(text: Vec<u8>) {
             for dialect in ConfigDialect::ALL {
                 let _ = redact_config(&text, dialect);
             }

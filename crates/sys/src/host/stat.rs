@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{HostError, Moment};
+use super::{HostError, HostTimestamp};
 
 fn parse_field<T: FromStr>(text: &[u8], name: &str) -> Result<T, HostError> {
     let text = std::str::from_utf8(text).unwrap_or_default();
@@ -32,7 +32,7 @@ pub struct Stat {
     /// Time of the last status change (st_ctime). Unlike st_mtime, nobody can set this time back,
     /// and renaming a file onto this name updates the time (inode(7)). Old captures have only the
     /// second, or nothing (`None`).
-    pub ctime: Option<Moment>,
+    pub ctime: Option<HostTimestamp>,
 }
 
 impl Stat {

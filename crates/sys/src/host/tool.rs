@@ -72,7 +72,7 @@ macro_rules! tools {
 
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
-            pub fn row(self) -> &'static ToolSpec {
+            pub fn spec(self) -> &'static ToolSpec {
                 use InstallLocation::{Major, Maker, Server, System};
                 match self {
                     $(Self::$tool => {
@@ -101,7 +101,7 @@ macro_rules! tools {
             }
 
             /// `None` for a program that is not installed once per release.
-            pub fn major(self) -> Option<u32> {
+            pub fn major_release(self) -> Option<u32> {
                 match self {
                     $(Self::$tool)|+ => None,
                     $(Self::$major(major))|+ => Some(major),
@@ -114,8 +114,8 @@ macro_rules! tools {
 impl Tool {
     /// The program's name, followed by the major release if the program has one.
     pub fn name(self) -> Cow<'static, str> {
-        let name = self.row().name;
-        match self.major() {
+        let name = self.spec().name;
+        match self.major_release() {
             Some(major) => Cow::Owned(format!("{name}-{major}")),
             None => Cow::Borrowed(name),
         }
@@ -123,25 +123,25 @@ impl Tool {
 
     pub fn from_name(name: &str) -> Option<Self> {
         let of_major = |tool: &fn(u32) -> Self| {
-            let number = name.strip_prefix(tool(0).row().name)?.strip_prefix('-')?;
+            let number = name.strip_prefix(tool(0).spec().name)?.strip_prefix('-')?;
             number.parse().ok().map(tool)
         };
         let fixed = || {
             Self::FIXED
                 .iter()
                 .copied()
-                .find(|tool| tool.row().name == name)
+                .find(|tool| tool.spec().name == name)
         };
         Self::MAJOR.iter().find_map(of_major).or_else(fixed)
     }
 
     pub fn package(self) -> &'static str {
-        self.row().package
+        self.spec().package
     }
 
     pub(crate) fn is_read_only(self, arguments: &[String]) -> bool {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        (self.row().reads)(&words)
+        (self.spec().reads)(&words)
     }
 }
 
@@ -164,13 +164,13 @@ tools! {
     Storcli = "storcli" of "storcli",
         Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
         ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        [unit, "show", "status", "nolog"] if is_cache_module(unit)
+        [unit, "show", "status", "nolog"] if is_storcli_cache_argument(unit)
     };
     /// storcli under Dell's name.
     Perccli = "perccli" of "perccli",
         Maker(&["/opt/MegaRAID/perccli/perccli64", "/opt/MegaRAID/perccli/perccli"]), Firmware, MEGARAID => {
         ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
-        [unit, "show", "status", "nolog"] if is_cache_module(unit)
+        [unit, "show", "status", "nolog"] if is_storcli_cache_argument(unit)
     };
     /// storcli's successor for MegaRAID 9600 controllers.
     Storcli2 = "storcli2" of "storcli2", Maker(&["/opt/MegaRAID/storcli2/storcli2"]), Firmware, MEGARAID => {
@@ -311,7 +311,7 @@ const SMART: IdentityKeys = IdentityKeys {
     members: &[],
 };
 
-fn is_cache_module(unit: &str) -> bool {
+fn is_storcli_cache_argument(unit: &str) -> bool {
     let number = |part| {
         unit.strip_prefix("/c")
             .and_then(|unit| unit.strip_suffix(part))
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_is_only_read() {
+    fn only_reading_storage_commands_are_allowed() {
         let allowed = |tool: Tool, line: &str| {
             tool.is_read_only(
                 &line
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_of_one_program() {
+    fn tool_names_round_trip() {
         let major = Tool::MAJOR.iter().map(|of| of(17));
         for tool in Tool::FIXED.iter().copied().chain(major) {
             assert_eq!(Tool::from_name(&tool.name()), Some(tool));

@@ -48,7 +48,7 @@ impl TrialTool {
     }
 
     /// Fails if the program is missing or must not be run.
-    pub fn location(self) -> Result<PathBuf, HostError> {
+    pub fn find_program_path(self) -> Result<PathBuf, HostError> {
         programs::find_program(self.name())
     }
 
@@ -67,21 +67,21 @@ impl TrialTool {
         match (self, words.as_slice()) {
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
             (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL_FS_OPTIONS => {
-                is_process_descriptor(file) && is_number(blocks)
+                is_proc_fd_path(file) && is_number(blocks)
             }
-            (Self::Mke2fs, [options @ .., disk, size]) if is_process_descriptor(disk) => {
+            (Self::Mke2fs, [options @ .., disk, size]) if is_proc_fd_path(disk) => {
                 size.strip_suffix('k').is_some_and(is_number)
                     && has_no_path(options)
                     && options
                         .iter()
                         .any(|word| word.split(',').any(|part| part == "nodiscard"))
             }
-            (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_process_descriptor(disk) => {
+            (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_proc_fd_path(disk) => {
                 size.strip_prefix("size=").is_some_and(is_long_number)
                     && has_no_path(options)
                     && options.contains(&"-K")
             }
-            (Self::MkfsBtrfs, [options @ .., "-b", size, disk]) if is_process_descriptor(disk) => {
+            (Self::MkfsBtrfs, [options @ .., "-b", size, disk]) if is_proc_fd_path(disk) => {
                 is_long_number(size) && has_no_path(options) && options.contains(&"-K")
             }
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, [options @ .., device]) => {
@@ -90,7 +90,7 @@ impl TrialTool {
             (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
                 let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
                 bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_digit()))
-                    && is_process_descriptor(file)
+                    && is_proc_fd_path(file)
             }
             (Self::Losetup, ["--direct-io=on", device] | ["--sector-size", "4096", device]) => {
                 is_loop_device(device)
@@ -106,7 +106,7 @@ pub fn is_loop_device(path: &str) -> bool {
     path.strip_prefix("/dev/loop").is_some_and(is_number)
 }
 
-fn is_process_descriptor(path: &str) -> bool {
+fn is_proc_fd_path(path: &str) -> bool {
     let parts = path
         .strip_prefix("/proc/")
         .and_then(|rest| rest.split_once("/fd/"));
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_but_loop_devices_is_written_to() {
+    fn mkfs_writes_only_to_loop_devices_or_open_files() {
         let may = |maker: TrialTool, line: &str| {
             maker.allows_arguments(
                 &line

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::{ExistingFilePolicy, series};
-use crate::safe_path::{FileTarget, MissingDirectoryPolicy, PathError, Walker, random_u64};
+use crate::safe_path::{MissingDirectoryPolicy, PathError, ResolvedFile, TrustedUser, random_u64};
 use crate::text;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +68,7 @@ impl From<&Stat> for FileIdentity {
 }
 
 pub(super) struct OutputLocation {
-    walker: Walker,
+    walker: TrustedUser,
     options: WriteOptions,
     /// The directory of the document. It is open for reading, because fsync(2) fails on a
     /// descriptor opened with `O_PATH`.
@@ -79,12 +79,12 @@ pub(super) struct OutputLocation {
 }
 
 impl OutputLocation {
-    pub fn find(
-        walker: Walker,
+    pub fn open_and_check(
+        walker: TrustedUser,
         path: &std::path::Path,
         options: WriteOptions,
     ) -> Result<Self, WriteError> {
-        let FileTarget {
+        let ResolvedFile {
             parent: end,
             name,
             existing: there,
@@ -211,7 +211,7 @@ impl<'a> Draft<'a> {
             ..
         } = self.location;
         if options.series {
-            let name = self.publish_numbered()?;
+            let name = self.publish_in_series()?;
             // The document is complete, so a failed removal is only a warning. The next document of
             // the series tries the removal again.
             let warning = series::remove_excess_documents(directory)
@@ -243,7 +243,7 @@ impl<'a> Draft<'a> {
             ExistingFilePolicy::Replaced | ExistingFilePolicy::Continued => {
                 rustix::fs::renameat(directory, &self.name, directory, name)?;
             }
-            ExistingFilePolicy::Kept => match rename_exclusively(directory, &self.name, name) {
+            ExistingFilePolicy::Kept => match rename_noreplace(directory, &self.name, name) {
                 Err(Errno::EXIST) => return Err(WriteError::Exists),
                 done => done?,
             },
@@ -260,7 +260,7 @@ impl<'a> Draft<'a> {
     /// A writer claims a number by renaming its draft to a name with that number, which can exist
     /// only once. Then the writer looks for documents with that number or a later one. While the
     /// draft has that name, no other writer creates such a document, so no number is used twice.
-    fn publish_numbered(&mut self) -> Result<String, WriteError> {
+    fn publish_in_series(&mut self) -> Result<String, WriteError> {
         let OutputLocation {
             directory, name, ..
         } = self.location;
@@ -276,7 +276,7 @@ impl<'a> Draft<'a> {
         let mut number = after(series::newest_number(directory)?)?;
         for _ in 0..MAX_TRIES {
             let draft = series::draft_name(number);
-            match rename_exclusively(directory, &self.name, draft.as_ref()) {
+            match rename_noreplace(directory, &self.name, draft.as_ref()) {
                 Err(Errno::EXIST) => number = after(number)?,
                 taken => {
                     taken?;
@@ -284,7 +284,7 @@ impl<'a> Draft<'a> {
                     let newest = series::newest_number(directory)?;
                     if newest < number {
                         let name = series::document_name(number, &date);
-                        rename_exclusively(directory, &self.name, name.as_ref())?;
+                        rename_noreplace(directory, &self.name, name.as_ref())?;
                         // Another process's draft may get the old name from now on, so `drop` must
                         // not remove a file of that name.
                         self.name.clear();
@@ -311,7 +311,7 @@ pub(super) struct PublishedDocument {
 const MAX_TRIES: usize = 10_000;
 
 /// Fails with `EXIST` if the new name exists, even if several processes try at once.
-fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
+fn rename_noreplace(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
     match rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
         // Some file systems, such as NFS, refuse an exclusive rename but create links exclusively.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {

@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 256 << 20;
 
 /// Builds the date part of a document name, such as `20261125T074131Z.json`, from the letters and
 /// digits of `when` (RFC 3339).
-pub fn date_name(when: &str) -> String {
+pub fn dated_file_name(when: &str) -> String {
     let when: String = when
         .chars()
         .filter(char::is_ascii_alphanumeric)
@@ -146,10 +146,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_names_are_no_documents_of_the_series() {
-        let ours = document_name(12, &date_name("2026-11-25T07:41:31Z"));
+    fn other_file_names_are_not_series_documents() {
+        let ours = document_name(12, &dated_file_name("2026-11-25T07:41:31Z"));
         assert_eq!(ours, "000012-20261125T074131Z.json");
-        assert_eq!(document_name(1, &date_name("../2026")), "000001-2026.json");
+        assert_eq!(
+            document_name(1, &dated_file_name("../2026")),
+            "000001-2026.json"
+        );
         let draft = draft_name(13);
         let others = [
             "db7.json",

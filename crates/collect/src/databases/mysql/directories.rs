@@ -250,7 +250,7 @@ impl DirectoryReader<'_> {
             base.with_extension("")
         };
         let shown = display_path(&base);
-        match self.host.log_files(&base, LogFileKind::BinaryLog) {
+        match self.host.log_file_stats(&base, LogFileKind::BinaryLog) {
             Ok(files) if files.count == 0 && reported.is_none() => Reading::unknown(
                 UnknownReason::NotCollected,
                 format!("no binary log is named {shown}, and the server did not answer"),

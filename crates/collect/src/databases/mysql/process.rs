@@ -14,7 +14,7 @@ use crate::databases::start_time;
 use crate::error_readings::file_reading;
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
-use crate::host::{Host, HostError, HostResult, Moment, Question, Stat, path_from_bytes};
+use crate::host::{Host, HostError, HostResult, HostTimestamp, Question, Stat, path_from_bytes};
 use crate::text::decode_display_safe;
 
 /// `None` for an option without a value, or if the host withheld the value.
@@ -29,7 +29,7 @@ pub struct MysqldProcess {
     pub environment: HostResult,
     pub program: Reading<PathBuf>,
     pub working_directory: Reading<PathBuf>,
-    pub start_time: Option<Moment>,
+    pub start_time: Option<HostTimestamp>,
     /// The name of a preloaded library that disables fsync, or `none`.
     pub preloaded_library: Reading<String>,
 }

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Reading, Scope, ServerArea, ServerKind, Subject, UnknownReason};
-use crate::host::{ConfigDialect, ConfigDirective, HostErrorKind, Moment, Question, Stat, Tool};
+use crate::host::{
+    ConfigDialect, ConfigDirective, HostErrorKind, HostTimestamp, Question, Stat, Tool,
+};
 use crate::testing::{FakeHost, displayed_text, note_sentences};
 
 const MARIADB: &str =
@@ -30,7 +32,7 @@ fn owned_stat(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
         node_minor,
         inode,
         size,
-        ctime: Some(Moment::from_second(changed)),
+        ctime: Some(HostTimestamp::from_unix_seconds(changed)),
     }
     .encode()
 }
@@ -448,7 +450,7 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
     let asked = |fake: &FakeHost| {
         fake.asked_questions()
             .iter()
-            .any(|question| matches!(question.inner(), Question::MysqlSettings(_)))
+            .any(|question| matches!(question.strip_as_user(), Question::MysqlSettings(_)))
     };
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [

@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::mysql::MysqlClient;
 use super::owners::{process_root_pid, strip_process_root};
-use super::{connect_and_run, machine, run_protocol};
-use crate::host::{HostError, Owner};
-use crate::subprocess::{Bytes, Channel, RECV_TIMEOUT, RecvError, Role, Subprocess};
+use super::{connect_and_run_protocol, machine, run_protocol};
+use crate::host::{HostError, ServerOwner};
+use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 use crate::text;
 
 /// Samples taken by one query.
@@ -34,10 +34,10 @@ pub enum ServerProtocol {
 
 #[derive(Serialize, Deserialize)]
 struct SamplerRequest {
-    owner: Option<Owner>,
+    owner: Option<ServerOwner>,
     server_uid: u32,
     protocol: ServerProtocol,
-    socket: Bytes,
+    socket: MessageBytes,
     seconds: f64,
 }
 
@@ -115,7 +115,7 @@ impl CommitSampler {
         let process = process_root_pid(socket).filter(|_| is_root);
         let socket =
             process.map_or_else(|| socket.to_owned(), |pid| strip_process_root(socket, pid));
-        let owner = is_root.then(|| Owner {
+        let owner = is_root.then(|| ServerOwner {
             uid: server_uid,
             process,
             inside: process.is_some(),
@@ -185,11 +185,11 @@ impl Drop for CommitSampler {
 /// Runs the subprocess: the last message is `None` or an error.
 pub fn serve(mut channel: Channel) -> io::Result<()> {
     let request: SamplerRequest = channel.recv(None)?;
-    let end = sample(&request, &mut channel).err();
+    let end = run_sampler(&request, &mut channel).err();
     channel.send(&end.map(Err::<CommitSample, HostError>))
 }
 
-fn sample(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostError> {
+fn run_sampler(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostError> {
     let connected = match &request.owner {
         Some(owner) => owner.drop_root()?,
         None => None,
@@ -208,7 +208,7 @@ fn sample(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostErr
         (ServerProtocol::Postgres, _) => {
             let user = String::from_utf8_lossy(user).into_owned();
             let mut client = postgres::SamplerClient::new(user, schedule, emit);
-            connect_and_run(&socket, &mut client, server)
+            connect_and_run_protocol(&socket, &mut client, server)
         }
         (ServerProtocol::Mysql, Some(stream)) => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
@@ -216,7 +216,7 @@ fn sample(request: &SamplerRequest, channel: &mut Channel) -> Result<(), HostErr
         }
         (ServerProtocol::Mysql, None) => {
             let queries = mysql::SamplerQueries::new(schedule, emit);
-            connect_and_run(&socket, &mut MysqlClient::new(user, queries), server)
+            connect_and_run_protocol(&socket, &mut MysqlClient::new(user, queries), server)
         }
     };
     end.map(drop)
@@ -280,9 +280,9 @@ impl QuerySchedule {
     }
 
     /// A second sample of one query is an error.
-    fn record_answer(&mut self) -> Result<(), HostError> {
+    fn mark_answered(&mut self) -> Result<(), HostError> {
         if std::mem::replace(&mut self.is_answered, true) {
-            return Err(malformed());
+            return Err(malformed_answer_error());
         }
         Ok(())
     }
@@ -307,7 +307,7 @@ const LAST_QUERIES: Duration = Duration::from_secs(8);
 const OUT_OF_CONNECTIONS: &str = "the server has no free connections, so walwise closed its own";
 
 /// Sum over neighbouring samples, for the variance of a systematic sample.
-fn squared_differences(numbers: &[u32]) -> u64 {
+fn sum_squared_differences(numbers: &[u32]) -> u64 {
     let pairs = numbers.iter().zip(numbers.iter().skip(1));
     pairs
         .map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2))
@@ -328,10 +328,10 @@ fn check_counts(waits: CommitWaits) -> Result<CommitWaits, HostError> {
     if is_possible {
         Ok(waits)
     } else {
-        Err(malformed())
+        Err(malformed_answer_error())
     }
 }
 
-fn malformed() -> HostError {
+fn malformed_answer_error() -> HostError {
     HostError::failed("the server's answer is malformed")
 }

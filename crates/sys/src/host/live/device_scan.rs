@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::OFlag;
 
-use self::magic::RegionBytes;
+use self::magic::DeviceRegions;
 use self::offsets::{END_BYTES, PIECE_BYTES};
 use super::files::host_error;
 use super::{is_held_exclusively, open_block_device};
@@ -98,27 +98,27 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
         ranges: Vec::new(),
         has_data: false,
     };
-    let parts = looked.read_pieces(&known, PieceRetention::Bytes)?;
+    let parts = looked.read_ranges_in_parallel(&known, RangeRetention::Bytes)?;
     let places_left = known.len() - looked.ranges.len();
-    let mut regions = RegionBytes::new(size);
+    let mut regions = DeviceRegions::new(size);
     for (at, bytes) in parts {
         regions.add_region(at, bytes);
     }
     if !looked.has_data {
-        looked.search_whole_for_data(size)?;
+        looked.read_entire_device_for_data(size)?;
     }
-    if !looked.has_data && longest_gap(&mut looked.ranges, size) > 0 {
+    if !looked.has_data && merge_ranges_and_longest_gap(&mut looked.ranges, size) > 0 {
         let samples: Vec<_> = offsets::sample_offsets(size, seed)
             .map(|at| (at, PIECE_BYTES))
             .collect();
-        looked.read_pieces(&samples, PieceRetention::Nothing)?;
+        looked.read_ranges_in_parallel(&samples, RangeRetention::Nothing)?;
     }
     Ok(DeviceScan {
-        signatures: regions.found_signatures(),
+        signatures: regions.detect_signatures(),
         has_data: looked.has_data,
         is_held: false,
-        unread_run: longest_gap(&mut looked.ranges, size),
-        // `longest_gap` has joined overlapping ranges, so no byte is counted twice.
+        unread_run: merge_ranges_and_longest_gap(&mut looked.ranges, size),
+        // `merge_ranges_and_longest_gap` has joined overlapping ranges, so no byte is counted twice.
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         unread_places: places_left as u64,
     })
@@ -126,7 +126,7 @@ fn scan_device(mut device: File, seed: u64, time: TimeBudget) -> io::Result<Devi
 
 /// Whether the bytes of a piece are kept for a search for signatures, or only checked for data.
 #[derive(Clone, Copy)]
-enum PieceRetention {
+enum RangeRetention {
     Bytes,
     Nothing,
 }
@@ -146,12 +146,12 @@ struct DeviceReader<'d> {
 
 impl DeviceReader<'_> {
     /// Reads the pieces in order, several at a time, until time is up. With
-    /// [`PieceRetention::Bytes`], reading continues after the first data, because all pieces are
+    /// [`RangeRetention::MessageBytes`], reading continues after the first data, because all pieces are
     /// searched for signatures.
-    fn read_pieces(
+    fn read_ranges_in_parallel(
         &mut self,
         pieces: &[(u64, u64)],
-        keep: PieceRetention,
+        keep: RangeRetention,
     ) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let next = AtomicUsize::new(0);
         let data = AtomicBool::new(self.has_data);
@@ -164,13 +164,13 @@ impl DeviceReader<'_> {
                     break;
                 };
                 let bytes = room.read(device, *at, *length)?;
-                if bytes.chunks(4096).any(holds_data) {
+                if bytes.chunks(4096).any(is_data_block) {
                     data.store(true, Ordering::Relaxed);
                 }
                 let kept = match keep {
-                    PieceRetention::Bytes => bytes.to_vec(),
-                    PieceRetention::Nothing if data.load(Ordering::Relaxed) => break,
-                    PieceRetention::Nothing => Vec::new(),
+                    RangeRetention::Bytes => bytes.to_vec(),
+                    RangeRetention::Nothing if data.load(Ordering::Relaxed) => break,
+                    RangeRetention::Nothing => Vec::new(),
                 };
                 let read = bytes.len() as u64;
                 lock(&done).push((*at, read, kept));
@@ -202,7 +202,7 @@ impl DeviceReader<'_> {
         }
     }
 
-    fn search_whole_for_data(&mut self, size: u64) -> io::Result<()> {
+    fn read_entire_device_for_data(&mut self, size: u64) -> io::Result<()> {
         let begun = Instant::now();
         let mut at = 0;
         let mut room = AlignedBuffer::default();
@@ -212,7 +212,7 @@ impl DeviceReader<'_> {
             && Instant::now() < self.time.until
         {
             let bytes = room.read(self.device, at, RUN_BYTES.min(size - at))?;
-            self.has_data = bytes.chunks(4096).any(holds_data);
+            self.has_data = bytes.chunks(4096).any(is_data_block);
             let read = bytes.len() as u64;
             if read == 0 {
                 break;
@@ -262,7 +262,7 @@ impl AlignedBuffer {
     }
 }
 
-fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
+fn merge_ranges_and_longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
     ranges.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
     let (mut longest, mut end) = (0, 0);
@@ -278,7 +278,7 @@ fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
     longest.max(size.saturating_sub(end))
 }
 
-fn holds_data(piece: &[u8]) -> bool {
+fn is_data_block(piece: &[u8]) -> bool {
     // Comparing blocks instead of bytes saves time on a large device.
     static ZEROS: [u8; 4096] = [0; 4096];
     static ONES: [u8; 4096] = [0xff; 4096];
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn empty_images_have_no_data() {
         for size in [0, 1, 511, 4096, 3 << 20, 300 << 20] {
             let whole = DeviceScan {
                 bytes_read: size,
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn known_places_have_names() {
+    fn known_signatures_are_identified_at_their_offsets() {
         const SIZE: u64 = 300 << 20;
         let cases: &[(&str, u64, &[u8])] = &[
             ("xfs", 0, b"XFSB"),
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn ext_generations_are_told_apart() {
+    fn ext2_ext3_ext4_and_journal_are_distinguished() {
         let with = |compat: u32, incompat: u32| {
             let features = [compat.to_le_bytes(), incompat.to_le_bytes()].concat();
             scan_image(4 << 20, &[(0x438, b"\x53\xef"), (0x45c, &features)]).signatures
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn without_time_the_places_that_were_left_are_counted() {
+    fn expired_budget_counts_unread_metadata_places() {
         let unread = scan_within(Duration::ZERO, 40 << 30, &[]);
         assert_eq!((unread.bytes_read, unread.unread_run), (0, 40 << 30));
         assert_eq!(
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_answers_with_errors_is_not_read() {
+    fn read_errors_fail_the_scan() {
         // A directory can be opened but not read, and it has a size, as a disk has.
         let directory = tempfile::tempdir().unwrap();
         let answer = scan_device(
@@ -466,7 +466,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_on_a_small_device_is_seen(content: Vec<u8>, at in 0u64..5 << 20, size in 0u64..5 << 20) {
+        fn any_data_on_a_small_device_is_detected(content: Vec<u8>, at in 0u64..5 << 20, size in 0u64..5 << 20) {
             let anything = content.iter().any(|b| !matches!(b, 0 | 0xff));
             let file = tempfile::tempfile().unwrap();
             file.set_len(size).unwrap();

@@ -23,7 +23,7 @@ use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::host::{
-    HostError, HostErrorKind, HostResult, LogFileKind, LogFiles, Moment, Stat, StatFs,
+    HostError, HostErrorKind, HostResult, HostTimestamp, LogFileKind, LogFileStats, Stat, StatFs,
 };
 use crate::limits::MOUNT_TABLE;
 
@@ -89,7 +89,7 @@ pub fn process_ids() -> Result<impl Iterator<Item = Result<u32, HostError>>, Hos
         READ_FLAGS | OFlags::DIRECTORY,
         Mode::empty(),
     );
-    let names = directory_names(proc.map_err(|e| host_error(&e.into()))?)?;
+    let names = directory_entry_names(proc.map_err(|e| host_error(&e.into()))?)?;
     let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
@@ -167,7 +167,7 @@ pub fn read_file(path: &Path) -> HostResult {
     } else {
         LARGEST_READ
     };
-    let file = if is_process_file(path) {
+    let file = if is_proc_pid_file(path) {
         open_unchecked(path, READ_FLAGS)?
     } else {
         open_regular(path, false)?
@@ -188,7 +188,7 @@ const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
 /// Whether the kernel generates the file, which describes a process, as `/proc/7/stat` does. A path
 /// through a link of a process, such as `/proc/7/root/etc`, leads to another file.
-fn is_process_file(path: &Path) -> bool {
+fn is_proc_pid_file(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
     let beneath_proc = name() == Some(OsStr::new("/")) && name() == Some(OsStr::new("proc"));
@@ -244,7 +244,7 @@ thread_local! {
 /// If that directory is stale, because another device has taken the name, the full path is opened.
 fn open_attribute(path: &Path, flags: OFlags) -> Result<File, HostError> {
     let from_directory = split_block_attribute_path(path).and_then(|(device, name)| {
-        LAST_DIRECTORY.with_borrow_mut(|last| open_in_device(last, device, name, flags))
+        LAST_DIRECTORY.with_borrow_mut(|last| open_in_device_directory(last, device, name, flags))
     });
     from_directory.unwrap_or_else(|| open_unchecked(path, flags))
 }
@@ -263,7 +263,7 @@ fn split_block_attribute_path(path: &Path) -> Option<(&Path, &[u8])> {
 /// (Documentation/ABI/testing/sysfs-uevent).
 const UEVENT: &str = "uevent";
 
-fn open_in_device(
+fn open_in_device_directory(
     last: &mut Option<OpenDirectory>,
     device: &Path,
     name: &[u8],
@@ -309,7 +309,7 @@ pub fn directory_emptiness(path: &Path) -> HostResult {
     const LOST_AND_FOUND: &[u8] = b"lost+found";
     let directory = open_regular(path, true)?;
     let mut spare = false;
-    for name in directory_names(directory.try_clone().map_err(|e| host_error(&e))?)? {
+    for name in directory_entry_names(directory.try_clone().map_err(|e| host_error(&e))?)? {
         spare = name? == LOST_AND_FOUND;
         if !spare {
             return Ok(b"no\n".to_vec());
@@ -318,7 +318,7 @@ pub fn directory_emptiness(path: &Path) -> HostResult {
     let flags = READ_FLAGS | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let within = || {
         let inner = rustix::fs::openat(&directory, LOST_AND_FOUND, flags, Mode::empty());
-        directory_names(inner.map_err(|e| host_error(&e.into()))?)
+        directory_entry_names(inner.map_err(|e| host_error(&e.into()))?)
             .map(|mut names| names.next().is_some())
     };
     let something = spare && within()?;
@@ -332,9 +332,9 @@ pub fn directory_emptiness(path: &Path) -> HostResult {
 /// The largest number of names that are read in a directory of log files.
 const MAX_NAMES: usize = 1_000_000;
 
-/// Answers [`Question::LogFiles`](crate::host::Question::LogFiles). Only regular files count; links
+/// Answers [`Question::LogFileStats`](crate::host::Question::LogFiles). Only regular files count; links
 /// are not followed.
-pub fn count_log_files(path: &Path, kind: LogFileKind) -> HostResult {
+pub fn log_file_stats(path: &Path, kind: LogFileKind) -> HostResult {
     let no_prefix = || HostError::failed("is not a prefix of file names");
     let (directory, prefix) = match kind {
         LogFileKind::WalSegment | LogFileKind::ArchiveReady => (path, OsStr::new("")),
@@ -342,12 +342,12 @@ pub fn count_log_files(path: &Path, kind: LogFileKind) -> HostResult {
     };
     let directory = open_regular(directory, true)?;
     let now = SystemTime::now();
-    let mut files = LogFiles {
+    let mut files = LogFileStats {
         count: 0,
         bytes: 0,
         oldest_age: None,
     };
-    let names = directory_names(directory.try_clone().map_err(|e| host_error(&e))?)?;
+    let names = directory_entry_names(directory.try_clone().map_err(|e| host_error(&e))?)?;
     for (place, name) in names.enumerate() {
         let name = name?;
         if place >= MAX_NAMES {
@@ -377,7 +377,7 @@ pub fn count_log_files(path: &Path, kind: LogFileKind) -> HostResult {
     Ok(files.encode().into_bytes())
 }
 
-fn directory_names(
+fn directory_entry_names(
     directory: impl Into<OwnedFd>,
 ) -> Result<impl Iterator<Item = HostResult>, HostError> {
     let entries = Dir::new(directory).map_err(|e| host_error(&e.into()))?;
@@ -401,7 +401,7 @@ pub fn list_directory(path: &Path) -> HostResult {
     };
     let mut found = Vec::new();
     let mut length = 0;
-    for name in directory_names(directory)? {
+    for name in directory_entry_names(directory)? {
         let name = name?;
         length += name.len() as u64 + 1;
         if length > LARGEST_READ {
@@ -456,7 +456,7 @@ pub fn stat(path: &Path) -> HostResult {
         node_minor: minor(found.rdev()),
         inode: found.ino(),
         size: found.size(),
-        ctime: Moment::new(found.ctime(), found.ctime_nsec()),
+        ctime: HostTimestamp::new(found.ctime(), found.ctime_nsec()),
     };
     Ok(stat.encode())
 }
@@ -520,7 +520,7 @@ mod tests {
         }
         let mut last = None;
         let mut read = |device: &Path, name: &str| {
-            let file = open_in_device(&mut last, device, name.as_bytes(), READ_FLAGS)?;
+            let file = open_in_device_directory(&mut last, device, name.as_bytes(), READ_FLAGS)?;
             Some(file.map(|file| io::read_to_string(file).unwrap()))
         };
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_empty_lost_and_found_is_nothing() {
+    fn directory_with_empty_lost_and_found_is_empty() {
         let dir = tempfile::tempdir().unwrap();
         let spare = dir.path().join("lost+found");
         assert_eq!(directory_emptiness(dir.path()).unwrap(), b"yes\n");
@@ -559,12 +559,12 @@ mod tests {
 
     impl Host for DirectHost {
         fn ask(&self, question: &Question) -> HostResult {
-            live::answer(question)
+            live::answer_in_this_process(question)
         }
     }
 
     #[test]
-    fn plain_questions_are_answered() {
+    fn file_questions_are_answered() {
         let dir = tempfile::tempdir().unwrap();
         let odd = dir.path().join(OsStr::from_bytes(b"b\xff\n"));
         fs::write(&odd, "text").unwrap();
@@ -586,7 +586,10 @@ mod tests {
         let stat = host.stat(&odd).unwrap();
         assert_eq!((stat.size, stat.is_dir()), (4, false));
         let found = fs::metadata(&odd).unwrap();
-        assert_eq!(stat.ctime, Moment::new(found.ctime(), found.ctime_nsec()));
+        assert_eq!(
+            stat.ctime,
+            HostTimestamp::new(found.ctime(), found.ctime_nsec())
+        );
         assert!(stat.ctime.unwrap().has_nanos());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);
@@ -627,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn mount_tables_of_many_containers_are_read_whole() {
+    fn only_the_own_mount_table_exceeds_the_read_limit() {
         let dir = tempfile::tempdir().unwrap();
         let table = dir.path().join("mountinfo");
         File::create(&table)
@@ -647,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_read_like_any_file() {
+    fn attributes_of_any_length_are_read_completely() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("attribute");
         for length in [0, 1, 4095, 4096, 4097, 12288] {

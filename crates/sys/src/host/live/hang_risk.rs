@@ -64,7 +64,8 @@ impl MountHangRisks {
             .split(|b| *b == b'\n')
             .filter(|line| !line.is_empty());
         let (mut points, mut any_hang) = (HashMap::new(), false);
-        for (point, hangs) in lines.map(|line| parse_mount(line).unwrap_or((PathBuf::new(), true)))
+        for (point, hangs) in
+            lines.map(|line| parse_mount_hang_risk(line).unwrap_or((PathBuf::new(), true)))
         {
             any_hang |= hangs;
             // The last mount at a mount point hides the earlier ones.
@@ -74,7 +75,7 @@ impl MountHangRisks {
     }
 
     #[cfg(test)]
-    pub fn any_hang(&self) -> bool {
+    pub fn has_mount_that_may_hang(&self) -> bool {
         self.any_hang
     }
 
@@ -115,7 +116,7 @@ fn is_hang_free_path(path: &Path) -> bool {
     }
 }
 
-fn parse_mount(line: &[u8]) -> Option<(PathBuf, bool)> {
+fn parse_mount_hang_risk(line: &[u8]) -> Option<(PathBuf, bool)> {
     let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
     let dash = words.iter().position(|word| *word == b"-")?;
     let fstype = str::from_utf8(words.get(dash + 1)?).ok()?;
@@ -144,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_host_never_hangs() {
+    fn local_mounts_never_hang() {
         let mounts = MountHangRisks::parse(LOCAL.as_bytes());
-        assert!(!mounts.any_hang());
+        assert!(!mounts.has_mount_that_may_hang());
         assert!(!mounts.may_hang(Path::new("/var/lib/postgresql")));
     }
 
     #[test]
-    fn beside_a_mount_that_can_hang_only_the_kernels_own_is_safe() {
+    fn remote_mount_leaves_only_kernel_paths_safe() {
         let lines = [
             "40 26 0:50 / /mnt rw - nfs4 server:/x rw",
             "40 26 0:50 / /mnt rw - fuse.sshfs you@there: rw",
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_over_the_kernels_own_counts() {
+    fn mounts_below_proc_and_sys_are_considered() {
         let mounts = mounts_with("40 22 0:50 / /proc/with\\040space rw - fuse.lxcfs lxcfs rw");
         assert!(mounts.may_hang(Path::new("/proc/with space")));
         assert!(mounts.may_hang(Path::new("/proc/with space/cpuinfo")));
@@ -197,7 +198,7 @@ mod tests {
         );
     }
 
-    fn escape(name: &[u8]) -> String {
+    fn escape_mountinfo_field(name: &[u8]) -> String {
         let byte = |b: &u8| match b {
             b' ' | b'\t' | b'\n' | b'\\' | b'#' | ..=31 | 127.. => format!("\\{b:03o}"),
             b => char::from(*b).to_string(),
@@ -221,20 +222,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bad_line_makes_nothing_safe(bad: Vec<u8>, lines in mount_lines(), at: prop::sample::Index) {
+        fn malformed_line_makes_no_path_safe(bad: Vec<u8>, lines in mount_lines(), at: prop::sample::Index) {
             let good = MountHangRisks::parse(lines.join("\n").as_bytes());
             let mut all: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
             all.insert(at.index(all.len() + 1), &bad);
             let both = MountHangRisks::parse(&all.join(&b'\n'));
             let alone = MountHangRisks::parse(&bad);
-            prop_assert_eq!(both.any_hang(), good.any_hang() || alone.any_hang());
+            prop_assert_eq!(both.has_mount_that_may_hang(), good.has_mount_that_may_hang() || alone.has_mount_that_may_hang());
             for path in ["/etc/fstab", "/sys/m0/x", "/sys/m1", "/proc/1/root/x", "x"].map(Path::new) {
                 prop_assert!(both.may_hang(path) || !good.may_hang(path), "{path:?}");
             }
         }
 
         #[test]
-        fn the_order_of_mounts_at_places_of_their_own_says_nothing(lines in mount_lines()) {
+        fn order_of_distinct_mount_points_is_irrelevant(lines in mount_lines()) {
             let backwards: Vec<&str> = lines.iter().rev().map(String::as_str).collect();
             let [one, other] = [lines.join("\n"), backwards.join("\n")].map(|text| MountHangRisks::parse(text.as_bytes()));
             for path in ["/sys/m0/x", "/sys/m1/y", "/sys/m2", "/sys", "/etc"].map(Path::new) {
@@ -243,11 +244,11 @@ mod tests {
         }
 
         #[test]
-        fn any_mount_point_is_found(name in prop::collection::vec(1u8.., 1..20)) {
-            prop_assert_eq!(decode_fstab_field(escape(&name).as_bytes()), name.clone());
+        fn escaped_mount_points_are_decoded(name in prop::collection::vec(1u8.., 1..20)) {
+            prop_assert_eq!(decode_fstab_field(escape_mountinfo_field(&name).as_bytes()), name.clone());
             prop_assume!(!name.contains(&b'/') && name != b"." && name != b"..");
             let path = Path::new("/sys").join(OsString::from_vec(name.clone()));
-            let mounts = mounts_with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape(&name)));
+            let mounts = mounts_with(&format!("40 21 0:50 / /sys/{} rw - fuse.x y rw", escape_mountinfo_field(&name)));
             prop_assert!(mounts.may_hang(&path) && mounts.may_hang(&path.join("x")));
             prop_assert!(!mounts.may_hang(Path::new("/sys/block")) || name == b"block");
         }

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_describes_itself() {
+    fn machine_answers_have_their_fields() {
         assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
         assert!(euid_and_namespaces().starts_with(b"euid="));
         let text = String::from_utf8(memory_and_cpus().unwrap()).unwrap();
@@ -166,14 +166,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bad_line_costs_itself(bad in "[^\n:]{0,20}(:[^\n:]{0,4}){0,2}", uid in 1u32..) {
+        fn malformed_passwd_line_affects_no_other_user(bad in "[^\n:]{0,20}(:[^\n:]{0,4}){0,2}", uid in 1u32..) {
             let list = format!("root:x:0:0::/:\n{bad}\nme:x:{uid}:1::/:\n");
             prop_assume!(bad.split(':').nth(2) != Some(&uid.to_string()));
             prop_assert_eq!(passwd_name(list.as_bytes(), uid), Some(b"me".to_vec()));
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>, uid: u32) {
+        fn passwd_name_contains_no_separator(bytes: Vec<u8>, uid: u32) {
             prop_assert!(passwd_name(&bytes, uid).is_none_or(|name| !name.contains(&b'\n') && !name.contains(&b':')));
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::machine;
 use super::{
     DEADLINE, MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
-    connect_and_run, run_protocol,
+    connect_and_run_protocol, run_protocol,
 };
 use crate::host::{HostError, HostResult};
 use crate::servers::{self, ServerArea};
@@ -35,14 +35,14 @@ const REPLICAS: &str = "Binlog_dump_threads";
 
 pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    let mut client = MysqlClient::new(user.trim_ascii(), SettingsQueries::default());
-    connect_and_run(socket, &mut client, server)
+    let mut client = MysqlClient::new(user.trim_ascii(), SettingsQuerySequence::default());
+    connect_and_run_protocol(socket, &mut client, server)
 }
 
 /// Queries the settings over a connected socket, with `user` as login name. Fails unless the server
 /// runs as the uid `server`.
-pub fn query_settings_over(stream: UnixStream, user: &[u8], server: u32) -> HostResult {
-    let mut client = MysqlClient::new(user, SettingsQueries::default());
+pub fn query_settings_on_stream(stream: UnixStream, user: &[u8], server: u32) -> HostResult {
+    let mut client = MysqlClient::new(user, SettingsQuerySequence::default());
     run_protocol(stream, &mut client, Some(server))
 }
 
@@ -130,7 +130,7 @@ pub(super) trait QuerySequence {
     fn handle_row(&mut self, name: &[u8], value: &[u8]) -> Result<(), HostError>;
 
     /// An error ends the conversation.
-    fn handle_refusal(&mut self, error: String) -> Result<(), HostError>;
+    fn handle_query_error(&mut self, error: String) -> Result<(), HostError>;
 
     /// The complete part of the server's answer; `None` if it is useless.
     fn take_answer(&mut self) -> Option<Vec<u8>>;
@@ -148,13 +148,13 @@ enum SettingsQuery {
 }
 
 #[derive(Default)]
-struct SettingsQueries {
+struct SettingsQuerySequence {
     /// The query that was sent last; `None` before the first one.
     query: Option<SettingsQuery>,
     answer: String,
 }
 
-impl QuerySequence for SettingsQueries {
+impl QuerySequence for SettingsQuerySequence {
     fn next_query(&mut self) -> Option<String> {
         self.query = Some(match self.query {
             None => SettingsQuery::Variables,
@@ -185,7 +185,7 @@ impl QuerySequence for SettingsQueries {
     }
 
     /// Once the settings are complete, an error affects only its query.
-    fn handle_refusal(&mut self, error: String) -> Result<(), HostError> {
+    fn handle_query_error(&mut self, error: String) -> Result<(), HostError> {
         match self.query {
             None | Some(SettingsQuery::Variables) => Err(HostError::denied(error)),
             Some(SettingsQuery::Counters | SettingsQuery::Replicas) => Ok(()),
@@ -255,8 +255,8 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
                 ProtocolState::Columns | ProtocolState::Column(_) | ProtocolState::Rows,
                 [0xff, error @ ..],
             ) => {
-                self.queries.handle_refusal(error_message(error))?;
-                return Ok(self.next_query());
+                self.queries.handle_query_error(error_message(error))?;
+                return Ok(self.next_query_action());
             }
             (ProtocolState::Greeting | ProtocolState::Welcome(_), [0xff, error @ ..]) => {
                 return Err(HostError::denied(error_message(error)));
@@ -266,7 +266,7 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
                 return say(&login_response(&self.user));
             }
             (ProtocolState::Welcome(_), [0, ..]) => {
-                return Ok(self.next_query());
+                return Ok(self.next_query_action());
             }
             // On the fast path of caching_sha2_password, the next packet reports success.
             (ProtocolState::Welcome(_), [1, 3]) => {}
@@ -284,10 +284,10 @@ impl<Q: QuerySequence> ProtocolClient for MysqlClient<Q> {
             (ProtocolState::Column(more), _) if more > 0 && !end => {
                 self.state = ProtocolState::Column(more - 1);
             }
-            (ProtocolState::Rows, _) if end => return Ok(self.next_query()),
+            (ProtocolState::Rows, _) if end => return Ok(self.next_query_action()),
             (ProtocolState::Rows, row) => {
-                let (name, rest) = length_encoded_string(row).ok_or_else(garbled)?;
-                let (value, _) = length_encoded_string(rest).ok_or_else(garbled)?;
+                let (name, rest) = split_length_encoded_string(row).ok_or_else(garbled)?;
+                let (value, _) = split_length_encoded_string(rest).ok_or_else(garbled)?;
                 self.queries.handle_row(name, value)?;
             }
             (ProtocolState::Greeting, _) => {
@@ -311,7 +311,7 @@ impl<Q: QuerySequence> MysqlClient<Q> {
         }
     }
 
-    fn next_query(&mut self) -> ProtocolAction {
+    fn next_query_action(&mut self) -> ProtocolAction {
         if let Some(query) = self.queries.next_query() {
             self.state = ProtocolState::Columns;
             let command = [&[COM_QUERY], query.as_bytes()].concat();
@@ -326,7 +326,7 @@ impl<Q: QuerySequence> MysqlClient<Q> {
 
 /// Splits a length-encoded string from the bytes after it. NULL becomes empty. `None` for a string
 /// of 64 KiB or more, because no setting is that long.
-fn length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_length_encoded_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match bytes {
         [0xfb, rest @ ..] => Some((&[], rest)),
         [0xfc, a, b, rest @ ..] => rest.split_at_checked(usize::from(u16::from_le_bytes([*a, *b]))),
@@ -361,8 +361,8 @@ mod tests {
     const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
     const END: &[u8] = b"\xfe\0\0\x02\0";
 
-    fn new_client() -> MysqlClient<SettingsQueries> {
-        MysqlClient::new(b"root", SettingsQueries::default())
+    fn new_client() -> MysqlClient<SettingsQuerySequence> {
+        MysqlClient::new(b"root", SettingsQuerySequence::default())
     }
 
     fn query_packet(query: &str) -> Vec<u8> {
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_in_single_bytes() {
+    fn session_fed_byte_by_byte_completes() {
         let rows = [
             encode_row("sync_binlog", Some("1")),
             encode_row("datadir", Some("/a\tb")),
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_counts_nothing_has_said_its_settings() {
+    fn refused_counter_queries_keep_the_settings() {
         let said = packets(&[
             WELCOME,
             b"\x02",
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_all_we_offer() {
+    fn client_offers_no_password() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
         let mut ours = new_client();
         ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn no_file_is_ever_sent() {
+    fn local_infile_request_is_rejected() {
         let mut ours = new_client();
         ours.handle_bytes(&encode_packet(0, GREETING)).unwrap();
         ours.handle_bytes(&encode_packet(2, WELCOME)).unwrap();
@@ -490,7 +490,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn garbage_does_no_harm(pieces in prop::collection::vec(
+        fn arbitrary_replies_trigger_only_known_messages(pieces in prop::collection::vec(
             prop_oneof![
                 any::<Vec<u8>>(),
                 prop::sample::select(vec![GREETING, WELCOME, END, b"\x02", b"def"]).prop_map(|body| encode_packet(1, body)),

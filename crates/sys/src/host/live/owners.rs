@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::host::child::ChildHost;
 use crate::host::{
-    HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, NOBODY, Owner, Question,
+    HostError, HostErrorKind, HostResult, LAST_SYSTEM_USER, NOBODY, Question, ServerOwner,
 };
 use walwise_model::parallel::lock;
 
@@ -54,7 +54,7 @@ pub struct OwnerChildren {
 struct OwnerRegistry {
     /// User id of each process that is named like a server, by process id.
     processes: BTreeMap<u32, u32>,
-    children: BTreeMap<Owner, Arc<ChildHost>>,
+    children: BTreeMap<ServerOwner, Arc<ChildHost>>,
     budgets: BTreeMap<u32, ReadBudget>,
     total: ReadBudget,
 }
@@ -100,11 +100,11 @@ impl OwnerChildren {
             .for_each(|child| child.stop());
     }
 
-    pub fn notes(&self) -> Vec<String> {
+    pub fn timeout_notes(&self) -> Vec<String> {
         self.lock_registry()
             .children
             .values()
-            .flat_map(|child| child.notes())
+            .flat_map(|child| child.timeout_notes())
             .collect()
     }
 
@@ -115,7 +115,8 @@ impl OwnerChildren {
         }
         self.run_within_budget(uid, deadline, |deadline| {
             let whole = Question::AsUser(uid, Box::new(question.clone()));
-            self.child_for(uid, question).ask(&whole, deadline)
+            self.get_or_create_child(uid, question)
+                .ask(&whole, deadline)
         })
     }
 
@@ -156,7 +157,7 @@ impl OwnerChildren {
         answer
     }
 
-    fn child_for(&self, uid: u32, question: &Question) -> Arc<ChildHost> {
+    fn get_or_create_child(&self, uid: u32, question: &Question) -> Arc<ChildHost> {
         let mut state = self.lock_registry();
         let inside = question.path().and_then(|path| process_root_pid(path));
         let process = inside.or_else(|| {
@@ -175,14 +176,15 @@ impl OwnerChildren {
             }),
             _ => None,
         };
-        let owner = Owner {
+        let owner = ServerOwner {
             uid,
             process,
             inside: inside.is_some(),
             socket,
         };
         let program = &self.program;
-        let new = |owner: &Owner| Arc::new(ChildHost::new(program.clone(), Some(owner.clone())));
+        let new =
+            |owner: &ServerOwner| Arc::new(ChildHost::new(program.clone(), Some(owner.clone())));
         let child = Arc::clone(state.children.entry(owner.clone()).or_insert_with_key(new));
         // Servers are read one after another, so idle children of earlier servers only take up
         // memory.
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_through_a_root_name_its_process() {
+    fn process_root_paths_yield_their_pid() {
         assert_eq!(process_root_pid(Path::new("/proc/7/root/srv/pg")), Some(7));
         assert_eq!(process_root_pid(Path::new("/proc/7/root")), Some(7));
         for other in [
@@ -243,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_spent_his_share_keeps_nobody_else() {
+    fn spent_user_budget_blocks_no_other_user() {
         let owners = OwnerChildren::new(PathBuf::from("/bin/true"));
         let told = |uid, bytes| {
             owners.run_within_budget(uid, Duration::from_secs(1), |_| Ok(vec![0; bytes]))
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_learned_and_nothing_is_asked_as_root() {
+    fn server_users_are_recorded_and_root_is_refused() {
         let owners = OwnerChildren::new(PathBuf::from("/bin/true"));
         owners.record_server_processes(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
         assert_eq!(

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use super::machine;
 use super::{
-    MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame, connect_and_run,
+    MAX_ANSWER_BYTES, MAX_MESSAGE_BYTES, ProtocolAction, ProtocolClient, WireFrame,
+    connect_and_run_protocol,
 };
 use crate::host::pg_settings_lines::{
     COMPRESSIONS, LOADED, MAX_OVERRIDES, OVERRIDE, OVERRIDES, SLOT, SLOTS, counters,
@@ -24,7 +25,7 @@ use walwise_model::text::JoinText;
 pub fn query_settings(socket: &Path, server: Option<u32>) -> HostResult {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    connect_and_run(
+    connect_and_run_protocol(
         socket,
         &mut PostgresClient {
             user,
@@ -54,7 +55,7 @@ pub(super) fn startup_packet(user: &str, millis: &str) -> Vec<u8> {
         body.push(0);
     }
     body.push(0);
-    [&packet_length(&body)[..], &body].concat()
+    [&encode_packet_length(&body)[..], &body].concat()
 }
 
 /// Builds the query for the allow-listed settings. Its result also holds the time of the last
@@ -232,10 +233,10 @@ fn counters_query(major: u64) -> Option<String> {
 }
 
 pub(super) fn encode_message(kind: u8, body: &[u8]) -> Vec<u8> {
-    [&[kind][..], &packet_length(body), body].concat()
+    [&[kind][..], &encode_packet_length(body), body].concat()
 }
 
-fn packet_length(body: &[u8]) -> [u8; 4] {
+fn encode_packet_length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4)
         .unwrap_or(u32::MAX)
         .to_be_bytes()
@@ -302,7 +303,7 @@ impl ProtocolClient for PostgresClient {
                 check_authentication(body)?;
                 self.authenticated = true;
             }
-            b'S' => self.major = parse_major(body).unwrap_or(self.major),
+            b'S' => self.major = parse_server_major_version(body).unwrap_or(self.major),
             b'E' => match self.stage {
                 QueryStage::Overrides => self.overrides_refused = true,
                 QueryStage::Slots => self.slots_refused = true,
@@ -312,7 +313,7 @@ impl ProtocolClient for PostgresClient {
                 }
             },
             b'D' => {
-                let line = format_row(&parse_row(body).ok_or_else(garbled)?);
+                let line = format_redacted_row(&parse_row(body).ok_or_else(garbled)?);
                 self.row_bytes += line.len();
                 if self.row_bytes > MAX_ANSWER_BYTES {
                     return Err(garbled());
@@ -421,7 +422,7 @@ pub(super) fn check_authentication(body: &[u8]) -> Result<(), HostError> {
     }
 }
 
-fn format_row(row: &[&[u8]]) -> String {
+fn format_redacted_row(row: &[&[u8]]) -> String {
     let value = |name: &&[u8], value: &[u8]| {
         redact::postgres::redact_value(&String::from_utf8_lossy(name), value)
     };
@@ -448,7 +449,7 @@ pub(super) fn parse_row(body: &[u8]) -> Option<Vec<&[u8]>> {
     Some(fields)
 }
 
-pub(super) fn parse_major(status: &[u8]) -> Option<u64> {
+pub(super) fn parse_server_major_version(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
     let digits = version
         .iter()
@@ -493,7 +494,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_conversation_in_single_bytes() {
+    fn session_fed_byte_by_byte_completes() {
         let mut conversation = PostgresClient::default();
         let mut steps = Vec::new();
         let rows = [
@@ -563,7 +564,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn demands_and_errors_are_denials() {
+    fn password_requests_and_errors_are_denied() {
         let password = encode_message(b'R', &3u32.to_be_bytes());
         assert_eq!(
             PostgresClient::default()
@@ -618,7 +619,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn overrides_that_were_not_all_told_are_not_called_all() {
+    fn truncated_overrides_are_marked_more() {
         assert_eq!(
             answer_with_overrides(0, false),
             "(overrides)\tall\n(slots)\t0\n"
@@ -633,7 +634,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn garbage_does_no_harm(pieces in prop::collection::vec(
+        fn arbitrary_replies_yield_display_safe_answers(pieces in prop::collection::vec(
             prop_oneof![
                 any::<Vec<u8>>(),
                 Just(ready_messages()),

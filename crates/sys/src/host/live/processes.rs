@@ -81,16 +81,17 @@ pub fn list_servers() -> HostResult {
     let mut found = BTreeMap::new();
     for pid in files::process_ids()? {
         let pid = pid?;
-        let Some(program) = none_if_hidden(server_program(pid))?.flatten() else {
+        let Some(program) = none_if_exited_or_hidden(server_program(pid))?.flatten() else {
             continue;
         };
-        let Some(stat) = none_if_hidden(files::read_file(Path::new(&format!("/proc/{pid}/stat"))))?
+        let Some(stat) =
+            none_if_exited_or_hidden(files::read_file(Path::new(&format!("/proc/{pid}/stat"))))?
         else {
             continue;
         };
         let arguments =
-            none_if_hidden(files::read_file(Path::new(&format!("/proc/{pid}/cmdline"))))?;
-        if let Some((_, parent)) = comm_and_parent(&stat)
+            none_if_exited_or_hidden(files::read_file(Path::new(&format!("/proc/{pid}/cmdline"))))?;
+        if let Some((_, parent)) = parse_comm_and_parent(&stat)
             && parent != process::id()
             && !arguments.is_some_and(|arguments| is_version_request(&arguments))
         {
@@ -103,7 +104,7 @@ pub fn list_servers() -> HostResult {
             continue;
         }
         let status = files::read_file(Path::new(&format!("/proc/{pid}/status")));
-        let Some(status) = none_if_hidden(status)? else {
+        let Some(status) = none_if_exited_or_hidden(status)? else {
             continue;
         };
         let (told, more) = users.entry(parse_process_user(&status)).or_default();
@@ -147,7 +148,7 @@ fn is_version_request(command_line: &[u8]) -> bool {
 
 /// Turns the error for a process that has ended, or that `hidepid` hides, into `None`. Any other
 /// error is kept, because the list could lack a running server.
-fn none_if_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError> {
+fn none_if_exited_or_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostError> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(miss) => match miss.kind {
@@ -159,7 +160,7 @@ fn none_if_hidden<T>(answer: Result<T, HostError>) -> Result<Option<T>, HostErro
     }
 }
 
-pub fn open_innodb_tablespaces(pid: u32) -> HostResult {
+pub fn list_open_innodb_tablespaces(pid: u32) -> HostResult {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
     for entry in fs::read_dir(&directory)
@@ -206,7 +207,7 @@ fn server_program(pid: u32) -> Result<Option<&'static str>, HostError> {
 
 /// Splits the command name and the parent's id from proc_pid_stat(5). The name is in parentheses
 /// and may itself contain parentheses.
-fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
+fn parse_comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;
     let comm = text::display_safe(stat.get(open + 1..close)?);
@@ -218,27 +219,27 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
 /// (proc_pid_stat(5)).
 const TICK_NANOS: u64 = 10_000_000;
 
-pub fn process_start(pid: u32) -> HostResult {
+pub fn process_start_time(pid: u32) -> HostResult {
     let stat = files::read_file(Path::new(&format!("/proc/{pid}/stat")))?;
     // A delay between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
-    let nanos = start_nanos(&stat, now, since_boot)
+    let nanos = compute_start_nanos(&stat, now, since_boot)
         .ok_or_else(|| HostError::failed("the kernel does not report when the process started"))?;
     Ok(format!("{nanos}\n").into_bytes())
 }
 
 /// Computes the start time in nanoseconds since 1970, from the ticks since boot in field 22 of
 /// proc_pid_stat(5). `now` is the current time, and `since_boot` is the time since boot.
-fn start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
+fn compute_start_nanos(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
     let ticks: u64 = text.split_ascii_whitespace().nth(19)?.parse().ok()?;
-    let booted = nanoseconds(now)?.checked_sub(nanoseconds(since_boot)?)?;
+    let booted = timespec_to_nanos(now)?.checked_sub(timespec_to_nanos(since_boot)?)?;
     booted.checked_add(ticks.checked_mul(TICK_NANOS)?)
 }
 
-fn nanoseconds(time: Timespec) -> Option<u64> {
+fn timespec_to_nanos(time: Timespec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec)
         .ok()?
         .checked_mul(1_000_000_000)?;
@@ -274,7 +275,7 @@ mod tests {
     use crate::deadline::{ChildInTime as _, CommandInTime as _};
 
     #[test]
-    fn a_program_run_for_its_version_is_told_from_a_server() {
+    fn version_requests_are_recognised() {
         assert!(
             is_version_request(b"/usr/sbin/mariadbd\0--version\0")
                 && is_version_request(b"postgres\0-V\0")
@@ -290,14 +291,17 @@ mod tests {
     }
 
     #[test]
-    fn names_may_hold_anything() {
+    fn comm_may_contain_parentheses() {
         let stat = b"12 (a) b) (c) S 7 12 12 0 -1";
-        assert_eq!(comm_and_parent(stat), Some(("a) b) (c".to_owned(), 7)));
-        assert_eq!(comm_and_parent(b"12 (a"), None);
+        assert_eq!(
+            parse_comm_and_parent(stat),
+            Some(("a) b) (c".to_owned(), 7))
+        );
+        assert_eq!(parse_comm_and_parent(b"12 (a"), None);
     }
 
     #[test]
-    fn what_we_run_ourselves_is_no_server() {
+    fn own_child_processes_are_not_listed_as_servers() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mariadbd");
         // `cp` writes the file in its own process. If this process wrote it, a child forked by
@@ -322,9 +326,10 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_ended_or_is_hidden_is_left_out() {
+    fn only_exited_or_hidden_processes_are_skipped() {
         use nix::errno::Errno;
-        let asked = |errno: Errno| none_if_hidden::<()>(Err(files::host_error(&errno.into())));
+        let asked =
+            |errno: Errno| none_if_exited_or_hidden::<()>(Err(files::host_error(&errno.into())));
         for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
             assert_eq!(asked(hidden), Ok(None), "{hidden}");
         }
@@ -339,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_of_two_users_is_nobody_s() {
+    fn process_with_differing_ids_has_no_user() {
         let status = |uid: &str, gid: &str| {
             format!("Name:\tx\nUid:\t{uid}\nGid:\t{gid}\nGroups:\t5 7 \n").into_bytes()
         };
@@ -370,26 +375,26 @@ mod tests {
     }
 
     #[test]
-    fn a_process_started_so_many_ticks_after_the_machine() {
+    fn start_time_is_computed_from_ticks_since_boot() {
         let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
         let (now, since_boot) = (time(1_700_000_100, 250_000_000), time(100, 500_000_000));
         let stat = b"12 (maria) db) S 1 12 12 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 4711 1 2 3\n";
         assert_eq!(
-            start_nanos(stat, now, since_boot),
+            compute_start_nanos(stat, now, since_boot),
             Some(1_700_000_046_860_000_000)
         );
         assert_eq!(
-            start_nanos(stat, since_boot, now),
+            compute_start_nanos(stat, since_boot, now),
             None,
             "no clock is before 1970"
         );
-        assert_eq!(start_nanos(b"12 (x", now, since_boot), None);
+        assert_eq!(compute_start_nanos(b"12 (x", now, since_boot), None);
     }
 
     #[test]
-    fn every_process_can_be_looked_at() {
+    fn own_process_start_time_and_servers_are_read() {
         let told = |pid| {
-            String::from_utf8(process_start(pid).unwrap())
+            String::from_utf8(process_start_time(pid).unwrap())
                 .unwrap()
                 .trim()
                 .parse::<u64>()
@@ -409,17 +414,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_is_read(comm in prop::collection::vec(any::<u8>().prop_filter("proc_pid_comm(5)", |b| *b != 0), 0..16), parent: u32) {
+        fn any_comm_is_parsed(comm in prop::collection::vec(any::<u8>().prop_filter("proc_pid_comm(5)", |b| *b != 0), 0..16), parent: u32) {
             let stat = [b"12 (", comm.as_slice(), format!(") S {parent} 12 12 0 -1\n").as_bytes()].concat();
-            prop_assert_eq!(comm_and_parent(&stat), Some((text::display_safe(&comm), parent)));
+            prop_assert_eq!(parse_comm_and_parent(&stat), Some((text::display_safe(&comm), parent)));
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
-            if let Some((comm, _)) = comm_and_parent(&bytes) {
+        fn proc_parsers_never_panic(bytes: Vec<u8>) {
+            if let Some((comm, _)) = parse_comm_and_parent(&bytes) {
                 prop_assert!(!comm.chars().any(text::is_display_unsafe));
             }
-            start_nanos(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
+            compute_start_nanos(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
             parse_process_user(&bytes);
             parse_credentials(&bytes);
         }

@@ -53,12 +53,12 @@ pub fn run_tool(tool: Tool, arguments: &[String]) -> HostResult {
     }
     let candidates = program_paths(tool);
     let (name, program) = find_trusted_program(&candidates)?;
-    let (deadline, printed_counts) = match tool.row().answer {
+    let (deadline, printed_counts) = match tool.spec().answer {
         OutputPolicy::Success => (DEADLINE, false),
         OutputPolicy::Printed => (DEADLINE, true),
         OutputPolicy::Firmware => (CONTROLLER_DEADLINE, true),
     };
-    command_output(
+    run_with_deadline(
         Command::new(program).arg0(name).args(arguments),
         deadline,
         printed_counts,
@@ -72,7 +72,7 @@ pub fn find_program(name: &str) -> Result<PathBuf, HostError> {
 
 pub fn run_trial_tool(name: &str, arguments: &[String], deadline: Duration) -> HostResult {
     let program = find_program(name)?;
-    command_output(
+    run_with_deadline(
         Command::new(program).arg0(name).args(arguments),
         deadline,
         false,
@@ -89,7 +89,7 @@ fn check_pg_control_file(directory: &Path) -> Result<(), HostError> {
 }
 
 /// The paths of Debian, SUSE, PostgreSQL's own RPMs and Alpine, in this order.
-fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
+fn postgres_program_paths(major: u32, name: &str) -> Vec<PathBuf> {
     [
         format!("/usr/lib/postgresql/{major}/bin/{name}"),
         format!("/usr/lib/postgresql{major}/bin/{name}"),
@@ -101,19 +101,19 @@ fn postgres_paths(major: u32, name: &str) -> Vec<PathBuf> {
 }
 
 fn program_paths(tool: Tool) -> Vec<PathBuf> {
-    let name = tool.row().name;
+    let name = tool.spec().name;
     let within = |directories: &[&str], names: &[&str]| {
         let all = directories
             .iter()
             .flat_map(|place| names.iter().map(move |name| Path::new(place).join(name)));
         all.collect::<Vec<_>>()
     };
-    match tool.row().home {
+    match tool.spec().home {
         InstallLocation::System => within(&DIRECTORIES, &[name]),
         InstallLocation::Server => within(&SERVER_DIRECTORIES, &[name]),
         InstallLocation::Major => tool
-            .major()
-            .map(|major| postgres_paths(major, name))
+            .major_release()
+            .map(|major| postgres_program_paths(major, name))
             .unwrap_or_default(),
         InstallLocation::Maker(places) => {
             let others = within(&DIRECTORIES, &[&format!("{name}64"), name]);
@@ -128,7 +128,7 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
     for candidate in candidates {
         match fs::canonicalize(candidate) {
             Ok(program) => {
-                return check_root_only(&program).map(|()| (candidate.as_path(), program));
+                return check_trusted_program(&program).map(|()| (candidate.as_path(), program));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(files::host_error(&e)),
@@ -137,7 +137,7 @@ fn find_trusted_program(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Host
     Err(HostError::new(HostErrorKind::Absent, "not installed"))
 }
 
-fn check_root_only(program: &Path) -> Result<(), HostError> {
+fn check_trusted_program(program: &Path) -> Result<(), HostError> {
     let refuse = |why: String| Err(HostError::denied(format!("not run: {why}")));
     if !fs::symlink_metadata(program)
         .map_err(|e| files::host_error(&e))?
@@ -155,7 +155,11 @@ fn check_root_only(program: &Path) -> Result<(), HostError> {
 /// Runs the program in its own process group, so that terminal signals do not reach it, and returns
 /// the output. With `printed_counts`, a failed program's output is returned too: some tools report
 /// the state of a controller or disk by their exit status.
-fn command_output(command: &mut Command, deadline: Duration, printed_counts: bool) -> HostResult {
+fn run_with_deadline(
+    command: &mut Command,
+    deadline: Duration,
+    printed_counts: bool,
+) -> HostResult {
     let deadline = Instant::now() + deadline;
     let mut process = command
         .env_clear()
@@ -191,7 +195,7 @@ fn command_output(command: &mut Command, deadline: Duration, printed_counts: boo
     } else {
         HostErrorKind::Failed
     };
-    let reason = error_line(&complaint);
+    let reason = last_error_line(&complaint);
     Err(HostError::new(
         kind,
         reason.map_or_else(
@@ -204,7 +208,7 @@ fn command_output(command: &mut Command, deadline: Duration, printed_counts: boo
 /// Finds the line of the error output that gives the reason. This is the last one, because earlier
 /// lines are warnings. An indented line continues the line before, as in mount(8)'s hint to use
 /// dmesg.
-fn error_line(complaint: &str) -> Option<&str> {
+fn last_error_line(complaint: &str) -> Option<&str> {
     let mut lines = complaint
         .lines()
         .rev()
@@ -292,28 +296,28 @@ mod tests {
     const PATIENT: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_reason_is_the_last_line_that_continues_no_other() {
+    fn error_reason_is_the_last_unindented_line() {
         let mount = "mount: /tmp: wrong fs type, bad option.\n       dmesg(1) may have more information.\n\n";
         assert_eq!(
-            error_line(mount),
+            last_error_line(mount),
             Some("mount: /tmp: wrong fs type, bad option.")
         );
         assert_eq!(
-            error_line("warning: old\nno such device\n"),
+            last_error_line("warning: old\nno such device\n"),
             Some("no such device")
         );
         assert_eq!(
-            error_line("   all of it is indented\n"),
+            last_error_line("   all of it is indented\n"),
             Some("all of it is indented")
         );
-        assert_eq!(error_line(" \n"), None);
+        assert_eq!(last_error_line(" \n"), None);
     }
 
     #[test]
-    fn what_a_controllers_tool_prints_counts_even_when_it_ends_with_an_error() {
+    fn printed_output_counts_despite_exit_status() {
         let script = "echo 'required hardware component is not present'; exit 34";
         let run = |counts| {
-            command_output(
+            run_with_deadline(
                 Command::new("/bin/sh").args(["-c", script]),
                 PATIENT,
                 counts,
@@ -324,7 +328,7 @@ mod tests {
             b"required hardware component is not present\n"
         );
         assert_eq!(run(false).unwrap_err().kind, HostErrorKind::Failed);
-        let silent = command_output(
+        let silent = run_with_deadline(
             Command::new("/bin/sh").args(["-c", "echo no >&2; exit 1"]),
             PATIENT,
             true,
@@ -333,9 +337,9 @@ mod tests {
     }
 
     #[test]
-    fn no_log_is_left_where_a_program_stands() {
+    fn programs_cannot_create_log_files() {
         let script = "umask 0; : > storcli.log; ls storcli.log; pwd";
-        let answer = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
+        let answer = run_with_deadline(Command::new("/bin/sh").args(["-c", script]), PATIENT, true);
         // The redirection fails, so no file is created, whether the shell exits or continues.
         let text = answer.map_or_else(|miss| miss.detail, |text| String::from_utf8(text).unwrap());
         assert!(!text.lines().any(|line| line == "storcli.log"), "{text}");
@@ -343,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_file_that_is_none_is_shown_to_no_program() {
+    fn irregular_pg_control_is_not_passed_to_tools() {
         let data = tempfile::tempdir().unwrap();
         fs::create_dir(data.path().join("global")).unwrap();
         let file = data.path().join("global/pg_control");
@@ -358,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_of_others_are_refused() {
+    fn programs_writable_by_others_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("mke2fs");
         fs::write(&program, "#!/bin/sh\necho hello\n").unwrap();
@@ -378,15 +382,17 @@ mod tests {
             HostErrorKind::Absent
         );
         assert_eq!(
-            check_root_only(Path::new("/proc/self")).unwrap_err().kind,
+            check_trusted_program(Path::new("/proc/self"))
+                .unwrap_err()
+                .kind,
             HostErrorKind::Denied
         );
     }
 
     #[test]
-    fn output_is_taken_in_order_and_without_our_environment() {
+    fn stdout_precedes_stderr_and_environment_is_cleared() {
         let mut command = Command::new("/bin/sh");
-        let answer = command_output(
+        let answer = run_with_deadline(
             command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]),
             PATIENT,
             false,
@@ -396,12 +402,12 @@ mod tests {
     }
 
     #[test]
-    fn failures_say_what_the_program_said() {
+    fn failure_detail_is_the_program_error_output() {
         let script = "echo 'x: Permission denied while trying' >&2; exit 1";
-        let miss = command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
+        let miss = run_with_deadline(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
             .unwrap_err();
         assert_eq!(miss, HostError::denied("x: Permission denied while trying"));
-        let miss = command_output(
+        let miss = run_with_deadline(
             Command::new("/bin/sh").args(["-c", "exit 3"]),
             PATIENT,
             false,
@@ -414,7 +420,7 @@ mod tests {
     fn a_program_that_does_not_end_is_killed() {
         // A grandchild keeps the output open and must be killed too.
         let script = "sleep 1000 & sleep 1000";
-        let miss = command_output(
+        let miss = run_with_deadline(
             Command::new("/bin/sh").args(["-c", script]),
             Duration::from_millis(50),
             false,
@@ -427,7 +433,7 @@ mod tests {
     fn output_is_bounded() {
         let script = "head -c 3000000 /dev/zero";
         assert_eq!(
-            command_output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
+            run_with_deadline(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
                 .unwrap()
                 .len(),
             LARGEST_OUTPUT

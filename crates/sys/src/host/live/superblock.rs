@@ -25,7 +25,7 @@ mod crc32c {
 
         /// Vectors of RFC 3720, B.4, and the check value given in catalogues of checksums.
         #[test]
-        fn vectors_of_the_standard() {
+        fn crc32c_matches_rfc_3720_vectors() {
             let rising: Vec<u8> = (0..32).collect();
             let falling: Vec<u8> = (0..32).rev().collect();
             for (bytes, sum) in [
@@ -110,7 +110,7 @@ mod xfs {
         (0x400, "gaps"),
     ];
 
-    pub fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
+    pub fn parse_xfs_features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
         if !block.starts_with(MAGIC) {
             return Err(SuperblockError::WrongFormat);
         }
@@ -165,7 +165,12 @@ mod xfs {
 
         use super::*;
 
-        fn block(version: u16, second: u32, read_only: u32, incompatible: u32) -> Vec<u8> {
+        fn build_xfs_superblock(
+            version: u16,
+            second: u32,
+            read_only: u32,
+            incompatible: u32,
+        ) -> Vec<u8> {
             let mut block = vec![0; 512];
             block[..4].copy_from_slice(MAGIC);
             block[100..102].copy_from_slice(&version.to_be_bytes());
@@ -185,32 +190,38 @@ mod xfs {
         /// The expected features are those that xfs_db printed for file systems created by mkfs.xfs
         /// 6.1, one by default and one with crc=0.
         #[test]
-        fn file_systems_of_both_versions() {
+        fn features_match_xfs_db_for_v4_and_v5() {
             let found = |block: &[u8]| {
-                features(block)
+                parse_xfs_features(block)
                     .unwrap()
                     .into_iter()
                     .collect::<BTreeSet<String>>()
             };
             let five = "V5,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,CRC,FTYPE,FINOBT,\
             SPARSE_INODES,REFLINK,INOBTCNT,BIGTIME";
-            assert_eq!(found(&block(0xb4a5, 0x18a, 0xd, 0xb)), feature_set(five));
+            assert_eq!(
+                found(&build_xfs_superblock(0xb4a5, 0x18a, 0xd, 0xb)),
+                feature_set(five)
+            );
             let four =
                 "V4,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,FTYPE";
-            assert_eq!(found(&block(0xb4a4, 0x28a, 0, 0)), feature_set(four));
+            assert_eq!(
+                found(&build_xfs_superblock(0xb4a4, 0x28a, 0, 0)),
+                feature_set(four)
+            );
         }
 
         #[test]
         fn version_4_has_neither_a_checksum_nor_the_words_of_version_5() {
-            let mut four = block(0x3084, 0x100, 1, 8);
+            let mut four = build_xfs_superblock(0x3084, 0x100, 1, 8);
             four[CHECKSUM] ^= 1;
             assert_eq!(
-                features(&four).unwrap(),
+                parse_xfs_features(&four).unwrap(),
                 ["v4", "align", "extflg", "dirv2"],
                 "the second word does not count"
             );
             assert_eq!(
-                features(&block(0xb4a5, 0x100, 1 << 20, 1 << 30))
+                parse_xfs_features(&build_xfs_superblock(0xb4a5, 0x100, 1 << 20, 1 << 30))
                     .unwrap()
                     .last()
                     .unwrap(),
@@ -221,31 +232,31 @@ mod xfs {
         #[test]
         fn a_changed_byte_of_version_5_is_noticed() {
             for at in [8, 103, CHECKSUM, 511] {
-                let mut five = block(0xb4a5, 0x18a, 0xd, 0xb);
+                let mut five = build_xfs_superblock(0xb4a5, 0x18a, 0xd, 0xb);
                 five[at] ^= 1;
                 assert!(
                     matches!(
-                        features(&five),
+                        parse_xfs_features(&five),
                         Err(SuperblockError::Checksum | SuperblockError::SectorSize)
                     ),
                     "{at}"
                 );
             }
-            let mut wide = block(0xb4a5, 0x18a, 0xd, 0xb);
+            let mut wide = build_xfs_superblock(0xb4a5, 0x18a, 0xd, 0xb);
             wide[102] = 0x80;
-            assert_eq!(features(&wide), Err(SuperblockError::SectorSize));
+            assert_eq!(parse_xfs_features(&wide), Err(SuperblockError::SectorSize));
         }
 
         proptest! {
             #[test]
-            fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..600), version: u8) {
+            fn xfs_feature_parser_never_panics(mut bytes in prop::collection::vec(any::<u8>(), 0..600), version: u8) {
                 if let Some(magic) = bytes.get_mut(..MAGIC.len()) {
                     magic.copy_from_slice(MAGIC);
                 }
                 if let Some(low) = bytes.get_mut(101) {
                     *low = version;
                 }
-                let _ = features(&bytes);
+                let _ = parse_xfs_features(&bytes);
             }
         }
     }
@@ -275,7 +286,7 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
             read_with_retry(
                 || read_cached(&device),
                 |block| {
-                    parse_features_and_cluster(block)
+                    parse_ext_features_and_cluster(block)
                         .map(|(words, size)| (words, size, read_uuid(block, UUID)))
                 },
             )?
@@ -283,7 +294,8 @@ pub fn read_superblock(path: &Path, kind: SuperblockKind) -> HostResult {
         SuperblockKind::Xfs => {
             let device = open_block_device(path, OFlag::O_DIRECT)?;
             let parse = |block: &[u8]| {
-                xfs::features(block).map(|words| (words, None, read_uuid(block, xfs::UUID)))
+                xfs::parse_xfs_features(block)
+                    .map(|words| (words, None, read_uuid(block, xfs::UUID)))
             };
             read_with_retry(|| read_direct(&device), parse)?
         }
@@ -410,7 +422,9 @@ const READ_ONLY: &[(u32, &str)] = &[
 /// Returns the features in the order of `dumpe2fs -h`, and the cluster size in bytes. The size
 /// is `None` without bigalloc, or if the first cluster does not begin at offset 0
 /// (`s_log_cluster_size` and `s_first_data_block`).
-fn parse_features_and_cluster(block: &[u8]) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
+fn parse_ext_features_and_cluster(
+    block: &[u8],
+) -> Result<(Vec<String>, Option<u64>), SuperblockError> {
     if block.len() < SIZE || read_bytes(block, 0x38) != Some(EXT_MAGIC) {
         return Err(SuperblockError::WrongFormat);
     }
@@ -486,11 +500,11 @@ mod ext_tests {
 
     use super::*;
 
-    fn features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
-        parse_features_and_cluster(block).map(|(features, _)| features)
+    fn parse_ext_features(block: &[u8]) -> Result<Vec<String>, SuperblockError> {
+        parse_ext_features_and_cluster(block).map(|(features, _)| features)
     }
 
-    fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
+    fn build_ext_superblock(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
         let mut block = vec![0; SIZE];
         block[0x38..0x3a].copy_from_slice(&EXT_MAGIC);
         for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
@@ -504,11 +518,13 @@ mod ext_tests {
     /// The expected features are those that dumpe2fs printed for a file system created by
     /// mke2fs 1.47 with its defaults.
     #[test]
-    fn a_file_system_of_today() {
+    fn features_match_dumpe2fs_for_mke2fs_defaults() {
         let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
             metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
         assert_eq!(
-            features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "),
+            parse_ext_features(&build_ext_superblock(0x103c, 0x22c2, 0x46b))
+                .unwrap()
+                .join(" "),
             words
         );
     }
@@ -516,7 +532,7 @@ mod ext_tests {
     /// The value 4 of s_log_cluster_size is that of a file system created by `mke2fs -O
     /// bigalloc -C 16384` of mke2fs 1.47.
     #[test]
-    fn clusters_have_a_size_where_they_begin_with_the_device() {
+    fn cluster_size_needs_bigalloc_and_first_block_zero() {
         for (features, first_block, log, expect) in [
             (BIGALLOC, 0, 4, Some(16384)),
             (BIGALLOC, 0, 6, Some(65536)),
@@ -527,11 +543,11 @@ mod ext_tests {
             // Without bigalloc, the field repeats the block size.
             (0, 0, 2, None),
         ] {
-            let mut block = block(0, 0, features);
+            let mut block = build_ext_superblock(0, 0, features);
             block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
             block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
             assert_eq!(
-                parse_features_and_cluster(&block).unwrap().1,
+                parse_ext_features_and_cluster(&block).unwrap().1,
                 expect,
                 "{features:x} {first_block} {log}"
             );
@@ -541,7 +557,7 @@ mod ext_tests {
     #[test]
     fn bits_without_a_name_have_their_number() {
         assert_eq!(
-            features(&block(0x80, 1 << 18, 1 << 31)).unwrap(),
+            parse_ext_features(&build_ext_superblock(0x80, 1 << 18, 1 << 31)).unwrap(),
             ["FEATURE_C7", "FEATURE_I18", "FEATURE_R31"]
         );
     }
@@ -549,22 +565,26 @@ mod ext_tests {
     #[test]
     fn a_changed_byte_is_noticed_where_there_is_a_checksum() {
         for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
-            let mut with = block(4, 0, METADATA_CSUM);
+            let mut with = build_ext_superblock(4, 0, METADATA_CSUM);
             with[at] ^= 1;
-            assert_eq!(features(&with), Err(SuperblockError::Checksum), "{at}");
+            assert_eq!(
+                parse_ext_features(&with),
+                Err(SuperblockError::Checksum),
+                "{at}"
+            );
         }
-        let mut without = block(4, 0, 0);
+        let mut without = build_ext_superblock(4, 0, 0);
         without[CHECKSUM] ^= 1;
-        assert_eq!(features(&without).unwrap(), ["has_journal"]);
+        assert_eq!(parse_ext_features(&without).unwrap(), ["has_journal"]);
     }
 
     proptest! {
         #[test]
-        fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..SIZE), is_ext: bool) {
+        fn short_ext_superblock_is_rejected(mut bytes in prop::collection::vec(any::<u8>(), 0..SIZE), is_ext: bool) {
             if let (true, Some(magic)) = (is_ext, bytes.get_mut(0x38..0x3a)) {
                 magic.copy_from_slice(&EXT_MAGIC);
             }
-            prop_assert!(features(&bytes).is_err(), "it is too short");
+            prop_assert!(parse_ext_features(&bytes).is_err(), "it is too short");
         }
     }
 }

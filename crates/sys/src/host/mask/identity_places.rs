@@ -9,7 +9,9 @@ use std::path::Path;
 
 use super::IdentityKind;
 use super::name_places::{self, MountFields};
-use super::text_ranges::{COMMON_WORDS, fields, lines, pieces_in, split_ranges, trim_range};
+use super::text_ranges::{
+    COMMON_WORDS, fields, lines, split_ranges, split_within_range, trim_range,
+};
 use crate::host::redact::AZURE_CHASSIS;
 use crate::host::{ConfigDialect, Question, Tool, path_bytes, pg_settings_lines};
 
@@ -73,14 +75,15 @@ pub fn ranges_in_path(path: &[u8]) -> Vec<IdentityRange> {
             .position(|part| part == mark)
             .map(|at| at + mark.len())
     };
-    let device = behind(b"disk/by-id/").and_then(|start| in_by_id_name(path, start..path.len()));
+    let device =
+        behind(b"disk/by-id/").and_then(|start| identity_in_by_id_name(path, start..path.len()));
     let array =
         || behind(b"/dev/md/").and_then(|start| host_in_array_name(path, start..path.len()));
     device.or_else(array).into_iter().collect()
 }
 
 pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
-    match question.inner() {
+    match question.strip_as_user() {
         Question::Uname => lines(answer)
             .nth(1)
             .map(|range| (range, IdentityKind::Host))
@@ -89,7 +92,7 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
         Question::Read(path) => ranges_in_file(path, answer),
         Question::Link(_) | Question::RealPath(_) => ranges_in_path(answer),
         Question::List(path) if path.ends_with("disk/by-id") => split_ranges(answer, 0)
-            .filter_map(|range| in_by_id_name(answer, range))
+            .filter_map(|range| identity_in_by_id_name(answer, range))
             .collect(),
         Question::List(path)
             if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") =>
@@ -104,7 +107,7 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
         Question::Run(..) => super::tool_output::identity_ranges(answer),
         Question::Config(_, dialect) => {
             let of_line = |line: Range<usize>| {
-                let mut parts = pieces_in(answer, line.clone(), b'\t');
+                let mut parts = split_within_range(answer, line.clone(), b'\t');
                 let (key, value) = (
                     parts.nth(1).unwrap_or_default(),
                     parts.next().unwrap_or_default(),
@@ -117,15 +120,15 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
                 let field = fields(answer.get(value.clone()).unwrap_or_default())
                     .next()
                     .unwrap_or_default();
-                let source = source_hosts(answer, value.start..value.start + field.end);
+                let source = mount_source_hosts(answer, value.start..value.start + field.end);
                 user.into_iter()
                     .chain(source)
-                    .chain(in_device_links(answer, value))
+                    .chain(identities_in_device_links(answer, value))
             };
             lines(answer).flat_map(of_line).collect()
         }
         Question::PgSettings(_) => lines(answer)
-            .flat_map(|line| chosen_names(answer, line))
+            .flat_map(|line| override_and_slot_names(answer, line))
             .collect(),
         Question::UserName(_) => personal_user_name(answer, trim_range(answer, 0..answer.len()))
             .into_iter()
@@ -135,8 +138,8 @@ pub fn ranges_in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange
 }
 
 /// The names that people choose: database and role of an override, and the name of a slot.
-fn chosen_names(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
-    let mut parts = pieces_in(text, line, b'\t');
+fn override_and_slot_names(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+    let mut parts = split_within_range(text, line, b'\t');
     let kind = parts.next().and_then(|kind| text.get(kind));
     let count = match kind.and_then(|kind| str::from_utf8(kind).ok()) {
         Some(pg_settings_lines::OVERRIDE) => 2,
@@ -173,12 +176,12 @@ fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     }
     if path.starts_with("/run/udev/data") {
         return lines(answer)
-            .filter_map(|line| in_udev_line(answer, line))
+            .filter_map(|line| identity_in_udev_line(answer, line))
             .collect();
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
         return lines(answer)
-            .flat_map(|line| in_mount(answer, line, name == "mountinfo"))
+            .flat_map(|line| identities_in_mount_line(answer, line, name == "mountinfo"))
             .collect();
     }
     if !path.starts_with("/sys") {
@@ -190,14 +193,14 @@ fn ranges_in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
         return vec![(trim_range(answer, 0..answer.len()), IdentityKind::Serial)];
     }
     if name == "wwid" {
-        return in_wwid(answer).into_iter().collect();
+        return serial_in_wwid(answer).into_iter().collect();
     }
     Vec::new()
 }
 
 /// The serial in a wwid: the end of `t10.…`, or in `nvme.…` the hexadecimal serial between vendor
 /// and model. `naa.…` and `eui.…` are recognised by shape instead.
-fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
+fn serial_in_wwid(text: &[u8]) -> Option<IdentityRange> {
     let whole = trim_range(text, 0..text.len());
     let id = text.get(whole.clone())?;
     let part = if id.starts_with(b"nvme.") {
@@ -223,7 +226,7 @@ fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
 
 /// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
 /// `virtio-SERIAL` or `md-name-HOST:0`.
-fn in_by_id_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
+fn identity_in_by_id_name(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone())?;
     if name.starts_with(b"md-name-") {
         return host_in_array_name(text, range.start + b"md-name-".len()..range.end);
@@ -279,10 +282,10 @@ fn last_word_start(name: &[u8], end: usize) -> Option<usize> {
         .map(|at| at + 1)
 }
 
-fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
+fn identity_in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     if bytes.starts_with(b"S:disk/by-id/") {
-        return in_by_id_name(text, line.start + b"S:disk/by-id/".len()..line.end);
+        return identity_in_by_id_name(text, line.start + b"S:disk/by-id/".len()..line.end);
     }
     if bytes.starts_with(b"S:md/") {
         return host_in_array_name(text, line.start + b"S:md/".len()..line.end);
@@ -309,21 +312,25 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
 
 /// Finds servers in a mount's source and identities in its options. Any type of file system may
 /// have a server as its source, except ZFS, whose source is a dataset.
-fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
+fn identities_in_mount_line(
+    text: &[u8],
+    line: Range<usize>,
+    mountinfo: bool,
+) -> Vec<IdentityRange> {
     let mount = MountFields::parse(text, line.clone(), mountinfo);
     let is_dataset = |mount: &MountFields| text.get(mount.fstype.clone()) == Some(b"zfs");
     let source = mount
         .filter(|mount| !is_dataset(mount))
-        .map(|mount| source_hosts(text, mount.source))
+        .map(|mount| mount_source_hosts(text, mount.source))
         .unwrap_or_default();
     source
         .into_iter()
-        .chain(in_device_links(text, line))
+        .chain(identities_in_device_links(text, line))
         .collect()
 }
 
 /// Finds links under /dev/disk, by which options such as `logdev=` name devices.
-fn in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+fn identities_in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut found = Vec::new();
     let mut at = line.start;
     let words = text
@@ -337,7 +344,7 @@ fn in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
                 .map(|place| place + mark.len())
         };
         if let Some(start) = behind(b"disk/by-id/") {
-            found.extend(in_by_id_name(text, at + start..at + word.len()));
+            found.extend(identity_in_by_id_name(text, at + start..at + word.len()));
         } else if let Some(start) = behind(b"disk/by-path/").and_then(|_| behind(b"ip-")) {
             let host = word
                 .get(start..)
@@ -355,7 +362,7 @@ fn in_device_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
 
 /// Finds the hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`,
 /// `program#host:/export` or `scheme://host:port/`.
-fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
+fn mount_source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
     let Some(source) = text.get(range.clone()) else {
         return Vec::new();
     };
@@ -391,7 +398,7 @@ fn source_hosts(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
         .fold(vec![authority], |pieces, mark| {
             pieces
                 .into_iter()
-                .flat_map(|piece| pieces_in(text, piece, mark))
+                .flat_map(|piece| split_within_range(text, piece, mark))
                 .collect()
         });
     let host = |piece: Range<usize>| {

@@ -60,8 +60,8 @@ fn identity_at(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         .or_else(|| match_wwn(text, at))
         .or_else(|| match_ipv4(text, at))
         .or_else(|| match_ipv6(text, at))
-        .or_else(|| match_qualified_name(text, at))
-        .or_else(|| match_short_id(text, at))
+        .or_else(|| match_iscsi_or_nvme_name(text, at))
+        .or_else(|| match_id_after_uuid_prefix(text, at))
         .or_else(|| match_user_name(text, at))
 }
 
@@ -114,7 +114,7 @@ fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     // A hexadecimal digit before `at` must end a prefix such as `scsi-3`.
     if preceding_byte(text, at).is_some_and(|b| hex(&b))
         && !follows_prefix(text, at, &WWN_PREFIXES)
-        && !has_designator(text, at)
+        && !follows_wwn_designator(text, at)
     {
         return None;
     }
@@ -133,7 +133,7 @@ fn match_hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
 
 /// Whether only the type of a designator precedes the digits, such as the 3 in multipath's device
 /// name `3600…` (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
-fn has_designator(text: &[u8], at: usize) -> bool {
+fn follows_wwn_designator(text: &[u8], at: usize) -> bool {
     let word = at.checked_sub(1).is_some_and(|typed| {
         !preceding_byte(text, typed).is_some_and(|b| b.is_ascii_alphanumeric())
     });
@@ -216,7 +216,7 @@ fn match_wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     // SAS addresses and Fibre Channel names begin with their NAA type (1, 2 or 5), so other numbers
     // do not count.
     let numbered = length == 16
-        && (follows_prefix(text, at, &[b"0x"]) || has_designator(text, at))
+        && (follows_prefix(text, at, &[b"0x"]) || follows_wwn_designator(text, at))
         && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
     (named || numbered).then_some((at..end, IdentityKind::Wwn))
 }
@@ -260,7 +260,7 @@ fn match_ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
 }
 
 /// Finds the part of an iSCSI or NVMe qualified name that a person chose.
-fn match_qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_iscsi_or_nvme_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
     if preceding_byte(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         // A qualified name does not begin inside a word.
@@ -282,7 +282,7 @@ fn match_qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, Identit
         .then_some((at + colon..at + length, IdentityKind::Serial))
 }
 
-fn match_short_id(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn match_id_after_uuid_prefix(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if !follows_prefix(text, at, &ID_PREFIXES) {
         return None;
     }

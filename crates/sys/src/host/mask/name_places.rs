@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::text_ranges::{COMMON_WORDS, fields, line_words, lines, trim_range};
+use super::text_ranges::{COMMON_WORDS, fields, lines, trim_range, word_ranges_in_line};
 use crate::host::{ConfigDialect, Question, Tool, path_bytes};
 
 const LABEL_PREFIXES: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
@@ -34,7 +34,7 @@ pub fn is_system_account(name: &[u8]) -> bool {
     list_contains(COMMON_WORDS, name) || list_contains(SYSTEM_ACCOUNTS, name)
 }
 
-pub fn is_purpose_word(word: &[u8]) -> bool {
+pub fn is_unmasked_source_word(word: &[u8]) -> bool {
     let said = [
         COMMON_WORDS,
         SYSTEM_ACCOUNTS,
@@ -155,7 +155,7 @@ pub struct MountFields {
 
 impl MountFields {
     pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
-        let words: Vec<Range<usize>> = line_words(text, line).collect();
+        let words: Vec<Range<usize>> = word_ranges_in_line(text, line).collect();
         let dash = words
             .iter()
             .position(|word| text.get(word.clone()) == Some(b"-"));
@@ -245,7 +245,7 @@ pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>
         .collect()
 }
 
-pub fn serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
+pub fn label_serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
     label_values(path)
         .into_iter()
         .flat_map(|label| serial_words(path, label))

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::host::archive::{parse, render};
 
-fn mask_archive(archive: &str) -> String {
+fn mask_capture_text(archive: &str) -> String {
     let (answers, problems) = parse(format!("walwise host 1\n{archive}").as_bytes()).unwrap();
     assert_eq!(problems, Vec::<String>::new());
     let text = render(&mask_answers(&answers), "");
@@ -11,7 +11,7 @@ fn mask_archive(archive: &str) -> String {
 }
 
 #[test]
-fn whatever_a_database_or_a_role_is_called_is_masked_whole() {
+fn database_and_role_names_are_masked_entirely() {
     let told = "(overrides)\tall\n(override)\ta: on, database b\t\tsynchronous_commit\toff\n\
         (override)\tdata\ton\tsynchronous_commit\toff\n(override)\t\tab\tsynchronous_commit\ton\nwal_level\treplica\t\n";
     let question = Question::PgSettings("/run/.s.PGSQL.5432".into());
@@ -28,7 +28,7 @@ fn whatever_a_database_or_a_role_is_called_is_masked_whole() {
 }
 
 #[test]
-fn what_is_no_identity_stays() {
+fn non_identities_are_not_masked() {
     let archive = "read /proc/version\n|Linux version 6.1.0.28 (gcc 12.2.0) #1 SMP 6.1.119-1 build 10.0.0.1-2\n\
         read /proc/diskstats\n|   8       0 sda 12345678 0 3000592982416 1 2 3\n\
         read /sys/block/sda/dev\n|8:0\n\
@@ -43,11 +43,11 @@ fn what_is_no_identity_stays() {
         let (answers, _) = parse(format!("walwise host 1\n{text}").as_bytes()).unwrap();
         answers
     };
-    assert_eq!(sorted(&mask_archive(archive)), sorted(&expected));
+    assert_eq!(sorted(&mask_capture_text(archive)), sorted(&expected));
 }
 
 #[test]
-fn joins_survive() {
+fn all_spellings_of_a_uuid_get_one_mask() {
     let uuid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
     let plain = uuid.replace('-', "");
     let colons = "1b4e28ba:2fa111d2:883f0016:d3cca427";
@@ -62,7 +62,7 @@ fn joins_survive() {
          read /x\n|{}\n",
         uuid.to_uppercase()
     );
-    let text = mask_archive(&archive);
+    let text = mask_capture_text(&archive);
     let mask = "10000000-0000-4000-8000-000000000001";
     assert!(!text.to_lowercase().contains("0016d3cca427"), "{text}");
     assert_eq!(text.matches(mask).count(), 4, "{text}");
@@ -78,7 +78,7 @@ fn joins_survive() {
 }
 
 #[test]
-fn devices_keep_their_links() {
+fn disk_serials_and_wwns_keep_their_relations() {
     let archive = "list /dev/disk/by-id\n|ata-Samsung_SSD_860_S4EWNX0N123456-part1\n|nvme-Amazon_Elastic_Block_Store_vol0a1b2c3d4e5f6789a_1\n\
         |wwn-0x5002538e40a1b2c3\n|scsi-35002538e40a1b2c3\n|35002538e40a1b2c3-part2\n|scsi-3600508b400105e210000900000490001\n|virtio-123456\n|md-name-db7:0\n\
         link /dev/disk/by-id/ata-Samsung_SSD_860_S4EWNX0N123456\n:../../sda\n\
@@ -92,7 +92,7 @@ fn devices_keep_their_links() {
         read /sys/block/dm-2/dm/name\n|3600508b400105e210000900000490001\n\
         read /proc/self/mountinfo\n|9 1 253:2 / /x rw - xfs /dev/mapper/3600508b400105e210000900000490001 rw,uid=bmueller,resgid=vgroup82,\
         logdev=/dev/disk/by-id/ata-Samsung_SSD_870_S9Z9NB0K777777-part1,device=/dev/disk/by-path/ip-san77.example:3260-iscsi-x\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     for secret in [
         "S4EWNX0N123456",
         "5002538e40a1b2c3",
@@ -137,7 +137,7 @@ fn devices_keep_their_links() {
 }
 
 #[test]
-fn a_hosts_name_in_paths_keeps_its_joins() {
+fn host_name_in_paths_is_masked_consistently() {
     let archive = "uname\n|Linux\n|db-7.corp\n|6.1.0\n|#1\n|x86_64\n\
         read /proc/self/mountinfo\n|40 26 253:0 / /srv/of\\\\040db-7/pg rw - ext4 /dev/mapper/db--7-pg rw\n\
         real-path /srv/of db-7/pg\n:/srv/of db-7/pg\n\
@@ -145,7 +145,7 @@ fn a_hosts_name_in_paths_keeps_its_joins() {
         read /sys/class/block/dm-0/dm/name\n|db--7-pg\n\
         list /etc/systemd/system\n|srv-db\\\\x2d7.mount\n\
         config mount-unit /etc/systemd/system/srv-db\\\\x2d7.mount\n|3\twhere\t/srv/db-7\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     assert!(!text.contains("db") && !text.contains("corp"), "{text}");
     for kept in [
         "/srv/of\\\\040host1/pg rw - ext4 /dev/mapper/host1-pg",
@@ -161,7 +161,7 @@ fn a_hosts_name_in_paths_keeps_its_joins() {
 }
 
 #[test]
-fn lvm_keeps_groups_and_prefixes() {
+fn lvm_uuids_keep_their_volume_group() {
     let group = "abcdefghijklmnopqrstuvwxyzABCDEF";
     let volumes = [
         "0123456789abcdefghijklmnopqrstuv",
@@ -172,7 +172,7 @@ fn lvm_keeps_groups_and_prefixes() {
          list /dev/disk/by-id\n|lvm-pv-uuid-vLTSwx-e07g-CEOF-tYaM-2M4S-GtAk-CoQzsq\n",
         volumes[0], volumes[1]
     );
-    let text = mask_archive(&archive);
+    let text = mask_capture_text(&archive);
     let uuids: Vec<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("|LVM-"))
@@ -191,14 +191,14 @@ fn lvm_keeps_groups_and_prefixes() {
 }
 
 #[test]
-fn addresses_are_masked_where_they_are_addresses() {
+fn network_addresses_and_qualified_names_are_masked() {
     let archive = "read /proc/self/mountinfo\n\
         |40 26 0:50 / /m rw shared:1 - nfs4 10.1.2.3:/x rw,vers=4.2,addr=10.1.2.3,clientaddr=10.1.2.4\n\
         |41 26 0:51 / /n rw - nfs4 nas01.corp:/x rw,addr=fe80::1:2\n\
         read /sys/class/net/eth0/address\n|52:54:00:12:34:56\n\
         list /dev/disk/by-path\n|ip-10.1.2.3:3260-iscsi-iqn.2001-04.com.corp:storage-lun-1\n\
         read /sys/class/nvme/nvme0/subsysnqn\n|nqn.2019-08.com.maker:S123\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     for secret in ["10.1.2.", "nas01", "corp", "fe80", "52:54", "S123"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
@@ -216,21 +216,21 @@ fn addresses_are_masked_where_they_are_addresses() {
 }
 
 #[test]
-fn the_server_is_masked_in_every_way_to_write_an_address() {
+fn server_is_masked_in_every_mount_source_syntax() {
     let archive = "read /proc/self/mountinfo\n|1 2 0:5 / /a rw - davfs https://nas01/x rw\n\
         |1 2 0:6 / /b rw - fuse.sshfs nas01:/x rw\n|1 2 0:7 / /c rw - fuse ftp://nas01:21/ rw\n\
         config fstab /etc/fstab\n|1\t/a\thttps://nas01/x\\\\x09davfs\n|2\t/b\tsshfs#nas01:/x\\\\x09fuse\n\
         |3\t/c\tcurlftpfs#ftp://nas01:21/\\\\x09fuse\n|4\t/d\t//nas01/x\\\\x09cifs\n|5\t/e\tnas01:/x\\\\x09nfs\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     assert_eq!(text.replace("host1", "nas01"), archive, "{text}");
     assert_eq!(text.matches("host1").count(), 8, "{text}");
 }
 
 #[test]
-fn a_host_named_like_everything_else_changes_nothing_else() {
+fn host_named_like_a_kernel_word_leaves_paths_unchanged() {
     let archive =
         "uname\n|Linux\n|queue\n|6.1.0\n|#1\n|x86_64\nread /sys/block/sda/queue/rotational\n|0\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     assert!(
         text.contains("/sys/block/sda/queue/rotational\n|0\n") && text.contains("|host1\n"),
         "{text}"
@@ -238,7 +238,7 @@ fn a_host_named_like_everything_else_changes_nothing_else() {
 }
 
 #[test]
-fn tools_do_not_tell_whose_hardware_it_is() {
+fn serials_in_tool_output_are_masked() {
     let archive = "run storcli /cALL show all J nolog\n\
         |\"Serial Number\" : \"SK74512345\",\n|\"SAS Address\" : \"500605b00d1234a0\",\n|\"PCI Address\" : \"00:02:00:00\",\n\
         |{\"SN\":\"PHYF8123\",\"WWN\":\"5000C5000707AA3C\"}\n|\"Safe ID\" : \" JT7NM98TL2LU1UQ3\",\n\
@@ -249,7 +249,7 @@ fn tools_do_not_tell_whose_hardware_it_is() {
         run arcconf getconfig 1 nologs\n|   Controller Serial Number                 : 4031102\n\
         |   Segment 0                                : Present (0,0) 3LQ1WEH4\n|   World-wide name    : 5000C5000707AA3C\n|   Serial number : 3LQ1WEH4\n\
         run nvme id-ctrl -o json /dev/nvme0n1\n|  \"sn\":\"S4EWNX0N1234  \",\n|  \"mn\":\"Samsung SSD 980 PRO\",\n|  \"vwc\":7,\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     for secret in [
         // The leading letters of a serial identify the vendor and stay.
         "74512345",
@@ -295,9 +295,9 @@ fn tools_do_not_tell_whose_hardware_it_is() {
 
 proptest! {
     #[test]
-    fn masks_are_one_to_one_and_nobodys(ids in prop::collection::btree_set("[0-2]{8}-[0-1]{4}-4[0-1]{3}-8000-0000000000[0-9]{2}", 1..40)) {
+    fn masks_are_one_to_one_and_equal_no_identity(ids in prop::collection::btree_set("[0-2]{8}-[0-1]{4}-4[0-1]{3}-8000-0000000000[0-9]{2}", 1..40)) {
         let archive: String = ids.iter().flat_map(|id| ["read /sys/fs/btrfs/", id, "/label\n|", id, "\n"]).collect();
-        let text = mask_archive(&archive);
+        let text = mask_capture_text(&archive);
         let paths: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("read /sys/fs/btrfs/")?.strip_suffix("/label")).collect();
         let labels: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix('|')).collect();
         let zero = |id: &str| id.bytes().all(|b| matches!(b, b'0' | b'-'));
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn any_capture_can_be_masked(answers in prop::collection::btree_map(
+    fn masking_any_capture_is_deterministic(answers in prop::collection::btree_map(
         crate::host::question_text::tests::any_question(),
         prop_oneof![any::<Vec<u8>>(), "[0-9a-f:.-]{0,40}".prop_map(String::into_bytes)].prop_map(Ok), 0..8)
     ) {
@@ -320,7 +320,7 @@ proptest! {
 #[test]
 fn serials_in_a_pool_are_masked_like_those_of_links() {
     let link = "/dev/disk/by-id/ata-WDC_WD40EFRX-68N_WD-WCC7K0ABCDEF-part1";
-    let text = mask_archive(&format!(
+    let text = mask_capture_text(&format!(
         "real-path {link}\n:/dev/sda1\nrun zpool status -P\n|pool: tank\n|\ttank ONLINE\n|\t    {link} ONLINE\n"
     ));
     assert!(!text.contains("WCC7K0ABCDEF"), "{text}");
@@ -334,12 +334,12 @@ fn serials_in_a_pool_are_masked_like_those_of_links() {
 /// A database cluster may be below /home, and walwise looks for files such as PG_VERSION in every
 /// directory above the cluster.
 #[test]
-fn a_home_is_somebodys_and_the_files_looked_for_in_it_are_not() {
+fn home_owner_is_masked_but_probed_file_names_are_not() {
     let archive = "real-path /home/alice/pg\n:/home/alice/pg\nstat /home/alice/pg/PG_VERSION\n|mode=1\n\
         stat /home/alice/PG_VERSION\n!absent gone\nstat /home/PG_VERSION\n!absent gone\nstat /home/alice\n|mode=2\n\
         user-name 1000\n|alice\nuser-name 26\n|postgres\nstat /home/postgres/pg\n|mode=3\nlink /x\n:/home/Bob\n\
         read /sys/block/sda/device/model\n|alice\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     for kept in [
         "real-path /home/user1/pg\n:/home/user1/pg\n",
         "stat /home/user1/pg/PG_VERSION",
@@ -357,14 +357,14 @@ fn a_home_is_somebodys_and_the_files_looked_for_in_it_are_not() {
 }
 
 #[test]
-fn labels_and_sources_of_memory_name_nobody() {
+fn label_serials_and_tmpfs_sources_are_masked() {
     let archive = "read /run/udev/data/b8:1\n|E:ID_FS_LABEL=pgdata\n|E:ID_FS_LABEL=bak-Z1P3495C\n\
         link /dev/disk/by-label/bak-Z1P3495C\n:../../sdb1\n\
         read /proc/self/mountinfo\n|1 2 0:5 / /mnt/Z1P3495C rw - tmpfs tmpfs rw\n\
         |1 2 0:6 / /run/user/1000 rw - tmpfs alice-liddell-tmp rw\n|1 2 0:7 / /proc rw - proc proc rw\n\
         |1 2 0:8 / /var/lib/docker/overlay2/3f4e5d6c7b8a90123f4e5d6c7b8a90123f4e5d6c7b8a90123f4e5d6c7b8a9012/merged rw - overlay overlay rw\n\
         |1 2 0:9 / /lustre rw - lustre mgs1@tcp:10.1.2.3@tcp:/fs rw\n";
-    let text = mask_archive(archive);
+    let text = mask_capture_text(archive);
     for secret in ["Z1P3495C", "alice", "liddell", "3f4e5d", "mgs1", "10.1.2.3"] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }

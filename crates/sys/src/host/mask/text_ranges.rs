@@ -30,11 +30,11 @@ pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-pub fn line_words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    pieces_in(text, line, b' ')
+pub fn word_ranges_in_line(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    split_within_range(text, line, b' ')
 }
 
-pub fn pieces_in(
+pub fn split_within_range(
     text: &[u8],
     range: Range<usize>,
     separator: u8,

@@ -18,7 +18,7 @@ fn identity_keys(
 ) -> impl Iterator<Item = &'static str> {
     Tool::FIXED
         .iter()
-        .flat_map(move |tool| of(&tool.row().identities))
+        .flat_map(move |tool| of(&tool.spec().identities))
         .copied()
 }
 
@@ -45,13 +45,13 @@ fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
         .map(|(at, _)| at)
     {
         let (before, after) = line.split_at(colon);
-        let key = key_before(before);
+        let key = key_before_colon(before);
         let kind = if identity_keys(|keys| keys.serials).any(|serial| serial == key) {
             IdentityKind::Serial
         } else if identity_keys(|keys| keys.names).any(|name| name == key) {
             IdentityKind::Wwn
         } else if identity_keys(|keys| keys.members).any(|member| key.starts_with(member)) {
-            places.extend(serial_after_position(after, colon));
+            places.extend(serial_after_disk_position(after, colon));
             continue;
         } else {
             continue;
@@ -63,7 +63,7 @@ fn line_identity_ranges(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     places
 }
 
-fn key_before(before: &[u8]) -> String {
+fn key_before_colon(before: &[u8]) -> String {
     let text = String::from_utf8_lossy(before);
     let text = text.trim();
     let quoted = text
@@ -100,7 +100,7 @@ fn value_after_colon(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])
 }
 
 /// Finds the serial number at the end of a line, after a disk's position: `Present (0,0) 3LQ1WEH4`.
-fn serial_after_position(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
+fn serial_after_disk_position(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
     let text = after.trim_ascii_end();
     let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
     let word = text.get(start..)?;
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn identities_stand_behind_their_keys() {
+    fn identities_are_found_after_their_keys() {
         assert_eq!(
             identities_in(r#"  "Serial Number" : " SK74512345 ","#),
             ["SK74512345"]
@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_lie_within_any_answer(answer: Vec<u8>, key in prop::sample::select(identity_keys(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
+        fn identity_ranges_lie_within_the_answer(answer: Vec<u8>, key in prop::sample::select(identity_keys(|keys| keys.serials).collect::<Vec<_>>()), value in "[ -~]{0,20}") {
             let lines = [answer, format!("\n\"{key}\" : \"{value}\"\n{key}:{value}").into_bytes()].concat();
             for (range, _) in identity_ranges(&lines) {
                 prop_assert!(range.start < range.end && range.end <= lines.len());

@@ -11,8 +11,11 @@ use super::super::{Question, path_bytes};
 
 /// Lists paths in a capture that may be the masked form of `path`; empty if the capture holds
 /// `path` itself.
-pub fn masked_candidates(questions: impl Iterator<Item = Question>, path: &Path) -> Vec<PathBuf> {
-    let asked = questions.filter_map(|question| match question.inner() {
+pub fn masked_path_candidates(
+    questions: impl Iterator<Item = Question>,
+    path: &Path,
+) -> Vec<PathBuf> {
+    let asked = questions.filter_map(|question| match question.strip_as_user() {
         Question::Stat(path) | Question::RealPath(path) => Some(path.clone()),
         _ => None,
     });
@@ -105,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mask_may_have_been_anything_else_is_itself() {
+    fn masks_match_any_text_and_other_parts_only_themselves() {
         for (masked, path, may) in [
             ("/srv/pg/data", "/srv/pg/data", true),
             ("/srv/host1/data", "/srv/db-7/data", true),

@@ -292,12 +292,12 @@ mod tests {
 
     const KEY: &str = "c0ffee0123456789c0ffee0123456789";
 
-    fn text(bytes: Vec<u8>) -> String {
+    fn utf8_text(bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).unwrap()
     }
 
     #[test]
-    fn of_a_table_only_kinds_and_modes_are_left() {
+    fn table_keeps_only_targets_offsets_and_modes() {
         let table_text = format!(
             "vg-data: 0 2097152 linear 253:0 2048\nvg-data: 2097152 8 striped 2 128 8:0 0 8:16 0\n\
              vg-far: 2048 8 linear 8:0 x\n\
@@ -313,17 +313,17 @@ mod tests {
         let expect = "vg-data: linear 0 2048\nvg-data: striped \nvg-far: linear \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
             vg-pool-tpool: thin-pool \nvg-hot: cache writethrough\nvg-warm: cache writeback\nvg-odd: cache \n\
             mpa: multipath queue_if_no_path\nmpb: multipath fail_if_no_path\nmpc: multipath \na\\x20b: other \n";
-        assert_eq!(text(reduce_table(table_text.as_bytes())), expect);
+        assert_eq!(utf8_text(reduce_table(table_text.as_bytes())), expect);
     }
 
     #[test]
-    fn of_the_status_only_numbers_and_listed_words_are_left() {
+    fn status_keeps_only_numbers_and_listed_words() {
         let status_text = "vg-pool-tpool: 0 2097152 thin-pool 1 12/1024 300/4096 - rw discard_passdown queue_if_no_space - 1024\n\
             vg-bad-tpool: 0 8 thin-pool Fail\nvg-data: 0 8 linear \nr: 0 8 raid raid1 2 AD 8/8 idle 0 0 -\n\
             v: 0 8 vdo /dev/secret normal - online online 1 2\nm: 0 8 multipath 2 0 0 0 1 1 A 0 1 0 8:0 A 0 \n\
             c: 0 8 cache 8 1/2 mood 300\n";
         assert_eq!(
-            text(reduce_status(status_text.as_bytes())),
+            utf8_text(reduce_status(status_text.as_bytes())),
             "vg-pool-tpool: thin-pool 1 12/1024 300/4096 - rw discard_passdown queue_if_no_space - 1024\n\
              vg-bad-tpool: thin-pool Fail\nr: raid raid1 2 AD 8/8 idle 0 0 -\nv: vdo ? normal - online online 1 2\n\
              m: multipath 2 0 0 0 1 1 A 0 1 0 8:0 A 0\nc: cache 8 1/2 ? 300\n"
@@ -332,19 +332,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_key_leaves_wherever_it_stands(
+        fn no_key_leaks_from_table_or_status(
             name in "[a-z][a-z0-9_.-]{0,9}", target in prop::sample::select(TARGETS).prop_map(|(target, _)| target), before in "[ -~]{0,20}", after in "[ -~]{0,20}"
         ) {
             let line = format!("{name}: 0 2064384 {target} {before}{KEY}{after}\n");
             for answer in [reduce_table(line.as_bytes()), reduce_status(line.as_bytes())] {
-                prop_assert!(!text(answer).contains(KEY));
+                prop_assert!(!utf8_text(answer).contains(KEY));
             }
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn malformed_lines_do_not_affect_later_lines(bytes: Vec<u8>) {
             let again = reduce_table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
-            prop_assert!(text(again).ends_with("vg-data: linear 0 0\n"));
+            prop_assert!(utf8_text(again).ends_with("vg-data: linear 0 0\n"));
             reduce_status(&bytes);
         }
     }

@@ -264,14 +264,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_in_quotes_leaves_or_changes_what_does(before in "[ -~\n]{0,20}", after in "[ -~\n]{0,20}") {
+        fn quoted_text_neither_leaks_nor_affects_output(before in "[ -~\n]{0,20}", after in "[ -~\n]{0,20}") {
             let quoted = format!("{before}{SECRET}{after}").replace('\\', "\\\\").replace('"', "\\\"");
             prop_assert_eq!(reduce(&drbd_8_4_output(&quoted)), LINES_84);
             prop_assert_eq!(reduce(&drbd_9_output(&quoted)), LINES_9);
         }
 
         #[test]
-        fn only_listed_words_leave_any_text(bytes: Vec<u8>, at in 0usize..2000) {
+        fn only_listed_words_are_kept(bytes: Vec<u8>, at in 0usize..2000) {
             let whole = drbd_8_4_output(SECRET) + &drbd_9_output(SECRET);
             let (head, tail) = whole.as_bytes().split_at(at.min(whole.len()));
             for text in [bytes.clone(), [head, bytes.as_slice(), tail].concat()] {

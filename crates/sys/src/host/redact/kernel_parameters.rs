@@ -147,7 +147,7 @@ fn is_device_name(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Vec<String> {
+    fn redact_to_lines(text: &str) -> Vec<String> {
         let shown = |setting: ConfigDirective| {
             let [key, value] =
                 [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn its_root_is_kept() {
+    fn root_and_rootflags_are_kept() {
         let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro rootflags=\"data=journal,subvol=@\" password=x elevator=noop\n";
         let expected = [
             "root UUID=1-2",
@@ -169,17 +169,17 @@ mod tests {
             "names ",
             "kept whole",
         ];
-        assert_eq!(parse(text), expected);
-        assert_eq!(parse(""), ["names "]);
+        assert_eq!(redact_to_lines(text), expected);
+        assert_eq!(redact_to_lines(""), ["names "]);
         let lost = "rootflags=password=x rootflags=noatime\n";
         assert_eq!(
-            parse(lost),
+            redact_to_lines(lost),
             ["rootflags ", "rootflags noatime", "names ", "kept part"]
         );
     }
 
     #[test]
-    fn what_mounts_or_unlocks_something_is_told_by_name() {
+    fn mount_and_unlock_parameters_are_reduced_to_names() {
         let text = "mount.usr=/dev/gone mount.usrflags=password=x systemd.mount_extra=me:pw@host:/x luks zfs=gone/root \
                     rd.luks.uuid=luks-1 rd.lvm.lv=rhel/root rd.lvm.lv=\"a b\" rd.md.uuid resume=UUID=7 rd.luks.key=/secret\n";
         let expected = [
@@ -188,7 +188,7 @@ mod tests {
             "resume UUID=7",
             "names luks,mount.usr,mount.usrflags,rd.luks.key,rd.lvm.lv,rd.md.uuid,systemd.mount-extra,zfs",
         ];
-        assert_eq!(parse(text), expected);
+        assert_eq!(redact_to_lines(text), expected);
         assert!(PARAMETERS_KEPT_BY_NAME.is_sorted());
     }
 }

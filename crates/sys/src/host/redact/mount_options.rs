@@ -69,7 +69,7 @@ pub fn allowed_options(list: &[u8], local: bool) -> Vec<u8> {
         let name = option.split(|b| *b == b'=').next().unwrap_or_default();
         let has_value = name.len() < option.len();
         if is_allowed_option(name) {
-            let kept = without_private_value(option);
+            let kept = strip_private_value(option);
             in_value = kept.len() < option.len();
             return Some(kept);
         }
@@ -80,7 +80,7 @@ pub fn allowed_options(list: &[u8], local: bool) -> Vec<u8> {
     kept.collect::<Vec<_>>().join(&b',')
 }
 
-fn without_private_value(option: &[u8]) -> &[u8] {
+fn strip_private_value(option: &[u8]) -> &[u8] {
     OPTIONS_WITHOUT_VALUE
         .into_iter()
         .map(str::as_bytes)
@@ -90,10 +90,10 @@ fn without_private_value(option: &[u8]) -> &[u8] {
 
 /// Whether the filter kept every option and every value. Private values, which no kernel reads, do
 /// not count.
-pub fn are_options_kept(written: &[u8], kept: &[u8]) -> bool {
+pub fn is_option_list_complete(written: &[u8], kept: &[u8]) -> bool {
     written
         .split(|b| *b == b',')
-        .map(without_private_value)
+        .map(strip_private_value)
         .eq(kept.split(|b| *b == b','))
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_decide_what_is_kept() {
+    fn allowed_options_equal_the_rule_tables() {
         let mut kept = Vec::new();
         let mut dropped = Vec::new();
         for text in [

@@ -6,7 +6,7 @@
 //! incomplete one must never be pasted.
 
 use super::mount_options::{
-    LOCAL_SOURCES, LOCAL_TYPES, allowed_options, are_options_kept, is_local_disk,
+    LOCAL_SOURCES, LOCAL_TYPES, allowed_options, is_local_disk, is_option_list_complete,
 };
 use crate::host::ConfigDirective;
 
@@ -75,7 +75,7 @@ pub fn redact_fstab(text: &[u8]) -> Vec<ConfigDirective> {
         let all = if spilled {
             b"excess"
         } else {
-            completeness_word(numbers && from == device && are_options_kept(written, &kept))
+            completeness_word(numbers && from == device && is_option_list_complete(written, &kept))
         };
         let numbers = if numbers {
             rest.join(&b' ')
@@ -142,7 +142,7 @@ pub fn redact_mount_unit(text: &[u8]) -> Vec<ConfigDirective> {
     for (line, (key, value)) in &assignments {
         if let Some(setting) = mount_unit_setting(*line, key, value, local) {
             all &= if *key == b"Options" {
-                are_options_kept(value, &setting.value)
+                is_option_list_complete(value, &setting.value)
             } else {
                 setting.value == *value
             };
@@ -187,7 +187,7 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
         let remote = words
             .get(fstype)
-            .is_some_and(|fstype| !needs_no_login(fstype));
+            .is_some_and(|fstype| !is_secret_free_fstype(fstype));
         // The source of a tmpfs may contain a login, too. In the name of a ZFS dataset, `@`
         // precedes a snapshot.
         let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
@@ -206,7 +206,7 @@ pub fn redact_mount_table(text: &[u8]) -> Vec<u8> {
 
 /// Whether neither the options nor the source of a file system can be secret. This holds for local
 /// disks, and for file systems that the kernel creates by itself or from existing mounts.
-fn needs_no_login(fstype: &[u8]) -> bool {
+fn is_secret_free_fstype(fstype: &[u8]) -> bool {
     const KERNEL_FILE_SYSTEMS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
         mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn fstab_keeps_what_is_mounted_and_how() {
+    fn fstab_keeps_devices_types_and_known_options() {
         let text = "# /etc/fstab\n\
             UUID=1-2 / ext4 noatime,nobarrier,x-systemd.device-timeout=10,data=writeback 0 1\n\
             //me:pw@nas/share\t/mnt\\040nas\tcifs\tusername=me,password=pw,user=me,vers=3.0,credentials=/x 0 0\n\
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn local_is_what_no_network_and_no_program_serves() {
+    fn local_disk_needs_local_type_and_source() {
         for (fstype, source, local) in [
             ("ext4", "/dev/sda1", true),
             ("xfs,ext4", "UUID=1", true),
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn mount_tables_lose_accounts_only() {
+    fn mount_tables_lose_logins_and_unlisted_remote_options() {
         let local =
             "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/mapper/a@b rw,weird=1,data=ordered\n";
         assert_eq!(redact_mount_table(local.as_bytes()), local.as_bytes());

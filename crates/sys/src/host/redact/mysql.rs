@@ -189,7 +189,7 @@ fn unquote(text: &[u8]) -> Vec<u8> {
 pub fn redact_persisted_settings(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
-        Ok(document) => collect_persisted(&document, &mut found),
+        Ok(document) => collect_persisted_settings(&document, &mut found),
         Err(_) if !text.trim_ascii().is_empty() => {
             found.push(ConfigDirective::new(1, "malformed", ""));
         }
@@ -198,7 +198,7 @@ pub fn redact_persisted_settings(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-fn collect_persisted(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
+fn collect_persisted_settings(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
     let serde_json::Value::Object(members) = value else {
         return;
     };
@@ -208,7 +208,7 @@ fn collect_persisted(value: &serde_json::Value, found: &mut Vec<ConfigDirective>
                 found.push(ConfigDirective::new(1, format!("persisted.{name}"), value));
             }
             Some(_) => {}
-            None => collect_persisted(member, found),
+            None => collect_persisted_settings(member, found),
         }
     }
 }
@@ -217,7 +217,7 @@ fn collect_persisted(value: &serde_json::Value, found: &mut Vec<ConfigDirective>
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Vec<(u32, String, String)> {
+    fn redact_to_rows(text: &str) -> Vec<(u32, String, String)> {
         text_rows(redact_option_file(text.as_bytes()))
     }
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_own_syntax_is_understood() {
+    fn option_file_syntax_is_parsed() {
         let text = "# comment\n\
             [client]\n\
             password=x\n\
@@ -273,11 +273,11 @@ mod tests {
             (18, "mariadb-10.11.innodb_flush_log_at_trx", ""),
             (20, "mysqld.sync_binlog", ""),
         ]);
-        assert_eq!(parse(text), expected);
+        assert_eq!(redact_to_rows(text), expected);
     }
 
     #[test]
-    fn what_is_persisted_is_found_in_both_formats() {
+    fn persisted_settings_are_found_in_both_formats() {
         let old = br#"{"Version": 1, "mysql_server": {"sync_binlog": {"Value": "0", "Metadata": {"User": "x"}},
             "admin_password": {"Value": "x"}, "mysql_server_static_options": {"innodb_doublewrite": {"Value": "OFF"}}}}"#;
         assert_eq!(

@@ -55,15 +55,17 @@ impl PlainFileKind {
     pub fn from_path(path: &Path) -> Result<Self, HostError> {
         const RESERVED: &str =
             "files may hold passwords; only known files, and known keys in them, are read";
-        Self::by_path(path).ok_or_else(|| HostError::failed(RESERVED))
+        Self::from_known_path(path).ok_or_else(|| HostError::failed(RESERVED))
     }
 
-    fn by_path(path: &Path) -> Option<Self> {
+    fn from_known_path(path: &Path) -> Option<Self> {
         let parts: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
         match parts.as_slice() {
             parts if parts.contains(&b"..".as_slice()) => None,
             // Below a process's root directory, the same rules apply as elsewhere.
-            [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => Self::by_name(beneath.last()?),
+            [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => {
+                Self::from_file_name(beneath.last()?)
+            }
             // Command lines and environments have questions of their own.
             [
                 b"/",
@@ -78,11 +80,11 @@ impl PlainFileKind {
             [b"/", b"etc", b"os-release" | b"ld.so.preload"]
             | [b"/", b"usr", b"lib", b"os-release"]
             | [b"/", b"run", b"systemd", b"container"] => Some(Self::System),
-            parts => Self::by_name(parts.last()?),
+            parts => Self::from_file_name(parts.last()?),
         }
     }
 
-    fn by_name(name: &[u8]) -> Option<Self> {
+    fn from_file_name(name: &[u8]) -> Option<Self> {
         match name {
             b"PG_VERSION" => Some(Self::Version),
             b"postmaster.pid" => Some(Self::Pid),
@@ -95,8 +97,8 @@ impl PlainFileKind {
             Self::Kernel | Self::System => Some(text),
             Self::ChassisTag => Some(redact_chassis_tag(&text)),
             Self::MountTable => Some(mounts::redact_mount_table(&text)),
-            Self::Udev => Some(zvol_lines(&text)),
-            Self::Version => checked_pg_version(&text),
+            Self::Udev => Some(keep_zvol_links(&text)),
+            Self::Version => check_pg_version(&text),
             Self::Pid => redact_postmaster_pid(&text),
         };
         left.ok_or_else(|| HostError::failed("its content does not have the expected format"))
@@ -112,7 +114,7 @@ fn redact_chassis_tag(text: &[u8]) -> Vec<u8> {
     }
 }
 
-fn checked_pg_version(text: &[u8]) -> Option<Vec<u8>> {
+fn check_pg_version(text: &[u8]) -> Option<Vec<u8>> {
     let word = text.trim_ascii();
     let fits =
         (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');
@@ -145,7 +147,7 @@ fn redact_postmaster_pid(text: &[u8]) -> Option<Vec<u8>> {
     (!kept.is_empty()).then(|| kept.concat())
 }
 
-fn zvol_lines(text: &[u8]) -> Vec<u8> {
+fn keep_zvol_links(text: &[u8]) -> Vec<u8> {
     text.split_inclusive(|b| *b == b'\n')
         .filter(|line| line.starts_with(b"S:zvol/"))
         .flatten()
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_files_are_given_out_plain() {
+    fn only_known_plain_files_are_readable() {
         for path in [
             "/proc/1/environ",
             "/proc/cmdline",
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_not_quoted() {
+    fn content_of_unexpected_format_is_dropped() {
         for (path, text, expected) in [
             (
                 "/sys/class/dmi/id/chassis_asset_tag",
@@ -246,7 +248,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_a_file_holds_only_its_shape_leaves(
+        fn only_numbers_and_paths_of_pid_files_are_kept(
             text in "([ -~]{0,12}\n){0,8}", name in prop::sample::select(vec!["PG_VERSION", "postmaster.pid"])
         ) {
             let path = format!("/data/{name}");

@@ -8,7 +8,7 @@ use super::standbys;
 use crate::host::ConfigDirective;
 use crate::servers::{self, ServerArea, ValueExposure};
 
-pub fn is_exposed(name: &str) -> bool {
+pub fn is_exposed_setting(name: &str) -> bool {
     servers::exposed_settings(ServerArea::Pg).contains_key(name)
 }
 
@@ -57,7 +57,7 @@ fn setting_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
         .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let key = str::from_utf8(name).ok()?.to_ascii_lowercase();
-    if !is_exposed(&key) && !INCLUDES.contains(&key.as_str()) {
+    if !is_exposed_setting(&key) && !INCLUDES.contains(&key.as_str()) {
         return None;
     }
     let rest = rest.trim_ascii_start();
@@ -65,7 +65,7 @@ fn setting_directive(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let (value, rest) = if let Some(quoted) = rest.strip_prefix(b"'") {
         unquote(quoted)?
     } else {
-        unquoted_word(rest)?
+        split_unquoted_word(rest)?
     };
     let rest = rest.trim_ascii_start();
     let value = self::redact_value(&key, &value);
@@ -76,7 +76,7 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.') || byte >= 0x80
 }
 
-fn unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+fn split_unquoted_word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let fits = |b: &u8| is_name_byte(*b) || matches!(b, b'-' | b'+' | b':' | b'/');
     let end = text.iter().position(|b| !fits(b)).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
@@ -130,7 +130,7 @@ fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Vec<(u32, String, String)> {
+    fn redact_to_rows(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         redact_settings(text.as_bytes())
             .into_iter()
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_control_file_one_line_leaves() {
+    fn control_data_keeps_only_the_checksum_version() {
         let printed = "pg_control version number:            1300\nDatabase system identifier:           7310420111666841234\n\
             Data page checksum version:           1\nMock authentication nonce:            5f0e\n";
         assert_eq!(
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_own_syntax_is_understood() {
+    fn postgresql_conf_syntax_is_parsed() {
         let text = "# comment\n\
             fsync = off\n\
             FSync on# comment\n\
@@ -177,7 +177,7 @@ mod tests {
             (10, "include_if_exists", "a b"),
         ];
         assert_eq!(
-            parse(text),
+            redact_to_rows(text),
             expected.map(|(l, k, v)| (l, k.to_owned(), v.to_owned()))
         );
     }
@@ -193,7 +193,7 @@ mod tests {
             "fsyncs = off",
             "x.fsync=off",
         ] {
-            assert_eq!(parse(text), [], "{text}");
+            assert_eq!(redact_to_rows(text), [], "{text}");
         }
     }
 }

@@ -32,15 +32,15 @@ pub(crate) fn redact_command_line(text: &[u8]) -> Vec<u8> {
     let lines = servers::program_areas(name)
         .into_iter()
         .flat_map(|area| match area {
-            ServerArea::Pg => postgres_options(&words),
-            ServerArea::Mysql => mysql_options(&words),
+            ServerArea::Pg => exposed_postgres_options(&words),
+            ServerArea::Mysql => exposed_mysql_options(&words),
         });
     lines
         .flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat())
         .collect()
 }
 
-fn postgres_options(words: &[&[u8]]) -> Vec<String> {
+fn exposed_postgres_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -84,7 +84,7 @@ fn postgres_options(words: &[&[u8]]) -> Vec<String> {
 
 fn exposed_setting(assignment: &[u8]) -> Option<String> {
     let (name, value) = split_assignment(assignment);
-    let name = name.filter(|name| postgres::is_exposed(name))?;
+    let name = name.filter(|name| postgres::is_exposed_setting(name))?;
     let value = postgres::redact_value(&name, value?);
     Some(format!("{name}={}", text::display_safe(&value)))
 }
@@ -100,7 +100,7 @@ fn split_assignment(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
 
 /// Extracts the allow-listed options. As in my_getopt, a required value may be the next word. An
 /// option without a value is written without `=`.
-fn mysql_options(words: &[&[u8]]) -> Vec<String> {
+fn exposed_mysql_options(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
@@ -167,34 +167,34 @@ pub(crate) fn redact_environment(text: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn parse(words: &str) -> String {
+    fn redact_words(words: &str) -> String {
         String::from_utf8(redact_command_line(words.replace(' ', "\0").as_bytes())).unwrap()
     }
 
     #[test]
-    fn a_server_that_goes_by_another_name_may_be_any() {
+    fn unknown_program_keeps_options_of_all_servers() {
         assert_eq!(
-            parse("/opt/shop -D /pg --datadir=/my --password=x"),
+            redact_words("/opt/shop -D /pg --datadir=/my --password=x"),
             "-D /pg\n--datadir=/my\n"
         );
-        assert_eq!(parse("postgres -D /pg --datadir=/my"), "-D /pg\n");
+        assert_eq!(redact_words("postgres -D /pg --datadir=/my"), "-D /pg\n");
         assert_eq!(
-            parse("/usr/sbin/mariadbd -D /pg --datadir=/my"),
+            redact_words("/usr/sbin/mariadbd -D /pg --datadir=/my"),
             "--datadir=/my\n"
         );
     }
 
     #[test]
-    fn options_have_one_form() {
+    fn options_are_normalised() {
         let given = "/usr/lib/postgresql/16/bin/postgres -D /data -iFp5433 -k/run -c config_file=/etc/x.conf \
             --wal-sync-method=fsync -cfsync=off -c primary_conninfo=x -h host -o -c";
         let expected = "-D /data\n-c fsync=off\n-p 5433\n-k /run\n-c config_file=/etc/x.conf\n\
             -c wal_sync_method=fsync\n-c fsync=off\n";
-        assert_eq!(parse(given), expected);
+        assert_eq!(redact_words(given), expected);
         let given = "mysqld --datadir /var/lib/mysql --innodb-flush-method=O_DIRECT --password=x --skip-log-bin --user=me \
             --innodb-flush-log=x --defaults-file=/etc/x.cnf --no-defaults";
         assert_eq!(
-            parse(given),
+            redact_words(given),
             "--datadir=/var/lib/mysql\n--innodb_flush_method=O_DIRECT\n--skip_log_bin=1\n\
              --innodb_flush_log\n--defaults_file=/etc/x.cnf\n--no_defaults=1\n"
         );

@@ -129,7 +129,7 @@ fn split_words(text: &[u8]) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Vec<(u32, String, String)> {
+    fn redact_to_rows(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         redact_service_unit(text.as_bytes())
             .into_iter()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn units_say_where_the_data_is_and_nothing_else() {
+    fn only_data_directory_and_user_are_kept() {
         let text = "[Unit]\nUser=no\n[Service]\n# Environment=PGDATA=/no\nType=notify\nUser=postgres\n\
             Environment=PGPASSWORD=x PGDATA=/var/lib/pgsql/16/data/ \"A=b c\"\n\
             ExecStart=/usr/pgsql-16/bin/postgres -c password=x \\\n  -D ${PGDATA}\n\
@@ -150,6 +150,6 @@ mod tests {
             row(7, "pgdata", "/var/lib/pgsql/16/data/"),
             row(10, "data", "/srv/ab"),
         ];
-        assert_eq!(parse(text), expected);
+        assert_eq!(redact_to_rows(text), expected);
     }
 }

@@ -10,7 +10,7 @@ pub fn redact_standby_names(value: &[u8]) -> Vec<u8> {
         return Vec::new();
     }
     let shape = tokens(value)
-        .and_then(|words| parse_method(&words))
+        .and_then(|words| parse_standby_names(&words))
         .map(|(how, count, names)| format!("{how} {count} ({})", vec!["_"; names].join(", ")));
     shape.unwrap_or_else(|| "?".to_owned()).into_bytes()
 }
@@ -28,7 +28,7 @@ enum StandbyToken {
 
 /// Parses all four forms of the value. The tuple holds the method, the number of standbys that a
 /// commit waits for, and the number of names.
-fn parse_method(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
+fn parse_standby_names(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     match words {
         [
             StandbyToken::Any,
@@ -72,7 +72,7 @@ fn tokens(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
             b'(' => (StandbyToken::Open, rest),
             b')' => (StandbyToken::Close, rest),
             b'*' => (StandbyToken::Name, rest),
-            b'"' => (StandbyToken::Name, after_quoted_name(rest)?),
+            b'"' => (StandbyToken::Name, skip_quoted_name(rest)?),
             b'0'..=b'9' => {
                 let end = rest
                     .iter()
@@ -85,8 +85,8 @@ fn tokens(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
                     behind,
                 )
             }
-            byte if starts_name(*byte) => {
-                let fits = |b: &u8| starts_name(*b) || b.is_ascii_digit() || *b == b'$';
+            byte if is_name_start(*byte) => {
+                let fits = |b: &u8| is_name_start(*b) || b.is_ascii_digit() || *b == b'$';
                 let end = rest.iter().position(|b| !fits(b)).unwrap_or(rest.len());
                 let (more, behind) = rest.split_at(end);
                 let name = [&[*first], more].concat();
@@ -105,13 +105,13 @@ fn tokens(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
     Some(words)
 }
 
-fn starts_name(byte: u8) -> bool {
+fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
 /// The text after a quoted name whose opening quote precedes `text`. In the name, two quotes stand
 /// for one.
-fn after_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
+fn skip_quoted_name(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;
         let behind = text.get(end + 1..)?;
@@ -128,12 +128,12 @@ mod tests {
 
     use super::*;
 
-    fn shape_text(value: &str) -> String {
+    fn redact_to_text(value: &str) -> String {
         String::from_utf8(redact_standby_names(value.as_bytes())).unwrap()
     }
 
     #[test]
-    fn of_a_value_its_shape_is_left() {
+    fn value_is_reduced_to_method_and_counts() {
         for (value, expected) in [
             ("", ""),
             ("  ", ""),
@@ -150,13 +150,13 @@ mod tests {
             ("\"a", "?"),
             ("a; b", "?"),
         ] {
-            assert_eq!(shape_text(value), expected, "{value}");
+            assert_eq!(redact_to_text(value), expected, "{value}");
         }
     }
 
     proptest! {
         #[test]
-        fn no_name_leaves_and_reducing_twice_is_reducing_once(value in prop_oneof![
+        fn redaction_removes_names_and_is_idempotent(value in prop_oneof![
             any::<Vec<u8>>(),
             "(ANY|FIRST)? ?[0-9]{0,2} ?\\(?(berlin|\"berlin\"|\\*|[0-9])(, ?berlin){0,3}\\)?".prop_map(String::into_bytes),
         ]) {

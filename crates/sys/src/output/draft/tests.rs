@@ -32,7 +32,7 @@ impl TestDirectory {
         self.0.path().join(name)
     }
 
-    fn names(&self) -> Vec<String> {
+    fn file_names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> = entries
             .map(|one| one.unwrap().file_name().into_string().unwrap())
@@ -42,26 +42,35 @@ impl TestDirectory {
     }
 
     fn write(&self, name: &str, options: WriteOptions, document: &str) -> Result<(), WriteError> {
-        write(Walker::current_user(), &self.at(name), options, document)
+        write(
+            TrustedUser::current_user(),
+            &self.at(name),
+            options,
+            document,
+        )
     }
 }
 
 fn write(
-    walker: Walker,
+    walker: TrustedUser,
     path: &Path,
     options: WriteOptions,
     document: &str,
 ) -> Result<(), WriteError> {
-    let location = OutputLocation::find(walker, path, options)?;
+    let location = OutputLocation::open_and_check(walker, path, options)?;
     location
         .write_draft(document.as_bytes())?
         .publish()
         .map(|_| ())
 }
 
-fn write_next(place: &TestDirectory, date: &str, document: &str) -> Result<String, WriteError> {
-    let path = place.at(&series::date_name(date));
-    let location = OutputLocation::find(Walker::current_user(), &path, SERIES)?;
+fn write_next_in_series(
+    place: &TestDirectory,
+    date: &str,
+    document: &str,
+) -> Result<String, WriteError> {
+    let path = place.at(&series::dated_file_name(date));
+    let location = OutputLocation::open_and_check(TrustedUser::current_user(), &path, SERIES)?;
     let named = location.write_draft(document.as_bytes())?.publish()?;
     assert_eq!(named.warning, None);
     Ok(named.series_name.unwrap())
@@ -70,7 +79,7 @@ fn write_next(place: &TestDirectory, date: &str, document: &str) -> Result<Strin
 /// Needs root, because only root can give a file to another user.
 #[test]
 #[ignore = "needs root: files of somebody else"]
-fn what_somebody_else_began_is_not_continued() {
+fn foreign_file_or_directory_is_not_continued() {
     let place = TestDirectory::new();
     let continued = WriteOptions {
         existing: ExistingFilePolicy::Continued,
@@ -95,12 +104,12 @@ fn what_somebody_else_began_is_not_continued() {
     );
 }
 
-fn mode(path: &Path) -> u32 {
+fn permission_bits(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
 
 #[test]
-fn nothing_of_what_was_there_stays() {
+fn replaced_file_keeps_no_mode_inode_or_links() {
     for old in [0o666, 0o6777, 0o4755, 0o400] {
         let place = TestDirectory::new();
         fs::write(place.at("report"), "theirs").unwrap();
@@ -109,7 +118,7 @@ fn nothing_of_what_was_there_stays() {
         let open = fs::File::open(place.at("report")).unwrap();
         place.write("report", USUAL, "ours").unwrap();
         assert_eq!(fs::read(place.at("report")).unwrap(), b"ours");
-        assert_eq!(mode(&place.at("report")), 0o600, "{old:o}");
+        assert_eq!(permission_bits(&place.at("report")), 0o600, "{old:o}");
         let new = fs::metadata(place.at("report")).unwrap();
         assert_ne!(new.ino(), open.metadata().unwrap().ino());
         assert_eq!(
@@ -117,12 +126,12 @@ fn nothing_of_what_was_there_stays() {
             (1, nix::unistd::geteuid().as_raw())
         );
         assert_eq!(fs::read(place.at("other name")).unwrap(), b"theirs");
-        assert_eq!(place.names(), ["other name", "report"]);
+        assert_eq!(place.file_names(), ["other name", "report"]);
     }
 }
 
 #[test]
-fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
+fn mode_is_the_requested_one_or_follows_umask() {
     let place = TestDirectory::new();
     // This file has the mode that results from the umask of the test process.
     fs::write(place.at("usual"), "").unwrap();
@@ -136,7 +145,10 @@ fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
             "",
         )
         .unwrap();
-    assert_eq!(mode(&place.at("by umask")), mode(&place.at("usual")));
+    assert_eq!(
+        permission_bits(&place.at("by umask")),
+        permission_bits(&place.at("usual"))
+    );
     for wanted in [0o600, 0o640, 0o644, 0o755] {
         place
             .write(
@@ -148,7 +160,7 @@ fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
                 "",
             )
             .unwrap();
-        assert_eq!(mode(&place.at("report")), wanted);
+        assert_eq!(permission_bits(&place.at("report")), wanted);
     }
 }
 
@@ -160,11 +172,11 @@ fn only_a_regular_file_is_ever_replaced() {
     let _socket = std::os::unix::net::UnixListener::bind(place.at("socket")).unwrap();
     symlink("/dev/null", place.at("link")).unwrap();
     symlink("fifo", place.at("other")).unwrap();
-    let before = place.names();
+    let before = place.file_names();
     for name in ["directory", "fifo", "socket", "link", "other"] {
         assert!(place.write(name, USUAL, "ours").is_err(), "{name}");
     }
-    assert_eq!(place.names(), before);
+    assert_eq!(place.file_names(), before);
     assert!(
         fs::symlink_metadata(place.at("fifo"))
             .unwrap()
@@ -174,7 +186,7 @@ fn only_a_regular_file_is_ever_replaced() {
 }
 
 #[test]
-fn a_link_of_ours_is_followed_and_stays() {
+fn own_symlink_is_followed_and_stays() {
     let place = TestDirectory::new();
     fs::create_dir(place.at("elsewhere")).unwrap();
     fs::write(place.at("elsewhere/file"), "old").unwrap();
@@ -185,24 +197,26 @@ fn a_link_of_ours_is_followed_and_stays() {
 }
 
 #[test]
-fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
+fn kept_policy_never_replaces_an_existing_file() {
     let place = TestDirectory::new();
     let new = WriteOptions {
         existing: ExistingFilePolicy::Kept,
         ..USUAL
     };
-    let location = OutputLocation::find(Walker::current_user(), &place.at("report"), new).unwrap();
+    let location =
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.at("report"), new)
+            .unwrap();
     let draft = location.write_draft(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     assert_eq!(draft.publish(), Err(WriteError::Exists));
     assert_eq!(place.write("report", new, "ours"), Err(WriteError::Exists));
     assert_eq!(fs::read(place.at("report")).unwrap(), b"theirs");
-    assert_eq!(place.names(), ["report"]);
+    assert_eq!(place.file_names(), ["report"]);
     place.write("other", new, "ours").unwrap();
 }
 
 #[test]
-fn what_somebody_else_continued_meanwhile_is_not_lost() {
+fn concurrent_continuation_is_refused() {
     let continued = WriteOptions {
         existing: ExistingFilePolicy::Continued,
         ..USUAL
@@ -212,8 +226,12 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
         if let Some(text) = first {
             place.write("record", continued, text).unwrap();
         }
-        let location =
-            OutputLocation::find(Walker::current_user(), &place.at("record"), continued).unwrap();
+        let location = OutputLocation::open_and_check(
+            TrustedUser::current_user(),
+            &place.at("record"),
+            continued,
+        )
+        .unwrap();
         place.write("record", continued, "theirs").unwrap();
         let refused = location
             .write_draft(b"ours")
@@ -225,17 +243,18 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
             "{refused:?}"
         );
         assert_eq!(fs::read(place.at("record")).unwrap(), b"theirs");
-        assert_eq!(place.names(), ["record"]);
+        assert_eq!(place.file_names(), ["record"]);
     }
 }
 
 /// Another user replaces the file or its directory between the check and the write.
 #[test]
-fn an_exchange_meanwhile_leads_nowhere() {
+fn swapped_directory_or_link_cannot_redirect_the_write() {
     let place = TestDirectory::new();
     fs::create_dir(place.at("reports")).unwrap();
     let location =
-        OutputLocation::find(Walker::current_user(), &place.at("reports/x"), USUAL).unwrap();
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.at("reports/x"), USUAL)
+            .unwrap();
     fs::rename(place.at("reports"), place.at("before")).unwrap();
     fs::create_dir(place.at("precious")).unwrap();
     fs::write(place.at("precious/x"), "precious").unwrap();
@@ -244,7 +263,8 @@ fn an_exchange_meanwhile_leads_nowhere() {
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.at("before/x")).unwrap(), b"ours");
 
-    let location = OutputLocation::find(Walker::current_user(), &place.at("y"), USUAL).unwrap();
+    let location =
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.at("y"), USUAL).unwrap();
     let draft = location.write_draft(b"ours").unwrap();
     symlink("precious/x", place.at("y")).unwrap();
     assert!(draft.publish().is_err());
@@ -252,19 +272,34 @@ fn an_exchange_meanwhile_leads_nowhere() {
 }
 
 #[test]
-fn it_is_seen_beforehand_that_nothing_can_be_made_there() {
+fn unwritable_location_is_refused_before_writing() {
     let place = TestDirectory::new();
-    assert!(OutputLocation::find(Walker::current_user(), &place.at("none/report"), USUAL).is_err());
     assert!(
-        OutputLocation::find(Walker::current_user(), Path::new("/proc/report"), USUAL).is_err()
+        OutputLocation::open_and_check(
+            TrustedUser::current_user(),
+            &place.at("none/report"),
+            USUAL
+        )
+        .is_err()
     );
-    drop(OutputLocation::find(Walker::current_user(), &place.at("report"), USUAL).unwrap());
-    assert_eq!(place.names(), [""; 0], "a draft stays nowhere");
+    assert!(
+        OutputLocation::open_and_check(
+            TrustedUser::current_user(),
+            Path::new("/proc/report"),
+            USUAL
+        )
+        .is_err()
+    );
+    drop(
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.at("report"), USUAL)
+            .unwrap(),
+    );
+    assert_eq!(place.file_names(), [""; 0], "a draft stays nowhere");
 }
 
 #[test]
 #[ignore = "needs root: files of somebody else"]
-fn a_script_is_not_written_where_somebody_else_rules() {
+fn script_is_refused_in_foreign_directory() {
     let place = TestDirectory::new();
     let script = WriteOptions {
         runs: true,
@@ -276,7 +311,8 @@ fn a_script_is_not_written_where_somebody_else_rules() {
         matches!(place.write("setup.sh", script, ""), Err(WriteError::For(why)) if why.contains("uid 4242"))
     );
     let location =
-        OutputLocation::find(Walker::current_user(), &place.at("report"), USUAL).unwrap();
+        OutputLocation::open_and_check(TrustedUser::current_user(), &place.at("report"), USUAL)
+            .unwrap();
     assert!(
         location
             .notice
@@ -286,12 +322,12 @@ fn a_script_is_not_written_where_somebody_else_rules() {
 
 #[test]
 #[ignore = "needs root: files of somebody else"]
-fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_why_not() {
+fn sticky_directory_lets_only_root_replace_foreign_files() {
     let place = TestDirectory::new();
     fs::set_permissions(place.0.path(), Permissions::from_mode(0o1777)).unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     chown(place.at("report"), Some(4242), None).unwrap();
-    let other = Walker {
+    let other = TrustedUser {
         uid: 4343,
         gid: 4343,
     };
@@ -303,7 +339,7 @@ fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_
 }
 
 #[test]
-fn a_series_is_bounded_and_other_files_beside_it_stay() {
+fn excess_series_documents_are_removed_other_files_stay() {
     let place = TestDirectory::new();
     for other in ["notes.json", "000001.json", "x-000001-a.json"] {
         fs::write(place.at(other), "theirs").unwrap();
@@ -312,7 +348,7 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
     symlink(place.at("notes.json"), place.at("000000-link.json")).unwrap();
     for number in 1..70 {
         assert_eq!(
-            write_next(&place, "a", "ours").unwrap(),
+            write_next_in_series(&place, "a", "ours").unwrap(),
             format!("{number:06}-a.json")
         );
     }
@@ -333,10 +369,10 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
 }
 
 #[test]
-fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
+fn concurrent_series_writers_get_distinct_numbers() {
     for dates in [&["a"][..], &["a", "b", "c"]] {
         let place = TestDirectory::new();
-        write_next(&place, "z", "0").unwrap();
+        write_next_in_series(&place, "z", "0").unwrap();
         let text = |writer: usize| format!("{writer}").repeat(9000);
         let come = std::sync::atomic::AtomicU32::new(0);
         let written: Vec<(usize, String)> = std::thread::scope(|scope| {
@@ -347,7 +383,12 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
                     wait_for("all have come", || come.load(Ordering::SeqCst) == 15);
                     let date = dates[writer % dates.len()];
                     (0..3)
-                        .map(|_| (writer, write_next(place, date, &text(writer)).unwrap()))
+                        .map(|_| {
+                            (
+                                writer,
+                                write_next_in_series(place, date, &text(writer)).unwrap(),
+                            )
+                        })
                         .collect::<Vec<_>>()
                 })
             };
@@ -357,7 +398,7 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
                 .flat_map(ThreadInTime::join_in_time)
                 .collect()
         });
-        let names = place.names();
+        let names = place.file_names();
         let numbers: std::collections::BTreeSet<&str> =
             names.iter().map(|name| &name[..6]).collect();
         assert_eq!((names.len(), numbers.len()), (46, 46), "{names:?}");
@@ -373,26 +414,29 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
 
 /// A number that a killed writer claimed is skipped. After the largest number, none follows.
 #[test]
-fn a_number_that_is_taken_is_passed_over() {
+fn claimed_series_numbers_are_skipped() {
     let place = TestDirectory::new();
     fs::write(place.at(&series::draft_name(1)), "").unwrap();
-    assert_eq!(write_next(&place, "a", "").unwrap(), "000002-a.json");
+    assert_eq!(
+        write_next_in_series(&place, "a", "").unwrap(),
+        "000002-a.json"
+    );
     fs::write(place.at("4294967295-a.json"), "").unwrap();
-    let refused = write_next(&place, "a", "").unwrap_err();
+    let refused = write_next_in_series(&place, "a", "").unwrap_err();
     assert!(
         matches!(&refused, WriteError::For(why) if why.contains("is the last report number")),
         "{refused:?}"
     );
-    assert_eq!(place.names().len(), 3);
+    assert_eq!(place.file_names().len(), 3);
 }
 
 #[test]
 #[ignore = "needs root: files of somebody else"]
-fn a_series_is_not_kept_in_a_directory_of_somebody_else() {
+fn series_is_refused_in_foreign_directory() {
     let place = TestDirectory::new();
-    write_next(&place, "a", "").unwrap();
+    write_next_in_series(&place, "a", "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
-    let refused = write_next(&place, "a", "").unwrap_err();
+    let refused = write_next_in_series(&place, "a", "").unwrap_err();
     assert!(
         matches!(&refused, WriteError::For(why) if why.contains("uid 4242")),
         "{refused:?}"

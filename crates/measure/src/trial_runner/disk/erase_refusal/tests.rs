@@ -117,7 +117,7 @@ fn forbidding_facts() -> Vec<(FactSet, String)> {
             )
         })
         .collect();
-    let signatures = crate::host::LiveHost::signature_names();
+    let signatures = crate::host::LiveHost::device_signature_names();
     assert!(signatures.len() >= 45, "{signatures:?}");
     for name in signatures {
         all.push((

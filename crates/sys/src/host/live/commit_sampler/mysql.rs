@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, malformed, squared_differences,
+    SamplerQuery, malformed_answer_error, sum_squared_differences,
 };
 use crate::host::HostError;
 use crate::host::live::mysql::QuerySequence;
@@ -55,7 +55,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
         }
     }
 
-    fn sample(&mut self) -> Result<CommitSample, HostError> {
+    fn take_sample(&mut self) -> Result<CommitSample, HostError> {
         let [
             time_us,
             is_privileged,
@@ -67,7 +67,8 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
             wal_writes,
             buffers_full,
             sessions,
-        ] = std::mem::take(&mut self.numbers).map(|number| number.ok_or_else(malformed));
+        ] = std::mem::take(&mut self.numbers)
+            .map(|number| number.ok_or_else(malformed_answer_error));
         let time_us = time_us?;
         match self.schedule.current {
             Some(SamplerQuery::Waits) => {
@@ -90,7 +91,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                     turn: 0,
                     flush: waiting.iter().copied().map(u64::from).sum(),
                     standby: 0,
-                    squared_differences: squared_differences(&waiting),
+                    squared_differences: sum_squared_differences(&waiting),
                     background: 0,
                     prepared: prepared.saturating_sub(before),
                     sessions,
@@ -108,7 +109,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
                 buffers_full: buffers_full?,
                 commit_delay: 0,
             })),
-            None => Err(malformed()),
+            None => Err(malformed_answer_error()),
         }
     }
 }
@@ -128,12 +129,12 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
         match name {
             b"waiting" if self.waiting.len() < SAMPLES as usize => {
                 let count = number.and_then(|count| u32::try_from(count).ok());
-                self.waiting.push(count.ok_or_else(malformed)?);
+                self.waiting.push(count.ok_or_else(malformed_answer_error)?);
             }
-            b"waiting" => return Err(malformed()),
+            b"waiting" => return Err(malformed_answer_error()),
             b"end" => {
-                let sample = self.sample()?;
-                self.schedule.record_answer()?;
+                let sample = self.take_sample()?;
+                self.schedule.mark_answered()?;
                 return (self.emit)(sample);
             }
             _ => {
@@ -146,7 +147,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> QuerySequence for SamplerQ
         Ok(())
     }
 
-    fn handle_refusal(&mut self, error: String) -> Result<(), HostError> {
+    fn handle_query_error(&mut self, error: String) -> Result<(), HostError> {
         Err(HostError::denied(error))
     }
 
@@ -193,7 +194,7 @@ mod tests {
 
     type Row<'a> = (&'a str, &'a str);
 
-    fn run(results: &[&[Row<'_>]]) -> (Vec<CommitSample>, Result<(), HostError>) {
+    fn feed_rows(results: &[&[Row<'_>]]) -> (Vec<CommitSample>, Result<(), HostError>) {
         let mut samples = Vec::new();
         let mut queries = SamplerQueries::new(QuerySchedule::new(60.0), |sample| {
             samples.push(sample);
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn rows_become_samples() {
-        let (samples, end) = run(&[COUNTERS, WAITS]);
+        let (samples, end) = feed_rows(&[COUNTERS, WAITS]);
         let counters = CommitCounters {
             time_us: 5,
             reset_age_s: 60,
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sampler_leaves_where_it_sees_nothing_or_takes_the_last_connection() {
+    fn sampler_stops_without_privilege_or_free_connection() {
         for (row, part) in [
             (("is_privileged", "0"), "PROCESS"),
             (("max_connections", "4"), "no free connections"),
@@ -268,7 +269,7 @@ mod tests {
             let mut waits = WAITS.to_vec();
             waits.retain(|(name, _)| *name != row.0);
             waits.insert(0, row);
-            let (samples, end) = run(&[COUNTERS, &waits]);
+            let (samples, end) = feed_rows(&[COUNTERS, &waits]);
             assert!(
                 end.unwrap_err().detail.contains(part) && samples.len() == 1,
                 "{part}"
@@ -288,7 +289,7 @@ mod tests {
                 let mut rows = query.to_vec();
                 rows.remove(at);
                 let first = if query == COUNTERS { &rows } else { COUNTERS };
-                let (samples, end) = run(&[first, &rows]);
+                let (samples, end) = feed_rows(&[first, &rows]);
                 let expected = usize::from(query == WAITS);
                 assert!(end.is_err() && samples.len() == expected, "{name}");
             }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use super::{
     CommitCounters, CommitSample, CommitWaits, OUT_OF_CONNECTIONS, QuerySchedule, SAMPLES,
-    SamplerQuery, check_counts, malformed, squared_differences,
+    SamplerQuery, check_counts, malformed_answer_error, sum_squared_differences,
 };
 use crate::host::HostError;
 use crate::host::live::postgres::{
-    check_authentication, encode_message, error_message, parse_major, parse_row, split_message,
-    startup_packet,
+    check_authentication, encode_message, error_message, parse_row, parse_server_major_version,
+    split_message, startup_packet,
 };
 use crate::host::live::{ProtocolAction, ProtocolClient, WireFrame};
 
@@ -38,7 +38,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
         }
     }
 
-    fn next_query(&mut self) -> ProtocolAction {
+    fn next_query_action(&mut self) -> ProtocolAction {
         let query = match self.schedule.advance() {
             Some(SamplerQuery::Waits) => waits_query(),
             Some(SamplerQuery::Counters) => counters_query(self.major),
@@ -76,14 +76,16 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         turn: number(3)?,
                         flush: number(4)?,
                         standby: number(5)?,
-                        squared_differences: squared_differences(&parse_list(row.get(11)?)?),
+                        squared_differences: sum_squared_differences(&parse_number_list(
+                            row.get(11)?,
+                        )?),
                         background: number(6)?,
                         prepared: number(7)?,
                         sessions: number(12)?,
                         flushes: number(13)?.saturating_sub(1),
                     })
                 };
-                let waits = check_counts(all().ok_or_else(malformed)?)?;
+                let waits = check_counts(all().ok_or_else(malformed_answer_error)?)?;
                 Ok(CommitSample::Waits(waits))
             }
             Some(SamplerQuery::Counters) => {
@@ -100,9 +102,11 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
                         commit_delay: number(8)?,
                     })
                 };
-                all().map(CommitSample::Counters).ok_or_else(malformed)
+                all()
+                    .map(CommitSample::Counters)
+                    .ok_or_else(malformed_answer_error)
             }
-            None => Err(malformed()),
+            None => Err(malformed_answer_error()),
         }
     }
 }
@@ -131,27 +135,28 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> ProtocolClient for Sampler
                 check_authentication(body)?;
                 self.authenticated = true;
             }
-            b'S' => self.major = parse_major(body).unwrap_or(self.major),
+            b'S' => self.major = parse_server_major_version(body).unwrap_or(self.major),
             b'E' => return Err(HostError::denied(error_message(body))),
             b'D' => {
-                let sample = self.parse_sample(&parse_row(body).ok_or_else(malformed)?)?;
-                self.schedule.record_answer()?;
+                let sample =
+                    self.parse_sample(&parse_row(body).ok_or_else(malformed_answer_error)?)?;
+                self.schedule.mark_answered()?;
                 (self.emit)(sample)?;
             }
-            b'Z' if !self.authenticated => return Err(malformed()),
+            b'Z' if !self.authenticated => return Err(malformed_answer_error()),
             b'Z' if self.major < OLDEST_MAJOR => {
                 return Err(HostError::failed(format!(
                     "PostgreSQL before {OLDEST_MAJOR} does not count the flushes of its WAL"
                 )));
             }
-            b'Z' => return Ok(self.next_query()),
+            b'Z' => return Ok(self.next_query_action()),
             _ => {}
         }
         Ok(ProtocolAction::Recv)
     }
 }
 
-fn parse_list(list: &[u8]) -> Option<Vec<u32>> {
+fn parse_number_list(list: &[u8]) -> Option<Vec<u32>> {
     let list = std::str::from_utf8(list).ok()?;
     list.split(' ').map(|number| number.parse().ok()).collect()
 }
@@ -224,7 +229,7 @@ mod tests {
     use super::*;
     use crate::host::live::postgres::tests::{data_row, ready_messages};
 
-    fn run(
+    fn feed_messages(
         seconds: f64,
         messages: &[Vec<u8>],
     ) -> (Vec<CommitSample>, Result<Vec<ProtocolAction>, HostError>) {
@@ -270,7 +275,7 @@ mod tests {
 
     #[test]
     fn counters_are_read_first_and_last_and_waits_between() {
-        let (samples, steps) = run(0.0, &[ready_messages(), counters_row()]);
+        let (samples, steps) = feed_messages(0.0, &[ready_messages(), counters_row()]);
         let counters = CommitCounters {
             time_us: 1_795_700_000_000_000,
             reset_age_s: 9,
@@ -293,7 +298,7 @@ mod tests {
             .chain(rows)
             .chain([counters_row()])
             .collect::<Vec<_>>();
-        let (samples, steps) = run(60.0, &all);
+        let (samples, steps) = feed_messages(60.0, &all);
         assert_eq!(samples.len(), 11);
         let query = |text: &str| ProtocolAction::Send(encode_message(b'Q', text.as_bytes()));
         let steps = steps.unwrap();
@@ -305,13 +310,13 @@ mod tests {
     }
 
     #[test]
-    fn the_sampler_leaves_where_it_sees_nothing_or_takes_the_last_connection() {
+    fn sampler_stops_without_privilege_or_free_connection() {
         for (row, part) in [
             (waits_row("f", "f", "t"), "pg_read_all_stats"),
             (waits_row("t", "t", "t"), "standby"),
             (waits_row("t", "f", "f"), "no free connections"),
         ] {
-            let (samples, steps) = run(60.0, &[ready_messages(), counters_row(), row]);
+            let (samples, steps) = feed_messages(60.0, &[ready_messages(), counters_row(), row]);
             assert!(
                 steps.unwrap_err().detail.contains(part) && samples.len() == 1,
                 "{part}"
@@ -323,13 +328,19 @@ mod tests {
             encode_message(b'Z', b"I"),
         ]
         .concat();
-        assert!(run(1.0, &[old]).1.unwrap_err().detail.contains("before 14"));
+        assert!(
+            feed_messages(1.0, &[old])
+                .1
+                .unwrap_err()
+                .detail
+                .contains("before 14")
+        );
         let null = [data_row(&[Some("1"); 4]), encode_message(b'Z', b"I")].concat();
-        let (samples, steps) = run(60.0, &[ready_messages(), null]);
+        let (samples, steps) = feed_messages(60.0, &[ready_messages(), null]);
         assert!(samples.is_empty() && steps.unwrap_err().detail.contains("malformed"));
         let full = encode_message(b'E', b"SFATAL\0Msorry, too many clients already\0\0");
         assert!(
-            run(1.0, &[full])
+            feed_messages(1.0, &[full])
                 .1
                 .unwrap_err()
                 .detail
@@ -339,29 +350,29 @@ mod tests {
 
     /// A server that answers at once, or twice, cannot fill memory.
     #[test]
-    fn a_server_that_does_not_pause_or_answers_twice_ends_the_conversation() {
+    fn samples_of_fast_or_repeating_servers_are_bounded() {
         let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 1_000);
         let all: Vec<Vec<u8>> = [ready_messages(), counters_row()]
             .into_iter()
             .chain(rows)
             .collect();
-        let (samples, _) = run(60.0, &all);
+        let (samples, _) = feed_messages(60.0, &all);
         assert!(samples.len() < 40, "{}", samples.len());
         let row = counters_row();
         let twice = [ready_messages(), [row.clone(), row].concat()];
-        assert_eq!(run(60.0, &twice).0.len(), 1);
+        assert_eq!(feed_messages(60.0, &twice).0.len(), 1);
     }
 
     proptest! {
         #[test]
-        fn hostile_servers_never_fail(pieces in prop::collection::vec(
+        fn errors_from_hostile_servers_are_display_safe(pieces in prop::collection::vec(
             prop_oneof![
                 any::<Vec<u8>>(),
                 Just(ready_messages()),
                 (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| encode_message(k, &b)),
             ], 0..6)
         ) {
-            if let Err(error) = run(60.0, &pieces).1 {
+            if let Err(error) = feed_messages(60.0, &pieces).1 {
                 prop_assert!(!error.detail.chars().any(crate::text::is_display_unsafe));
             }
         }

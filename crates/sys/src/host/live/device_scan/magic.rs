@@ -93,7 +93,7 @@ const SWAP: [&[u8]; 6] = [
 ];
 
 #[cfg(any(test, feature = "testing"))]
-pub fn signature_names() -> Vec<&'static str> {
+pub fn device_signature_names() -> Vec<&'static str> {
     let computed = [
         "ext journal",
         "ext2",
@@ -115,12 +115,12 @@ pub fn signature_names() -> Vec<&'static str> {
     names
 }
 
-pub struct RegionBytes {
+pub struct DeviceRegions {
     size: u64,
     parts: Vec<(u64, Vec<u8>)>,
 }
 
-impl RegionBytes {
+impl DeviceRegions {
     pub fn new(size: u64) -> Self {
         Self {
             size,
@@ -149,7 +149,7 @@ impl RegionBytes {
             .map_or(0, u32::from_le_bytes)
     }
 
-    pub fn found_signatures(&self) -> Vec<String> {
+    pub fn detect_signatures(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
         names.extend(
             SIGNATURES_FROM_START
@@ -177,7 +177,7 @@ impl RegionBytes {
         names.extend((!is_xfs && self.has_xfs_backup()).then_some("xfs allocation group"));
         names.extend(self.has_lvm_label().then_some("LVM2"));
         names.extend(self.has_md_at_end().then_some("md"));
-        names.extend(self.has_swap().then_some("swap"));
+        names.extend(self.has_swap_or_hibernation_magic().then_some("swap"));
         names.extend(self.has_zfs_uberblock().then_some("zfs"));
         names.sort_unstable();
         names.dedup();
@@ -243,7 +243,7 @@ impl RegionBytes {
 
     /// Looks for the signature of swap at the end of the first page, for all page sizes from 4 to
     /// 64 KiB.
-    fn has_swap(&self) -> bool {
+    fn has_swap_or_hibernation_magic(&self) -> bool {
         [4u64, 8, 16, 32, 64].iter().any(|kib| {
             SWAP.iter()
                 .any(|magic| self.has_magic(kib * 1024 - 10, magic))

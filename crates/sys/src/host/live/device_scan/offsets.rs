@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_backup_that_mke2fs_lists_is_a_place() {
+    fn mke2fs_backup_superblocks_are_metadata_offsets() {
         // Superblock backups on 40 GiB, as printed by `mke2fs -n -b 4096`.
         let of_4k = [
             32768u64, 98304, 163_840, 229_376, 294_912, 819_200, 884_736, 1_605_632, 2_654_208,
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_allocation_groups_are_places() {
+    fn xfs_group_headers_are_metadata_offsets() {
         let places = metadata_offsets(40 << 30);
         assert!(
             [10u64, 20, 30]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_few_whole_and_within() {
+    fn metadata_offsets_are_few_aligned_and_in_bounds() {
         for size in [
             0,
             512,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_lies_in_each_part_and_any_beginning_of_them_is_a_grid() {
+    fn every_prefix_of_samples_is_spread_evenly() {
         for (size, seed) in [(1u64 << 30, 1), (40 << 30, 2), ((4 << 40) + 12345, 3)] {
             let all: Vec<u64> = sample_offsets(size, seed).collect();
             for bits in [3u32, 6, 12] {
