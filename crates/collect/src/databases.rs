@@ -9,7 +9,7 @@ mod postgres;
 mod servers;
 mod start_time;
 mod user_host;
-pub mod log_room {
+pub mod log_space {
     //! Space for a server's logs: size and free space of the WAL's file system, in units of
     //! `max_wal_size`, and the share that binary logs take of theirs.
     //!
@@ -30,13 +30,13 @@ pub mod log_room {
         let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
         for subject in clusters {
             match facts.server_area_of(&subject) {
-                Some(ServerArea::Mysql) => record_binlog_room(facts, &subject),
-                Some(ServerArea::Pg) | None => record_wal_room(facts, &subject),
+                Some(ServerArea::Mysql) => insert_binlog_space_facts(facts, &subject),
+                Some(ServerArea::Pg) | None => insert_wal_space_facts(facts, &subject),
             }
         }
     }
 
-    fn record_wal_room(facts: &mut FactSet, cluster: &Subject) {
+    fn insert_wal_space_facts(facts: &mut FactSet, cluster: &Subject) {
         let mount = facts.subject_in_scope(cluster, Scope::Mount);
         let limit = facts.get(cluster, &postgres::MAX_WAL_SIZE);
         let limit = limit.and_then(|limit| match limit {
@@ -57,7 +57,7 @@ pub mod log_room {
         facts.insert(cluster, &postgres::WAL_VOLUME, volume);
     }
 
-    fn record_binlog_room(facts: &mut FactSet, cluster: &Subject) {
+    fn insert_binlog_space_facts(facts: &mut FactSet, cluster: &Subject) {
         let directory = facts.get(cluster, &mysql::BINLOG);
         let mount = directory
             .value()
@@ -108,7 +108,7 @@ pub mod log_room {
         use super::*;
         use crate::testing::FakeHost;
 
-        fn wal_room_value(size: Option<u64>, free: Option<u64>) -> Option<f64> {
+        fn wal_room_ratio(size: Option<u64>, free: Option<u64>) -> Option<f64> {
             let (cluster, wal) = (Subject::cluster("/pg"), Subject::mount("/wal"));
             let mut facts = FactSet::default();
             facts.add_subject(&cluster);
@@ -124,21 +124,21 @@ pub mod log_room {
         }
 
         #[test]
-        fn room_is_known_where_both_are() {
-            assert_eq!(wal_room_value(Some(1 << 30), Some(3 << 29)), Some(1.5));
-            assert_eq!(wal_room_value(Some(1 << 30), Some(0)), Some(0.0));
+        fn wal_room_needs_size_and_free_space() {
+            assert_eq!(wal_room_ratio(Some(1 << 30), Some(3 << 29)), Some(1.5));
+            assert_eq!(wal_room_ratio(Some(1 << 30), Some(0)), Some(0.0));
             for (size, free) in [
                 (None, Some(1)),
                 (Some(1), None),
                 (None, None),
                 (Some(0), Some(1)),
             ] {
-                assert_eq!(wal_room_value(size, free), None, "{size:?} {free:?}");
+                assert_eq!(wal_room_ratio(size, free), None, "{size:?} {free:?}");
             }
         }
 
         #[test]
-        fn binary_logs_are_measured_in_their_own_file_system() {
+        fn binlog_space_is_measured_on_its_own_mount() {
             let (cluster, logs) = (Subject::cluster("/db"), Subject::mount("/logs"));
             let directory = Subject::target("/logs/binlog");
             let mut facts = FactSet::default();
@@ -205,12 +205,12 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
 pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<String> {
     let of_mysql = ConfigArgument::for_mysql(request).and_then(|named| {
         let data = mysql::requested_data_directory(host, request);
-        named.file_error(host, data.as_ref())
+        named.unreadable_file_error(host, data.as_ref())
     });
     of_mysql.or_else(|| {
         let named = ConfigArgument::for_postgres(request)?;
         let data = postgres::requested_data_directory(host, request);
-        named.file_error(host, data.as_ref())
+        named.unreadable_file_error(host, data.as_ref())
     })
 }
 
@@ -413,7 +413,7 @@ impl<'a> ConfigArgument<'a> {
         }
     }
 
-    fn file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
+    fn unreadable_file_error(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
         let behalf = UserHost::new(host, self.reader_uid(host, data));
         let miss = behalf.config_directives(self.file, self.dialect).err()?;
         let help = match miss.kind {
@@ -443,7 +443,7 @@ mod tests {
     use crate::host::{CachingHost, HostTimestamp, Question, Stat, Tool};
     use crate::testing::{FakeHost, note_sentences};
 
-    fn stat(mode: u64, inode: u64) -> Vec<u8> {
+    fn stat_answer(mode: u64, inode: u64) -> Vec<u8> {
         let (uid, gid, major, minor, node_major, node_minor, size) = (26, 26, 8, 1, 0, 0, 0);
         Stat {
             mode,
@@ -462,7 +462,7 @@ mod tests {
 
     fn with_data_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
         fake.answer(Question::RealPath(path.into()), path)
-            .answer(Question::Stat(path.into()), stat(0o040_700, inode))
+            .answer(Question::Stat(path.into()), stat_answer(0o040_700, inode))
     }
 
     fn host_with_servers() -> FakeHost {
@@ -476,12 +476,15 @@ mod tests {
             .symlink("/proc/10/cwd", "/var/lib/mysql")
             .symlink("/proc/10/exe", mariadbd)
             .answer(Question::RealPath(mariadbd.into()), mariadbd)
-            .answer(Question::Stat(mariadbd.into()), stat(0o100_755, 77))
-            .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77))
+            .answer(Question::Stat(mariadbd.into()), stat_answer(0o100_755, 77))
+            .answer(
+                Question::Stat("/proc/10/exe".into()),
+                stat_answer(0o100_755, 77),
+            )
             .answer(Question::Tablespaces(10), "8 1 9\n")
             .answer(
                 Question::Stat("/var/lib/mysql/ibdata1".into()),
-                stat(0o100_600, 9),
+                stat_answer(0o100_600, 9),
             )
             .answer(
                 version(Tool::Mariadbd),
@@ -502,7 +505,7 @@ mod tests {
                 .file(format!("{path}/PG_VERSION"), "15\n")
                 .answer(
                     Question::Stat(format!("{path}/PG_VERSION").into()),
-                    stat(0o100_600, inode + 10),
+                    stat_answer(0o100_600, inode + 10),
                 )
                 .answer(
                     Question::Run(Tool::PgControldata(15), control),
@@ -513,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn each_program_is_asked_once() {
+    fn version_programs_run_once() {
         let fake = host_with_servers();
         let facts = collect(&CachingHost::new(&fake), &Request::default());
         let clusters: Vec<_> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();

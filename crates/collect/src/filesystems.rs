@@ -160,7 +160,7 @@ pub mod bcachefs {
         use crate::testing::FakeHost;
 
         #[test]
-        fn every_member_is_a_leaf() {
+        fn member_devices_are_added_below_mount() {
             let home = "/sys/fs/bcachefs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
             let host = FakeHost::default()
                 .symlink(
@@ -287,7 +287,7 @@ pub mod xfs {
         }
 
         #[test]
-        fn root_reads_the_features() {
+        fn features_are_read_with_root() {
             let has = |answer, word: &str| {
                 collect(Some(answer), true)
                     .value()
@@ -300,7 +300,7 @@ pub mod xfs {
         }
 
         #[test]
-        fn who_is_not_root_or_gets_no_answer_knows_nothing() {
+        fn superblock_needs_root_and_valid_answer() {
             assert!(matches!(
                 collect(Some(V5), false),
                 Reading::Unknown {
@@ -402,7 +402,7 @@ mod mount_class_tests {
     use super::class_of_type;
 
     #[test]
-    fn each_type_has_its_class() {
+    fn classifies_file_system_types() {
         for (fstype, major, expect) in [
             ("ext4", 8, "block"),
             ("btrfs", 0, "block"),

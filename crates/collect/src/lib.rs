@@ -60,7 +60,7 @@ mod collector {
     /// Describes many subjects in parallel. `describe` gets the facts of the host, of the given
     /// subjects and of everything directly below them. It may record facts of the given subjects
     /// only.
-    pub fn describe_in_parallel<T: Sync>(
+    pub fn collect_in_parallel<T: Sync>(
         things: &[T],
         subject: impl Fn(&T) -> &Subject + Sync,
         facts: &mut FactSet,
@@ -106,12 +106,12 @@ mod error_readings {
 
     /// The file is the source of the reading.
     pub fn file_reading<T>(answer: Result<T, HostError>, path: &str) -> Reading<T> {
-        answer_reading(answer, path, Source::file(path))
+        result_reading(answer, path, Source::file(path))
     }
 
     /// The source of the reading is the system call, such as `statfs /srv`.
-    pub fn call_reading<T>(answer: Result<T, HostError>, call: &str) -> Reading<T> {
-        answer_reading(answer, call, Source::system_call(call))
+    pub fn syscall_reading<T>(answer: Result<T, HostError>, call: &str) -> Reading<T> {
+        result_reading(answer, call, Source::system_call(call))
     }
 
     /// The reading of a program's output. If the program is missing, the remedy is to install it.
@@ -120,7 +120,7 @@ mod error_readings {
         let source = Source::Command {
             argv: argv.to_owned(),
         };
-        let reading = answer_reading(answer, argv, source);
+        let reading = result_reading(answer, argv, source);
         if is_missing {
             reading.with_remedy(Remedy::Install(tool.package().to_owned()))
         } else {
@@ -128,7 +128,7 @@ mod error_readings {
         }
     }
 
-    fn answer_reading<T>(answer: Result<T, HostError>, what: &str, source: Source) -> Reading<T> {
+    fn result_reading<T>(answer: Result<T, HostError>, what: &str, source: Source) -> Reading<T> {
         match answer {
             Ok(value) => Reading::known(value, source),
             Err(miss) => error_reading(&miss, what),
@@ -218,7 +218,7 @@ mod attribute {
 
         proptest! {
             #[test]
-            fn any_attribute_is_a_value_or_unknown(bytes: Vec<u8>, count: u64, blank in "[ \t]{0,3}") {
+            fn arbitrary_attributes_are_values_or_unknown(bytes: Vec<u8>, count: u64, blank in "[ \t]{0,3}") {
                 let path = Path::new("/sys/x");
                 let with = |text: &[u8]| FakeHost::default().answer(Question::Read(path.into()), text);
                 let noise = with(&bytes);
@@ -362,7 +362,7 @@ pub use self::system::kernel::kernel_vendor_of;
 pub use self::targets::{query_all_targets, requested_target_error};
 
 use self::collector::Collector;
-use self::databases::log_room;
+use self::databases::log_space;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
 use self::system::tools::{self, ToolSelection};
@@ -397,7 +397,7 @@ const STORAGE: &[Collector] = &[
 /// database servers, because both read systemd units.
 const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
 
-const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, log_room::COLLECTOR];
+const AFTER_STORAGE_AND_SERVERS: &[Collector] = &[targets::COLLECTOR, log_space::COLLECTOR];
 
 /// Runs all collectors. `progress` is called before each one, with the facts so far.
 pub fn run_all_collectors(

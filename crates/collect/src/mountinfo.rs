@@ -161,12 +161,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_without_failing(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             parse_unbounded(&bytes);
         }
 
         #[test]
-        fn good_lines_survive_a_bad_one(bad in proptest::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..80)) {
+        fn malformed_line_keeps_other_lines(bad in proptest::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..80)) {
             let text = [ROOT, &bad, b"\n", ROOT].concat();
             let table = parse_unbounded(&text);
             let lines: Vec<u32> = table.entries.iter().map(|entry| entry.line).collect();
@@ -179,7 +179,7 @@ mod tests {
         }
 
         #[test]
-        fn any_mount_point_is_kept(name in proptest::collection::vec(1u8.., 0..40)) {
+        fn mount_points_round_trip(name in proptest::collection::vec(1u8.., 0..40)) {
             let point = [b"/".as_slice(), &name].concat();
             let line = [b"1 0 8:1 / ".as_slice(), &escape(&point), b" rw - xfs /dev/sda1 rw\n"].concat();
             let table = parse_unbounded(&line);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_mount_and_superblock_stay_apart() {
+    fn mount_and_superblock_options_are_separate() {
         let table = parse_unbounded(ROOT);
         let entry = &table.entries[0];
         assert_eq!(
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_fields_empty_sources_and_quotes_are_understood() {
+    fn optional_fields_and_quoted_options_are_parsed() {
         let text = b"1 0 0:5 / /a\\040b rw master:2 propagate_from:1 unbindable - tmpfs  rw,context=\"u:c1,c2\",size=4k\n\
             2 0 0:6 / /b rw - fuse.sshfs me@host: rw\n";
         let table = parse_unbounded(text);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_in_the_options_cuts_nothing_off() {
+    fn blank_in_options_keeps_rest_of_line() {
         let table = parse_unbounded(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");
         assert_eq!(
             table.entries[0].super_options,
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named() {
+    fn malformed_line_is_listed() {
         let table =
             parse_unbounded(&[ROOT, b"28 27 0:5 / /x rw shared:3 tmpfs tmpfs rw\n", ROOT].concat());
         assert_eq!(table.entries.len(), 2);

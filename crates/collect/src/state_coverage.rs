@@ -6,17 +6,20 @@ use std::collections::BTreeSet;
 use crate::facts::catalog;
 use crate::host::Tool;
 
-enum FieldUse {
+enum FieldCoverage {
     Fact(&'static str),
     Ignored(&'static str),
 }
 
-use FieldUse::{Fact, Ignored};
+use FieldCoverage::{Fact, Ignored};
 
-type ToolFields = (&'static [&'static str], &'static [(&'static str, FieldUse)]);
+type ToolFields = (
+    &'static [&'static str],
+    &'static [(&'static str, FieldCoverage)],
+);
 
-const VERSION: &[(&str, FieldUse)] = &[("version", Ignored("not a state"))];
-const REDUNDANCY: FieldUse = Ignored(
+const VERSION: &[(&str, FieldCoverage)] = &[("version", Ignored("not a state"))];
+const REDUNDANCY: FieldCoverage = Ignored(
     "redundancy is reported beside the verdict, and an offline volume refuses reads anyway",
 );
 
@@ -243,7 +246,7 @@ const FIELDS: &[ToolFields] = &[
 ];
 
 #[test]
-fn every_program_says_what_becomes_of_its_state() {
+fn every_tool_field_has_fact_or_reason() {
     let fixed = Tool::FIXED.iter().map(|tool| tool.spec().name);
     let major = Tool::MAJOR.iter().map(|tool| tool(0).spec().name);
     let allowed: BTreeSet<&str> = fixed.chain(major).collect();

@@ -59,11 +59,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.add_edge(subject, device);
         }
         if !extra.is_empty() {
-            facts.insert(subject, &mount::EXTRA_DEVICES, names_if_all_found(&extra));
+            facts.insert(subject, &mount::EXTRA_DEVICES, extra_device_names(&extra));
         }
     }
     link_loop_backing(host, facts);
-    link_container_overlays(facts);
+    link_overlay_upper_mounts(facts);
 }
 
 fn is_block_mount(subject: &Subject, facts: &FactSet) -> bool {
@@ -133,7 +133,7 @@ fn log_and_realtime_devices(
 }
 
 /// Unknown if any device was not found, because a commit waits for each.
-fn names_if_all_found(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
+fn extra_device_names(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
     let mut names = Vec::new();
     for (path, device) in devices {
         match device {
@@ -174,7 +174,7 @@ fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {
         if let Some(device) = device.filter(|device| *device != subject) {
             facts.add_edge(&subject, &device);
         } else if let Some(mount) = points.mount_for_file(&file)
-            && mount_holds_file(
+            && is_file_on_mount(
                 host,
                 Path::new(OsStr::from_bytes(&file)),
                 is_deleted,
@@ -190,7 +190,7 @@ fn link_loop_backing(host: &dyn Host, facts: &mut FactSet) {
 
 /// Whether the backing file is on this mount: by stat(2) of the file, or of its directory if the
 /// file is deleted.
-fn mount_holds_file(
+fn is_file_on_mount(
     host: &dyn Host,
     file: &Path,
     is_deleted: bool,
@@ -209,7 +209,7 @@ fn mount_holds_file(
 /// Joins each overlay to the mount of its upper directory, which takes the writes. The directory's
 /// path is valid in the mount namespace of the mounting process, so it is followed only outside
 /// containers.
-fn link_container_overlays(facts: &mut FactSet) {
+fn link_overlay_upper_mounts(facts: &mut FactSet) {
     if facts
         .host_value(&machine::CONTAINER)
         .is_none_or(|container| container != "none")

@@ -40,10 +40,12 @@ pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<Targ
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let homes = directory_roles::server_directories(facts);
+    let homes = directory_roles::link_server_directories(facts);
     let places = match &request.target {
-        Some(path) => request::requested_targets(host, path, request.allow_missing, &homes, facts),
-        None => discovery::discovered_targets(host, &homes, facts),
+        Some(path) => {
+            request::resolve_requested_targets(host, path, request.allow_missing, &homes, facts)
+        }
+        None => discovery::discover_targets(host, &homes, facts),
     };
     let swapping = describe::swap_disks(facts);
     let looks = parallel::map(&places, |place| {
@@ -70,7 +72,7 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
     let mut paths: BTreeSet<PathBuf> = points
         .map(|point| path_from_bytes(decode_display_safe(&point)))
         .collect();
-    let homes = directory_roles::server_directories(&mut facts);
+    let homes = directory_roles::link_server_directories(&mut facts);
     paths.extend(
         homes
             .iter()
@@ -78,7 +80,7 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
             .map(|spot| spot.path.clone()),
     );
     for path in paths {
-        let place = request::requested_target(host, &path, &mut facts);
+        let place = request::target_at_path(host, &path, &mut facts);
         if let Some(place) = &place {
             // Only the queries matter here, because the host records the answers.
             drop(describe::read_directory_properties(host, place));

@@ -54,13 +54,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_version_is_found_behind_any_words(words in "[a-zA-Z, ()-]{0,40}", behind in "[ -~]{0,20}") {
+        fn version_is_found_after_any_words(words in "[a-zA-Z, ()-]{0,40}", behind in "[ -~]{0,20}") {
             let version = first_version(format!("{words} 6.1.0\n{behind}").as_bytes());
             prop_assert_eq!(version, Version::parse("6.1.0"));
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             if let Some(version) = first_version(&bytes) {
                 prop_assert!(!version.to_string().chars().any(crate::text::is_display_unsafe));
             }

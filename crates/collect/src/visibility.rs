@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_on_top_is_in_sight() {
+    fn topmost_mount_is_visible() {
         assert_eq!(
             visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 2, "/a")]),
             [true, false, true]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_above_hides_what_was_below_it() {
+    fn mount_above_hides_lower_mounts() {
         assert_eq!(
             visible_flags(&[(1, 0, "/"), (2, 1, "/a/b"), (3, 1, "/a")]),
             [true, false, true]
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_begin_alike_are_apart() {
+    fn name_prefix_is_no_parent_directory() {
         assert_eq!(
             visible_flags(&[(1, 0, "/"), (2, 1, "/a"), (3, 1, "/ab")]),
             [true, true, true]
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn cycles_are_out_of_sight() {
+    fn mount_cycles_are_invisible() {
         assert_eq!(
             visible_flags(&[(1, 2, "/"), (2, 1, "/a"), (3, 9, "/b")]),
             [false, false, true]
@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_tree_is_answered(ids in proptest::collection::vec((0u64..8, 0u64..8, "/[ab]?(/[ab])?"), 0..12)) {
+        fn arbitrary_mount_trees_terminate(ids in proptest::collection::vec((0u64..8, 0u64..8, "/[ab]?(/[ab])?"), 0..12)) {
             let mounts: Vec<(u64, u64, &str)> = ids.iter().map(|(a, b, point)| (*a, *b, point.as_str())).collect();
             prop_assert_eq!(visible_flags(&mounts).len(), mounts.len());
         }

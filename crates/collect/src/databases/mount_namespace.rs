@@ -257,7 +257,7 @@ mod tests {
         11 10 8:17 /volumes/pg /var/lib/pg rw - xfs /dev/sdb1 rw\n\
         12 10 8:33 / /wal rw - ext4 /dev/sdc1 rw\n";
 
-    fn stat(minor: u64, inode: u64) -> Vec<u8> {
+    fn stat_answer(minor: u64, inode: u64) -> Vec<u8> {
         let (mode, uid, gid, major, node_major, node_minor, size) = (0o040_755, 70, 70, 8, 0, 0, 0);
         Stat {
             mode,
@@ -284,16 +284,16 @@ mod tests {
             .symlink("/proc/self/ns/mnt", "mnt:[1]")
             .symlink("/proc/7/ns/mnt", "mnt:[2]")
             .file("/proc/7/mountinfo", MOUNTS)
-            .answer(at("/proc/7/root/var/lib/pg/data"), stat(17, 5))
-            .answer(at("/srv/volumes/pg/data"), stat(17, 5))
-            .answer(at("/proc/7/root/wal/pg"), stat(33, 6))
+            .answer(at("/proc/7/root/var/lib/pg/data"), stat_answer(17, 5))
+            .answer(at("/srv/volumes/pg/data"), stat_answer(17, 5))
+            .answer(at("/proc/7/root/wal/pg"), stat_answer(33, 6))
             .symlink("/proc/7/root/var/lib/pg/data/pg_wal", "/wal/pg")
             .symlink("/proc/7/root/pgdata", "var/lib/pg/data")
             .file("/proc/7/root/var/lib/pg/data/PG_VERSION", "16\n")
     }
 
     #[test]
-    fn what_a_server_in_a_container_sees_is_found_here_and_proven() {
+    fn container_paths_map_to_verified_host_paths() {
         let fake = host_with_container();
         let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
         let here = |path: &str| inside.host_path(Path::new(path));
@@ -320,13 +320,16 @@ mod tests {
         assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
         // In our namespace, /srv/volumes/pg/data leads to another directory, with inode 99.
         let fake = host_with_container();
-        let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
+        let fake = fake.answer(
+            Question::Stat("/srv/volumes/pg/data".into()),
+            stat_answer(17, 99),
+        );
         let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();
         assert!(!inside.host_path(Path::new("/pgdata")).is_known());
     }
 
     #[test]
-    fn the_same_name_space_needs_no_other_view() {
+    fn same_mount_namespace_gives_none() {
         let fake = host_with_container();
         let (same, nothing) = (
             fake.symlink("/proc/7/ns/mnt", "mnt:[1]"),
@@ -338,7 +341,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_containers_never_fail(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
+        fn arbitrary_container_mounts_never_panic(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let fake = host_with_container();
             let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
             let inside = NamespaceHost::new(&fake, &fake, 7).unwrap();

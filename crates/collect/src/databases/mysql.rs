@@ -123,7 +123,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         match found.prove_served(&view) {
             ServingProof::Serves | ServingProof::NoServer => {
                 seen.insert(found.path.clone());
-                found.record(&view, &unproven, &mut own);
+                found.insert_instance_facts(&view, &unproven, &mut own);
                 facts.merge(own);
             }
             ServingProof::Contradicted(note) => facts.add_note(note),
@@ -372,7 +372,7 @@ impl VariablesReply {
 
 /// `answer` is `None` if no process is proven to be the server.
 fn record_counters(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
-    let count = |name: &str| counter(answer, name);
+    let count = |name: &str| counter_reading(answer, name);
     facts.insert(
         cluster,
         &mysql::UPTIME,
@@ -409,7 +409,7 @@ fn record_counters(facts: &mut FactSet, cluster: &Subject, answer: Option<&Varia
     facts.insert(cluster, &mysql::COMMITS_PER_GROUP, per_group);
 }
 
-fn counter(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
+fn counter_reading(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> {
     match answer {
         None => Reading::absent(format!("only a running server reports {name}")),
         Some(VariablesReply::NoReply(why, detail, remedy)) => {
@@ -480,7 +480,7 @@ fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Ve
 }
 
 #[cfg(test)]
-mod counters_tests {
+mod counter_tests {
     use std::collections::BTreeMap;
 
     use super::*;
@@ -501,7 +501,7 @@ mod counters_tests {
     }
 
     #[test]
-    fn both_names_of_the_age_are_read_and_nothing_is_made_up() {
+    fn checkpoint_age_is_read_under_both_names() {
         let age = &mysql::CHECKPOINT_AGE;
         assert_eq!(
             counter_value(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),
@@ -533,7 +533,7 @@ mod counters_tests {
     }
 
     #[test]
-    fn a_server_that_was_not_asked_says_nothing() {
+    fn counters_without_reply_are_unknown() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
         let silent =
             VariablesReply::NoReply(UnknownReason::Denied, "no".to_owned(), Remedy::RunAsRoot);

@@ -22,11 +22,16 @@ mod log_files {
     use crate::text::display_path;
 
     /// Records the files of the WAL directory `wal`, as seen in the mount namespace of `host`.
-    pub fn record(host: &dyn Host, wal: &Path, cluster: &Subject, facts: &mut FactSet) {
-        let segments = reading(host, wal, LogFileKind::WalSegment);
+    pub fn insert_wal_file_facts(
+        host: &dyn Host,
+        wal: &Path,
+        cluster: &Subject,
+        facts: &mut FactSet,
+    ) {
+        let segments = log_files_reading(host, wal, LogFileKind::WalSegment);
         let bytes = segments.map(|files| files.bytes);
         facts.insert(cluster, &postgres::WAL_FILES, bytes);
-        let ready = reading(host, &wal.join("archive_status"), LogFileKind::ArchiveReady);
+        let ready = log_files_reading(host, &wal.join("archive_status"), LogFileKind::ArchiveReady);
         let count = ready.clone().map(|files| files.count);
         facts.insert(cluster, &postgres::ARCHIVE_READY, count);
         let wait = ready.and_then_reading(|files, source| match files.oldest_age {
@@ -36,7 +41,11 @@ mod log_files {
         facts.insert(cluster, &postgres::ARCHIVE_WAIT, wait);
     }
 
-    fn reading(host: &dyn Host, directory: &Path, kind: LogFileKind) -> Reading<LogFileStats> {
+    fn log_files_reading(
+        host: &dyn Host,
+        directory: &Path,
+        kind: LogFileKind,
+    ) -> Reading<LogFileStats> {
         let shown = display_path(directory);
         file_reading(host.log_file_stats(directory, kind), &shown)
     }
@@ -75,7 +84,7 @@ use crate::version::Version;
 
 pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
-    let mut seen = RecordedPaths {
+    let mut seen = CollectionState {
         config_files: BTreeSet::new(),
         directories: BTreeSet::new(),
         followed_configs: BTreeSet::new(),
@@ -83,10 +92,10 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
         unread_clusters: Vec::new(),
     };
     for lead in running_candidates(host, request, &mut facts) {
-        seen.resolve_candidate(lead, host, request, &mut facts);
+        seen.collect_candidate(lead, host, request, &mut facts);
     }
     if let Some(lead) = config_argument_candidate(host, request) {
-        seen.resolve_candidate(lead, host, request, &mut facts);
+        seen.collect_candidate(lead, host, request, &mut facts);
     }
     for directory in debian_config_directories(host, &mut facts) {
         let reader = UserHost::for_owner(host, &directory).uid;
@@ -99,7 +108,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             config_argument: None,
             reader_uid: reader,
         };
-        seen.resolve_candidate(lead, host, request, &mut facts);
+        seen.collect_candidate(lead, host, request, &mut facts);
     }
     let usual = packaged_data_directories(host, &mut facts)
         .into_iter()
@@ -123,11 +132,11 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
             config_argument: None,
             reader_uid: reader,
         };
-        seen.resolve_candidate(lead, host, request, &mut facts);
+        seen.collect_candidate(lead, host, request, &mut facts);
     }
     for unread in seen.unread_clusters {
         if !seen.directories.contains(&unread.directory) {
-            unread.record(&mut facts);
+            unread.insert_unread_cluster_facts(&mut facts);
         }
     }
     facts
@@ -151,7 +160,7 @@ fn config_argument_candidate<'a>(
     })
 }
 
-struct RecordedPaths {
+struct CollectionState {
     /// Configuration files, each with the uid that read it, because any user can name another
     /// user's file.
     config_files: BTreeSet<(u32, PathBuf)>,
@@ -173,7 +182,7 @@ struct UnreadCluster {
 impl UnreadCluster {
     /// Records the cluster with every setting unknown; without the record, the directory would pass
     /// for one without a server.
-    fn record(self, facts: &mut FactSet) {
+    fn insert_unread_cluster_facts(self, facts: &mut FactSet) {
         let shown = display_path(&self.directory);
         let subject = Subject::cluster(&*shown);
         facts.set_server_area(&subject, ServerArea::Pg);
@@ -188,12 +197,12 @@ impl UnreadCluster {
     }
 }
 
-impl RecordedPaths {
+impl CollectionState {
     /// Keeps the directory of a lead that cannot be read. A lead without a process is kept only
     /// after a time-out (`in_time` is false), because a cluster may then be there. `reader` has the
     /// rights of the lead's user. It is `None` for a process in a container, where the directory
     /// has another path.
-    fn keep_unread(
+    fn add_unread_cluster(
         &mut self,
         lead: &ClusterCandidate<'_>,
         in_time: bool,
@@ -214,7 +223,7 @@ impl RecordedPaths {
         };
         let Some(running) = running else { return };
         let source = match &lead.server {
-            Some(server) => server.command_line(),
+            Some(server) => server.command_line_source(),
             None => Source::system_call(format!("stat {}", display_path(&directory))),
         };
         self.unread_clusters.push(UnreadCluster {
@@ -224,7 +233,7 @@ impl RecordedPaths {
         });
     }
 
-    fn resolve_candidate(
+    fn collect_candidate(
         &mut self,
         lead: ClusterCandidate<'_>,
         host: &dyn Host,
@@ -242,7 +251,7 @@ impl RecordedPaths {
         let config_file = match view.real_path(&lead.config_file) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 let file = display_path(&lead.config_file);
-                self.keep_unread(&lead, false, reader);
+                self.add_unread_cluster(&lead, false, reader);
                 return facts.add_note(PostgresNote::ConfigTimeout { file });
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
@@ -267,7 +276,7 @@ impl RecordedPaths {
         let found = match lead.resolve_config(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
             Err(why) => {
-                self.keep_unread(&origin, true, reader);
+                self.add_unread_cluster(&origin, true, reader);
                 return match by_hand {
                     Some(named) => facts.add_note(named.unused_note(why)),
                     None => facts.add_note(why),
@@ -292,7 +301,7 @@ impl RecordedPaths {
             && origin.reader_uid != owner
             && self.followed_configs.insert(origin.config_file.clone())
         {
-            return self.resolve_candidate(
+            return self.collect_candidate(
                 ClusterCandidate {
                     reader_uid: owner,
                     ..origin
@@ -313,7 +322,7 @@ impl RecordedPaths {
                 facts.add_note(named.other_directory_note(&directory, &asked));
             }
         }
-        match found.record(view, inside.as_ref(), request, &mut own) {
+        match found.insert_cluster_facts(view, inside.as_ref(), request, &mut own) {
             Ok(()) => {
                 facts.merge(own);
                 self.directories.insert(directory);
@@ -323,7 +332,7 @@ impl RecordedPaths {
             }
             Err(note) => {
                 let in_time = !matches!(note, PostgresNote::DataTimeout { .. });
-                self.keep_unread(&origin, in_time, reader);
+                self.add_unread_cluster(&origin, in_time, reader);
                 facts.add_note(note);
             }
         }
@@ -389,14 +398,14 @@ mod tests;
 /// time.
 const MAX_LOAD_TIME_NS: u64 = 100_000_000;
 
-struct ConfigLoad<'a> {
+struct ConfigLoadTime<'a> {
     host: &'a dyn Host,
     time: Option<HostTimestamp>,
     is_reported: bool,
     data: String,
 }
 
-impl<'a> ConfigLoad<'a> {
+impl<'a> ConfigLoadTime<'a> {
     /// Uses the server's start as the load time: the second in `postmaster.pid`, refined by the
     /// start time of the process if that is known.
     pub fn new(
@@ -408,7 +417,7 @@ impl<'a> ConfigLoad<'a> {
         let process = process.and_then(|pid| start_time::process_start(host, pid));
         Self {
             host,
-            time: second.map(|second| start_time::server_start(second, process)),
+            time: second.map(|second| start_time::refine_start_time(second, process)),
             is_reported: false,
             data,
         }
@@ -431,7 +440,7 @@ impl<'a> ConfigLoad<'a> {
 
     /// The settings with a gap at each file that may have changed since the server loaded it. The
     /// gaps have a remedy if the name of the user `owner` is known.
-    pub fn certain_conf(&self, conf: &Conf, owner: Option<&String>) -> Conf {
+    pub fn with_possible_change_gaps(&self, conf: &Conf, owner: Option<&String>) -> Conf {
         conf.with_changed_file_gaps(
             |path| self.change_since_load(path),
             owner.map(|owner| self.remedy(owner)).as_ref(),
@@ -460,7 +469,7 @@ impl<'a> ConfigLoad<'a> {
     }
 
     fn change_since_load(&self, path: &Path) -> Option<String> {
-        let complaint = start_time::change_since_start(self.host, self.time, path)?;
+        let complaint = start_time::path_change_since_start(self.host, self.time, path)?;
         Some(format!(
             "{complaint}, and the server did not report the value"
         ))

@@ -176,7 +176,7 @@ pub enum ServingProof {
 
 /// The uid whose rights are used to read a server's files; an error gives the reason why there is
 /// none.
-pub fn reader_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
+pub fn server_process_uid(row: &ServerProcess) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
         Some(0) => Err(ServerNote::RootProcess { pid }),
@@ -296,7 +296,7 @@ pub fn serves_unread_directory(
     }
 }
 
-pub fn preload_reading_without_server(running: Option<&bool>) -> Reading<String> {
+pub fn preload_reading_without_process(running: Option<&bool>) -> Reading<String> {
     match running {
         Some(false) => Reading::absent("no server is running, so there is no LD_PRELOAD to read"),
         _ => Reading::unknown(
@@ -314,7 +314,7 @@ mod tests {
     use crate::host::Stat;
     use crate::testing::FakeHost;
 
-    fn pids(lines: &[String]) -> Vec<u32> {
+    fn listed_pids(lines: &[String]) -> Vec<u32> {
         let host = FakeHost::default().answer(Question::Servers, lines.join("\n"));
         server_processes(&host, &Request::default())
             .unwrap()
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_a_process_decides_whether_anything_is_read_for_it() {
+    fn root_and_mixed_uid_processes_have_no_reader() {
         let host = FakeHost::default().answer(
             Question::Servers,
             "10 1 26 postgres\n11 1 - postgres\n12 1 0 mysqld\nmore 4242 9936\nmore - 3\n",
@@ -334,14 +334,14 @@ mod tests {
         let readers: Vec<Option<u32>> = listing
             .rows
             .iter()
-            .map(|row| reader_uid(row).ok())
+            .map(|row| server_process_uid(row).ok())
             .collect();
         assert_eq!(readers, [Some(26), None, None]);
         assert_eq!(listing.skipped, [(Some(4242), 9936), (None, 3)]);
     }
 
     #[test]
-    fn hidden_processes_are_no_proof_that_no_server_runs() {
+    fn hidepid_makes_process_list_denied() {
         let machine = |euid: u32, option: &str, servers: &str| {
             let mounts = format!("20 1 0:5 / /proc rw - proc proc rw,{option}\n");
             let fake = FakeHost::default()
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_servers_are_read_first() {
+    fn servers_of_target_owner_come_first() {
         let crowd: Vec<String> = (0..9)
             .map(|pid| format!("{} 1 4242 postgres\n", 100 + pid))
             .collect();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_path_is_the_same_file_as_the_named_path() {
+    fn real_path_must_be_same_file() {
         let file = |inode| Stat {
             mode: 0o040_700,
             uid: 26,
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_says_how_it_is() {
+    fn stopped_state_and_namespace_pid_are_parsed() {
         let fake = FakeHost::default()
             .file("/proc/7/stat", "7 (a) T (b) T 1 7\n")
             .file("/proc/8/stat", "8 (a) T) S 1 8\n")
@@ -472,7 +472,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn workers_are_no_servers_in_whatever_order_they_come(
+        fn worker_processes_are_not_servers(
             lines in Just(["10 1 26 postgres", "11 10 26 postgres", "20 1 27 mariadbd", "21 20 27 x y", "30 2 0 mysqld"]).prop_map(|all| all.map(str::to_owned).to_vec()).prop_shuffle(),
             bad in "[^\n]{0,20}",
             at in 0usize..6,
@@ -480,13 +480,13 @@ mod tests {
             prop_assume!(parse_process(&bad).is_none());
             let mut noisy = lines;
             noisy.insert(at, bad);
-            let mut found = pids(&noisy);
+            let mut found = listed_pids(&noisy);
             found.sort_unstable();
             prop_assert_eq!(found, [10, 20, 30]);
         }
 
         #[test]
-        fn the_last_value_of_a_variable_counts(
+        fn last_environment_variable_wins(
             value in prop::collection::vec(1u8.., 1..20), before in "[^\n]{0,20}", bytes: Vec<u8>,
         ) {
             environment_variable(&bytes, "PGDATA");
@@ -496,7 +496,7 @@ mod tests {
         }
 
         #[test]
-        fn a_library_that_eats_data_is_found_among_any(libraries in prop::collection::vec("[a-z./]{0,12}", 0..5), at: prop::sample::Index) {
+        fn eatmydata_is_found_among_libraries(libraries in prop::collection::vec("[a-z./]{0,12}", 0..5), at: prop::sample::Index) {
             prop_assume!(!libraries.iter().any(|library| library.contains("eatmydata")));
             prop_assert_eq!(eatmydata_library(libraries.join(":").as_bytes()), None);
             let mut all = libraries;

@@ -21,7 +21,7 @@ const MAX_LINKS: usize = 40;
 
 /// The reason why a file or directory may differ from what the server read at `started`; `None` if
 /// it has not changed.
-pub fn change_since_start(
+pub fn path_change_since_start(
     host: &dyn Host,
     started: Option<HostTimestamp>,
     path: &Path,
@@ -36,7 +36,7 @@ pub fn change_since_start(
     let holders = links.iter().filter_map(|link| link.parent());
     std::iter::once(path)
         .chain(holders)
-        .find_map(|path| change_after_start(host, started, path))
+        .find_map(|path| file_change_since_start(host, started, path))
 }
 
 /// All symbolic links on the path to a file, each once; `None` if there are more than the kernel
@@ -63,7 +63,7 @@ fn links_on_path(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     Some(links)
 }
 
-fn change_after_start(
+fn file_change_since_start(
     host: &dyn Host,
     started: Option<HostTimestamp>,
     path: &Path,
@@ -108,7 +108,7 @@ pub fn process_start(host: &dyn Host, pid: u32) -> Option<HostTimestamp> {
 
 /// The start of the process refines the recorded second if the two agree. If not, the clock was set
 /// between them, and the recorded second counts.
-pub fn server_start(second: u64, process: Option<HostTimestamp>) -> HostTimestamp {
+pub fn refine_start_time(second: u64, process: Option<HostTimestamp>) -> HostTimestamp {
     process
         .filter(|process| process.unix_seconds() == second)
         .unwrap_or_else(|| HostTimestamp::from_unix_seconds(second))
@@ -148,7 +148,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     #[test]
-    fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
+    fn ctime_in_second_of_start_is_compared_exactly() {
         let started = HostTimestamp::from_unix_nanos(1_000 * SECOND + 500_000_000);
         for (nanos, before) in [
             (0, true),
@@ -190,27 +190,27 @@ mod tests {
     }
 
     #[test]
-    fn the_process_is_believed_in_the_second_that_the_server_wrote_down() {
+    fn process_start_refines_recorded_second() {
         let process = |nanos| Some(HostTimestamp::from_unix_nanos(nanos));
         assert_eq!(
-            server_start(1_000, process(1_000 * SECOND + 5)),
+            refine_start_time(1_000, process(1_000 * SECOND + 5)),
             HostTimestamp::from_unix_nanos(1_000 * SECOND + 5)
         );
         for set in [1_001 * SECOND, 999 * SECOND + 999_999_999, 4_600 * SECOND] {
             assert_eq!(
-                server_start(1_000, process(set)),
+                refine_start_time(1_000, process(set)),
                 HostTimestamp::from_unix_seconds(1_000),
                 "{set}"
             );
         }
         assert_eq!(
-            server_start(1_000, None),
+            refine_start_time(1_000, None),
             HostTimestamp::from_unix_seconds(1_000)
         );
     }
 
     #[test]
-    fn a_link_anywhere_on_the_way_could_have_led_elsewhere() {
+    fn change_of_any_link_directory_counts() {
         let stat = |second| {
             let changed = Some(HostTimestamp::from_unix_seconds(second));
             let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
@@ -237,7 +237,7 @@ mod tests {
                 .answer(Question::Stat(path.into()), stat(900))
                 .answer(Question::Stat("/srv/pg".into()), stat(holder_of_link))
                 .answer(Question::Stat("/srv/kept".into()), stat(holder_beneath));
-            change_since_start(&fake, Some(HostTimestamp::from_unix_seconds(1_000)), path)
+            path_change_since_start(&fake, Some(HostTimestamp::from_unix_seconds(1_000)), path)
         };
         assert_eq!(at(900, 900), None);
         assert!(at(1_001, 900).is_some_and(|says| says.contains("/srv/pg changed")));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_of_a_nest_counts_and_a_circle_is_uncertain() {
+    fn nested_links_are_followed_and_cycles_detected() {
         let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));
         let fake = nest
             .clone()
@@ -259,7 +259,7 @@ mod tests {
         let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
         let circle = circle.fold(FakeHost::default(), |fake, link| fake.symlink(link, "l/l"));
         assert_eq!(links_on_path(&circle, Path::new("/c/l")), None);
-        let says = change_since_start(
+        let says = path_change_since_start(
             &circle,
             Some(HostTimestamp::from_unix_seconds(1_000)),
             Path::new("/c/l"),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_of_old_has_the_second_of_the_start() {
+    fn old_capture_has_start_second() {
         let started = Question::ProcessStart(10);
         let old = |kind| {
             let fake = FakeHost::default()
@@ -297,7 +297,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
+        fn arbitrary_stat_never_panics(bytes: Vec<u8>, name in prop::collection::vec(any::<u8>(), 0..16)) {
             start_ticks(&bytes);
             let stat = [b"12 (", name.as_slice(), b") S 1 1 1 0 -1 4 1 0 0 0 5 3 0 0 20 0 9 0 4711 1\n"].concat();
             prop_assert_eq!(start_ticks(&stat), Some(4711));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_asked_for_as_their_owner_and_the_kernel_as_who_we_are() {
+    fn file_queries_use_owner_rights() {
         let ask = |question: Question| recorded_queries(|host| drop(host.ask(&question))).remove(0);
         let on_behalf = |question: Question| {
             assert_eq!(

@@ -35,7 +35,7 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
 ];
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let mounts = facts.subjects_where(&mount::CLASS, |class| issues_flushes(*class));
+    let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
         parallel::map(&mounts, |mount| {
             (
@@ -64,7 +64,7 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-fn issues_flushes(class: MountClass) -> bool {
+fn is_flushing_class(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Overlay)
 }
 
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_system_and_kernel() {
+    fn barrier_by_file_system_and_kernel() {
         for (fstype, printed, ext4, release, vendor, expect) in [
             (
                 "ext4",
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mount_of_a_superblock_has_its_answer() {
+    fn differing_mounts_of_superblock_are_unknown() {
         let answers = |second: &str, devno: &str| {
             let mut facts = FactSet::default();
             let host = Subject::host();

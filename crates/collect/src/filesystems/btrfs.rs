@@ -105,7 +105,7 @@ impl BtrfsProperties {
             ("error_stats", sum_error_counts as CountParser),
             ("missing", parse_missing_flag),
         ]
-        .map(|(file, count)| sum_over_devices(host, &home.join("devinfo"), file, count));
+        .map(|(file, count)| sum_device_counts(host, &home.join("devinfo"), file, count));
         Self {
             data: profiles_in_use(host, home, "data"),
             metadata: profiles_in_use(host, home, "metadata"),
@@ -137,7 +137,7 @@ fn parse_missing_flag(text: &str) -> Result<u64, String> {
 
 /// Sums the count in `file` over all devices of the file system. The sum is unknown if the file of
 /// one device cannot be read.
-fn sum_over_devices(
+fn sum_device_counts(
     host: &dyn Host,
     devinfo: &Path,
     file: &str,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn every_member_is_a_leaf() {
+    fn member_devices_and_profiles_are_collected() {
         let host = FakeHost::default()
             .symlink(format!("{HOME}/devices/sda2"), "x")
             .symlink(format!("{HOME}/devices/sdb"), "x")
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_missing_devices_are_summed_and_one_unread_device_leaves_them_open() {
+    fn device_errors_are_summed_or_unknown() {
         let stats = |n: u64| {
             format!(
                 "write_errs {n}\nread_errs 0\nflush_errs 1\ncorruption_errs 0\ngeneration_errs 0"
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn mixed_block_groups_count_for_both() {
+    fn mixed_block_groups_set_both_profiles() {
         let host = FakeHost::default()
             .symlink(format!("{HOME}/devices/sda2"), "x")
             .files(
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_system_that_is_not_found_is_unknown() {
+    fn missing_sysfs_entry_leaves_profiles_unknown() {
         let facts = collect(&FakeHost::default());
         assert!(
             !facts
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_option_wins() {
+    fn last_datacow_or_compress_option_wins() {
         for (options, expect) in [
             (&["nodatacow", "compress=zstd:3"][..], false),
             (&["compress=zstd:3", "nodatasum", "nodatacow"], true),
@@ -380,7 +380,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_of_errors_are_added_whatever_they_count(counts in prop::collection::vec(("[a-z_]{1,12}", 0u64..1 << 40), 1..6), odd in "[a-z]{1,8}") {
+        fn error_counts_are_summed(counts in prop::collection::vec(("[a-z_]{1,12}", 0u64..1 << 40), 1..6), odd in "[a-z]{1,8}") {
             let text = counts.iter().map(|(name, count)| format!("{name} {count}")).join_with("\n");
             prop_assert_eq!(sum_error_counts(&text), Ok(counts.iter().map(|(_, count)| count).sum()));
             for bad in [format!("{text} {odd}"), format!("{text}\n{odd} {odd}")] {
@@ -389,7 +389,7 @@ mod tests {
         }
 
         #[test]
-        fn what_a_member_says_is_counted_or_unknown(bytes: Vec<u8>) {
+        fn arbitrary_device_files_are_safe(bytes: Vec<u8>) {
             let host = FakeHost::default()
                 .symlink(format!("{HOME}/devices/sda2"), "x")
                 .file(format!("{HOME}/devinfo/1/error_stats"), &bytes)

@@ -124,13 +124,13 @@ fn read_file_system(
             why,
             detail,
             remedy,
-        } => {
-            fast_commit_in_use(host, &proc.join("fc_info"), &options).unwrap_or(Reading::Unknown {
+        } => is_fast_commit_in_use(host, &proc.join("fc_info"), &options).unwrap_or(
+            Reading::Unknown {
                 why,
                 detail,
                 remedy,
-            })
-        }
+            },
+        ),
     };
     let errors = attribute::read_number(host, &sys.join("errors_count"));
     Ext4Readings {
@@ -221,7 +221,7 @@ fn find_external_journals(
             (*only).clone(),
             Source::file(format!("{JOURNALS_DIRECTORY}/{only}")),
         ),
-        _ => match journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
+        _ => match external_journal_device(host, pair.0, pair.1.journal_task.clone(), facts) {
             known @ Reading::Known { .. } => known,
             Reading::Unknown { .. } => Reading::ambiguous(
                 "the journal is on another device, which the kernel does not name",
@@ -234,7 +234,7 @@ fn find_external_journals(
 /// Whether fast commits are in use, from `fc_info`. A count of commits above zero proves the
 /// feature; zero proves nothing. Linux 5.10 and later have `fc_info` for every file system
 /// (ext4_register_sysfs in fs/ext4/sysfs.c), so a kernel without it has no fast commits.
-fn fast_commit_in_use(
+fn is_fast_commit_in_use(
     host: &dyn Host,
     path: &Path,
     options: &Reading<Vec<String>>,
@@ -265,7 +265,7 @@ fn fast_commit_in_use(
 const MAX_COMM_BYTES: usize = 15;
 
 /// *Absent* for an internal journal. `task` is the process id in the file system's `journal_task`.
-fn journal_device(
+fn external_journal_device(
     host: &dyn Host,
     own: &Subject,
     task: Reading<String>,
@@ -329,7 +329,7 @@ mod journal_tests {
         let task = Reading::known(task.to_owned(), Source::file("/sys/fs/ext4/x/journal_task"));
         let mut facts = FactSet::default();
         facts.add_subject(&Subject::device("sdc1"));
-        let reading = journal_device(&host, &Subject::device(own), task, &facts);
+        let reading = external_journal_device(&host, &Subject::device(own), task, &facts);
         let why = match &reading {
             Reading::Unknown { why, .. } => Some(*why),
             Reading::Known { .. } => None,
@@ -338,7 +338,7 @@ mod journal_tests {
     }
 
     #[test]
-    fn the_threads_name_tells_where_the_journal_is() {
+    fn journal_device_follows_thread_name() {
         for (own, task, comm, expect) in [
             (
                 "sdb1",
@@ -406,13 +406,13 @@ mod journal_tests {
 
     proptest! {
         #[test]
-        fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
+        fn arbitrary_thread_names_give_known_device_or_none(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
             let (device, _) = journal_of_task(&own, &task, &comm);
             prop_assert!(device.is_none_or(|device| device == "sdc1"));
         }
 
         #[test]
-        fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
+        fn truncated_name_of_internal_journal_is_never_external(own in "[a-z0-9]{1,12}") {
             let whole = format!("jbd2/{own}-8");
             let cut: String = whole.chars().take(MAX_COMM_BYTES).collect();
             prop_assert_eq!(journal_of_task(&own, "71", &whole), (None, Some(UnknownReason::Absent)));
@@ -474,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_anybody_can_read() {
+    fn unprivileged_facts_are_read_once() {
         let host = host_with_ext4(IDLE);
         let facts = collect(&host, false);
         for mount in ["/", "/bind"].map(Subject::mount) {
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_commits_that_happened_prove_the_feature() {
+    fn commit_count_proves_fast_commit() {
         let busy = host_with_ext4("fc stats:\n12 commits\n1 ineligible\n");
         assert_eq!(
             collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT),
@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_the_count_has_no_fast_commits() {
+    fn missing_fc_info_means_no_fast_commit() {
         let host = FakeHost::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
         let value = |host: &FakeHost| {
             collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT)
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn root_reads_the_features() {
+    fn features_are_read_with_root() {
         let question = || Question::Superblock("/dev/sda1".into(), SuperblockKind::Ext);
         let answer = "features has_journal fast_commit extent 64bit\n";
         let facts = collect(&host_with_ext4(IDLE).answer(question(), answer), true);
@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn no_journal_is_seen() {
+    fn missing_journal_is_detected() {
         let host = FakeHost::default()
             .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
             .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
@@ -595,7 +595,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_mode_that_nobody_knows_is_malformed() {
+    fn unknown_journal_mode_is_malformed() {
         let mode = |options: &str| {
             let host = FakeHost::default().file("/proc/fs/ext4/sda1/options", options);
             collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
@@ -614,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_on_another_device_is_part_of_the_stack() {
+    fn external_journal_is_added_to_stack() {
         let look = |names: &[&str]| {
             let mut facts = FactSet::default();
             for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {

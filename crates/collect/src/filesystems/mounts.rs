@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::class_of_type;
-use crate::collector::{Collector, Request, describe_in_parallel};
-use crate::error_readings::call_reading;
+use crate::collector::{Collector, Request, collect_in_parallel};
+use crate::error_readings::syscall_reading;
 use crate::facts::catalog::mount::{self, AtimePolicy, MountClass};
 use crate::facts::note::MountNote;
 use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
@@ -61,7 +61,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.add_subject(&subject);
         subjects.push((subject, entry, visible));
     }
-    describe_in_parallel(
+    collect_in_parallel(
         &subjects,
         |(subject, ..)| subject,
         facts,
@@ -215,7 +215,7 @@ fn mount_statfs(
             display_safe(&entry.point)
         ));
     }
-    call_reading(
+    syscall_reading(
         host.statfs(Path::new(OsStr::from_bytes(&entry.point))),
         &name,
     )
@@ -259,10 +259,10 @@ mod tests {
         23 22 8:3 / /srv rw - xfs /dev/sda3 rw\n";
 
     fn collect(target: Option<&str>) -> (FactSet, Vec<Question>) {
-        collect_with(target, 0)
+        collect_with_inode_count(target, 0)
     }
 
-    fn collect_with(target: Option<&str>, inodes: u64) -> (FactSet, Vec<Question>) {
+    fn collect_with_inode_count(target: Option<&str>, inodes: u64) -> (FactSet, Vec<Question>) {
         let statfs = StatFs {
             magic: 1,
             size: 400,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_mount_on_a_point_is_in_sight() {
+    fn last_mount_on_a_point_is_visible() {
         let (facts, _) = collect(None);
         let seen = |name| facts.value(&Subject::mount(name), &mount::IN_SIGHT);
         assert_eq!((seen("/srv"), seen("/srv#2")), (Some(false), Some(true)));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_file_systems_are_touched_only_for_a_target_on_them() {
+    fn network_mounts_are_queried_only_for_target() {
         let net = Question::StatFs("/net".into());
         assert!(!collect(None).1.contains(&net));
         assert!(!collect(Some("/srv")).1.contains(&net));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_warn_and_secrets_stay_out() {
+    fn bad_lines_are_noted_and_passwords_hidden() {
         let (facts, _) = collect(None);
         assert_eq!(note_sentences(&facts).len(), 1);
         assert!(

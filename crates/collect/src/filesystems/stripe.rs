@@ -158,7 +158,7 @@ mod tests {
 
     const STRIPE: u64 = 3 * 512 * 1024;
 
-    fn stripe_fact(
+    fn stripe_facts(
         fstype: &str,
         options: &[&str],
         level: &str,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stripe_of_the_file_system_is_compared_with_that_of_the_array() {
+    fn file_system_stripe_is_compared_with_array() {
         for (fstype, options, level, block, stripe, fits) in [
             (
                 "ext4",
@@ -260,7 +260,7 @@ mod tests {
         ] {
             let expected = (stripe, fits.to_owned());
             assert_eq!(
-                stripe_fact(fstype, options, level, block),
+                stripe_facts(fstype, options, level, block),
                 expected,
                 "{fstype} {options:?} {level}"
             );

@@ -106,7 +106,7 @@ pub mod dm {
     use crate::host::Host;
 
     /// Records name and UUID; the result is the UUID, empty if unknown.
-    pub fn record_name_and_uuid(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
+    pub fn insert_name_and_uuid(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
         facts.insert(
             &node.subject,
             &device::DM_NAME,
@@ -151,7 +151,7 @@ pub mod dm {
         use super::*;
 
         #[test]
-        fn the_prefix_says_the_kind() {
+        fn uuid_prefix_decides_mapping_kind() {
             for (uuid, expect) in [
                 ("LVM-Hk2nWcXY", "lvm"),
                 ("CRYPT-LUKS2-0f3c-luks", "crypt"),
@@ -181,7 +181,7 @@ mod loop_device {
     use crate::facts::catalog::device;
     use crate::host::Host;
 
-    pub fn describe_loop_device(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn insert_loop_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         facts.insert(
             &node.subject,
             &device::LOOP_FILE,
@@ -222,7 +222,7 @@ mod multipath_unit {
     use crate::facts::{FactSet, Reading, Subject, UnknownReason};
     use crate::host::Host;
 
-    pub fn record_unit_identifier(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn insert_unit_identifier(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         let file = if node.has_name_prefix("nvme") {
             "wwid"
         } else if node.has_name_prefix("sd") {
@@ -278,7 +278,7 @@ mod multipath_unit {
         use crate::facts::Source;
         use crate::testing::FakeHost;
 
-        fn units(disks: &[(&str, &str, u64)]) -> FactSet {
+        fn facts_with_linked_paths(disks: &[(&str, &str, u64)]) -> FactSet {
             let mut facts = FactSet::default();
             let subjects: Vec<Subject> = disks
                 .iter()
@@ -294,15 +294,15 @@ mod multipath_unit {
                     FakeHost::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
                 let node = Node::new(name, "disk");
                 facts.insert_known(&node.subject, &device::SIZE, *size, Source::file("x"));
-                record_unit_identifier(&host, &node, &mut facts);
+                insert_unit_identifier(&host, &node, &mut facts);
             }
             link_paths_by_unit(&subjects, &mut facts);
             facts
         }
 
         #[test]
-        fn two_paths_count_once_with_and_without_a_multipath_above() {
-            let mut facts = units(&[
+        fn paths_with_equal_wwid_count_as_one_disk() {
+            let mut facts = facts_with_linked_paths(&[
                 ("sda", "naa.600140500000000000000000000000a1", 9),
                 ("sdb", "naa.600140500000000000000000000000a1", 9),
                 ("sdc", "naa.600140500000000000000000000000a2", 9),
@@ -330,9 +330,9 @@ mod multipath_unit {
         }
 
         #[test]
-        fn identities_that_tell_nothing_join_nothing() {
+        fn blank_wwids_link_no_paths() {
             for wwid in ["", "0000000000000000", " ", "..."] {
-                let facts = units(&[("sda", wwid, 9), ("sdb", wwid, 9)]);
+                let facts = facts_with_linked_paths(&[("sda", wwid, 9), ("sdb", wwid, 9)]);
                 let sdb = Subject::device("sdb");
                 assert_eq!(facts.first_path(&sdb), &sdb, "{wwid:?}");
             }

@@ -51,7 +51,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         .as_deref()
         .and_then(|path| requested_device(host, path, facts));
     let uses = DeviceUseIndex::from_facts(host, facts);
-    let alone = check_mounts_visible(facts);
+    let alone = require_complete_mount_table(facts);
     let devices = facts.subjects_where(&device::SIZE, |size| *size > 0);
     let answers = parallel::map(&devices, |subject| {
         let look = if named.as_ref() == Some(subject) {
@@ -113,7 +113,7 @@ struct ContentReadings {
 }
 
 /// The users of a device and, if it has no users, its contents. `alone` is the result of
-/// [`check_mounts_visible`].
+/// [`require_complete_mount_table`].
 fn content_readings(
     host: &dyn Host,
     subject: &Subject,
@@ -229,7 +229,7 @@ fn signature_names(found: &host::DeviceScan) -> Vec<String> {
 
 /// Checks that the mount table shows every use of a device. Fails in a container, or if the mount
 /// table is incomplete.
-fn check_mounts_visible(facts: &FactSet) -> Result<(), Reading<()>> {
+fn require_complete_mount_table(facts: &FactSet) -> Result<(), Reading<()>> {
     use MountNote::{BeyondBound, MalformedLine, NoTable};
     let is_gap = |note: &Note| {
         matches!(
@@ -272,7 +272,7 @@ fn scan_device(
     {
         return Reading::ambiguous(format!("{path} is the device node of another device"));
     }
-    match query_content(host, node, look) {
+    match scan_at_any_depth(host, node, look) {
         Ok(found) => Reading::known(found, Source::system_call(format!("reading {path}"))),
         Err(miss) => {
             let unread = error_reading(&miss, &format!("reading {path}"));
@@ -301,7 +301,7 @@ fn suggest_check_of_device<T>(unread: Reading<T>, look: ScanDepth, path: &str) -
 
 /// Scans the device. If a capture lacks the scan of this depth, the scan of the other depth is
 /// returned.
-fn query_content(
+fn scan_at_any_depth(
     host: &dyn Host,
     node: &Path,
     look: ScanDepth,
@@ -324,7 +324,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
+    fn insert_disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
         facts.insert_known(
             &subject,
@@ -358,13 +358,17 @@ mod tests {
         }
     }
 
-    fn content(host: &FakeHost, facts: &mut FactSet, subject: &Subject) -> Option<ContentState> {
+    fn collect_content(
+        host: &FakeHost,
+        facts: &mut FactSet,
+        subject: &Subject,
+    ) -> Option<ContentState> {
         run(host, &Request::default(), facts);
         facts.value(subject, &device::CONTENT)
     }
 
     #[test]
-    fn only_what_was_read_and_held_nothing_is_free_and_only_what_was_read_whole_is_blank() {
+    fn content_state_follows_scan_completeness() {
         let whole = host::DeviceScan {
             unread_run: 0,
             ..partial_scan(&[], false)
@@ -408,12 +412,12 @@ mod tests {
             (None, None, None),
         ] {
             let mut facts = FactSet::default();
-            let subject = disk(&mut facts, "sdc", "disk");
+            let subject = insert_disk(&mut facts, "sdc", "disk");
             let host = match answer {
                 Some(found) => FakeHost::default().answer(scan_question("sdc"), found.encode()),
                 None => FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
             };
-            assert_eq!(content(&host, &mut facts, &subject), expect);
+            assert_eq!(collect_content(&host, &mut facts, &subject), expect);
             assert_eq!(
                 facts
                     .value(&subject, &device::HOLDS)
@@ -425,9 +429,9 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_was_named_is_read_longer() {
+    fn requested_disk_is_scanned_thoroughly() {
         let mut facts = FactSet::default();
-        let [sdc, sdd] = ["sdc", "sdd"].map(|name| disk(&mut facts, name, "disk"));
+        let [sdc, sdd] = ["sdc", "sdd"].map(|name| insert_disk(&mut facts, name, "disk"));
         let named = Question::Content("/dev/sdc".into(), ScanDepth::Thorough);
         let empty = partial_scan(&[], false).encode();
         let host = FakeHost::default()
@@ -443,10 +447,10 @@ mod tests {
     }
 
     #[test]
-    fn the_node_of_another_device_is_not_read() {
+    fn node_of_other_device_is_not_scanned() {
         for (number, expect) in [((8, 32), Some(ContentState::Free)), ((8, 48), None)] {
             let mut facts = FactSet::default();
-            let sdc = disk(&mut facts, "sdc", "disk");
+            let sdc = insert_disk(&mut facts, "sdc", "disk");
             facts.insert_known(&sdc, &device::DEVNO, "8:32".to_owned(), Source::Assumed);
             let (node_major, node_minor) = number;
             let nothing = host::Stat {
@@ -469,12 +473,12 @@ mod tests {
             let host = FakeHost::default()
                 .answer(Question::Stat("/dev/sdc".into()), node.encode())
                 .answer(scan_question("sdc"), partial_scan(&[], false).encode());
-            assert_eq!(content(&host, &mut facts, &sdc), expect);
+            assert_eq!(collect_content(&host, &mut facts, &sdc), expect);
         }
     }
 
     #[test]
-    fn a_disk_for_which_there_was_no_time_is_to_be_named() {
+    fn timed_out_scan_suggests_checking_the_disk() {
         let cut = host::DeviceScan {
             unread_places: 3,
             ..partial_scan(&[], false)
@@ -484,7 +488,7 @@ mod tests {
             FakeHost::default().answer(scan_question("sdc"), cut.encode()),
         ] {
             let mut facts = FactSet::default();
-            let sdc = disk(&mut facts, "sdc", "disk");
+            let sdc = insert_disk(&mut facts, "sdc", "disk");
             run(&host, &Request::default(), &mut facts);
             let Reading::Unknown {
                 why,
@@ -500,11 +504,11 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_of_a_disk_that_something_holds_whole_is_in_use() {
+    fn partition_of_held_disk_is_in_use() {
         let mut facts = FactSet::default();
         let [sdb, part] =
-            [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| disk(&mut facts, n, k));
-        let mapping = disk(&mut facts, "dm-0", "dm");
+            [("sdb", "disk"), ("sdb1", "partition")].map(|(n, k)| insert_disk(&mut facts, n, k));
+        let mapping = insert_disk(&mut facts, "dm-0", "dm");
         facts.add_edge(&part, &sdb);
         facts.add_edge(&mapping, &sdb);
         run(
@@ -527,26 +531,29 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_beside_one_in_use_is_not() {
+    fn partition_next_to_used_one_can_be_free() {
         let mut facts = FactSet::default();
         let [sdb, one, two] = [
             ("sdb", "disk"),
             ("sdb1", "partition"),
             ("sdb2", "partition"),
         ]
-        .map(|(n, k)| disk(&mut facts, n, k));
+        .map(|(n, k)| insert_disk(&mut facts, n, k));
         facts.add_edge(&one, &sdb);
         facts.add_edge(&two, &sdb);
         facts.add_edge(&Subject::mount("/"), &one);
         let host =
             FakeHost::default().answer(scan_question("sdb2"), partial_scan(&[], false).encode());
-        assert_eq!(content(&host, &mut facts, &two), Some(ContentState::Free));
+        assert_eq!(
+            collect_content(&host, &mut facts, &two),
+            Some(ContentState::Free)
+        );
     }
 
     #[test]
-    fn what_may_not_be_read_asks_for_root() {
+    fn denied_scan_suggests_root() {
         let mut facts = FactSet::default();
-        let subject = disk(&mut facts, "sdc", "disk");
+        let subject = insert_disk(&mut facts, "sdc", "disk");
         run(
             &FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
             &Request::default(),
@@ -566,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_use_is_not_read_and_says_by_whom() {
+    fn used_devices_are_not_scanned() {
         let mut facts = FactSet::default();
         let [sda, sda1, sda2, sdb] = [
             ("sda", "disk"),
@@ -574,8 +581,8 @@ mod tests {
             ("sda2", "partition"),
             ("sdb", "disk"),
         ]
-        .map(|(n, k)| disk(&mut facts, n, k));
-        let md = disk(&mut facts, "md0", "md");
+        .map(|(n, k)| insert_disk(&mut facts, n, k));
+        let md = insert_disk(&mut facts, "md0", "md");
         let root = Subject::mount("/");
         facts.insert_known(&sda2, &device::SWAP, true, Source::Assumed);
         for (top, base) in [
@@ -608,9 +615,9 @@ mod tests {
     }
 
     #[test]
-    fn the_other_path_to_a_unit_in_use_is_in_use() {
+    fn other_path_to_used_unit_is_in_use() {
         let mut facts = FactSet::default();
-        let [sda, sdb] = ["sda", "sdb"].map(|name| disk(&mut facts, name, "disk"));
+        let [sda, sdb] = ["sda", "sdb"].map(|name| insert_disk(&mut facts, name, "disk"));
         facts.add_edge(&Subject::mount("/"), &sda);
         facts.set_first_path(&sdb, &sda);
         run(&FakeHost::default(), &Request::default(), &mut facts);
@@ -625,9 +632,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_zram_writes_to_is_in_use() {
+    fn zram_backing_device_is_in_use() {
         let mut facts = FactSet::default();
-        let [zram, sdb] = [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| disk(&mut facts, n, k));
+        let [zram, sdb] =
+            [("zram0", "zram"), ("sdb", "disk")].map(|(n, k)| insert_disk(&mut facts, n, k));
         facts.insert_known(
             &zram,
             &device::ZRAM_BACKING,
@@ -643,11 +651,11 @@ mod tests {
     }
 
     #[test]
-    fn in_a_container_nothing_is_unused_or_free() {
+    fn content_is_unknown_in_container() {
         let nothing = partial_scan(&[], false).encode();
         for (container, expect) in [("none", Some(ContentState::Free)), ("docker", None)] {
             let mut facts = FactSet::default();
-            let sdb = disk(&mut facts, "sdb", "disk");
+            let sdb = insert_disk(&mut facts, "sdb", "disk");
             facts.insert_known(
                 &Subject::host(),
                 &machine::CONTAINER,
@@ -655,7 +663,7 @@ mod tests {
                 Source::file("x"),
             );
             assert_eq!(
-                content(
+                collect_content(
                     &FakeHost::default().answer(scan_question("sdb"), &nothing),
                     &mut facts,
                     &sdb
@@ -671,11 +679,11 @@ mod tests {
     }
 
     #[test]
-    fn pools_ram_and_what_may_be_swap_are_never_free() {
+    fn thin_pools_zram_and_possible_swap_are_not_free() {
         let nothing = partial_scan(&[], false).encode();
         let mut facts = FactSet::default();
         let [pool, zram, maybe] = [("dm-3", "lvm"), ("zram0", "zram"), ("sdd", "disk")]
-            .map(|(n, k)| disk(&mut facts, n, k));
+            .map(|(n, k)| insert_disk(&mut facts, n, k));
         facts.insert_known(
             &pool,
             &device::DM_UUID,
@@ -688,7 +696,10 @@ mod tests {
             .fold(FakeHost::default(), |fake, name| {
                 fake.answer(scan_question(name), &nothing)
             });
-        assert_eq!(content(&host, &mut facts, &pool), Some(ContentState::Holds));
+        assert_eq!(
+            collect_content(&host, &mut facts, &pool),
+            Some(ContentState::Holds)
+        );
         assert_eq!(facts.value(&zram, &device::CONTENT), None);
         assert_eq!(facts.value(&maybe, &device::CONTENT), None);
     }

@@ -215,10 +215,10 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     for (family, subjects) in families {
         match query_family(host, request, family, facts, &subjects) {
-            Ok(answers) => record_disk_volumes(host, family, &answers, facts, &subjects),
+            Ok(answers) => insert_disk_volumes(host, family, &answers, facts, &subjects),
             Err(unknown) => {
                 for disk in &subjects {
-                    record_unknown_controller(disk, &unknown, facts);
+                    insert_unknown_controller_facts(disk, &unknown, facts);
                 }
             }
         }
@@ -257,7 +257,7 @@ fn query_family(
     }
     let mut refusal = None;
     for &(tool, asker) in known {
-        match controller_report(host, tool, asker) {
+        match query_tool(host, tool, asker) {
             Ok(answers) => return Ok(answers),
             Err(Some(reading)) => refusal = refusal.or(Some(reading)),
             Err(None) => {}
@@ -287,7 +287,7 @@ fn unsupported_tool_reading() -> Reading<String> {
         .with_remedy(Remedy::Do(remedy.to_owned()))
 }
 
-fn record_unknown_controller(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
+fn insert_unknown_controller_facts(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
     let others = [
         &controller::MODEL.info,
         &controller::TOOL.info,
@@ -298,7 +298,7 @@ fn record_unknown_controller(disk: &Subject, unknown: &Reading<String>, facts: &
     }
 }
 
-fn record_disk_volumes(
+fn insert_disk_volumes(
     host: &dyn Host,
     family: ControllerFamily,
     answers: &ControllerReport,
@@ -333,16 +333,16 @@ fn record_disk_volumes(
                     volume.name.clone(),
                     source.clone(),
                 );
-                record_volume(subject, &[(adapter, volume)], &source, facts);
+                insert_controller_facts(subject, &[(adapter, volume)], &source, facts);
             }
             VolumeMatch::OneOf(volumes) => {
                 let unknown = Reading::ambiguous("several volumes match this disk");
                 facts.insert(subject, &controller::VOLUME, unknown);
-                record_volume(subject, &volumes, &source, facts);
+                insert_controller_facts(subject, &volumes, &source, facts);
             }
             VolumeMatch::PassThrough => {
                 let says = "the controller passes this disk through; it is not a volume";
-                record_unknown_controller(subject, &Reading::absent(says), facts);
+                insert_unknown_controller_facts(subject, &Reading::absent(says), facts);
                 facts.insert_known(
                     subject,
                     &controller::TOOL,
@@ -358,7 +358,7 @@ fn record_disk_volumes(
             }
             VolumeMatch::NotFound(says) => {
                 let unknown = Reading::ambiguous(format!("{source}: {says}"));
-                record_unknown_controller(
+                insert_unknown_controller_facts(
                     subject,
                     &unknown.with_remedy(Remedy::Do(find_volume_remedy(answers.tool, subject))),
                     facts,
@@ -399,7 +399,7 @@ fn disk_identity(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIde
 }
 
 /// Records the values on which all volumes that may be this disk agree.
-fn record_volume(
+fn insert_controller_facts(
     disk: &Subject,
     volumes: &[(&Adapter, &Volume)],
     source: &Source,
@@ -505,7 +505,7 @@ struct ControllerReport {
 
 /// Runs all commands of a tool and parses the answers; `Err(None)` means that the tool is not
 /// installed.
-fn controller_report(
+fn query_tool(
     host: &dyn Host,
     tool: Tool,
     asker: QueryFn,
@@ -542,9 +542,9 @@ fn run_command(
 }
 
 /// The controllers, and the command that reported most of their values.
-type ControllerList = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
+type ToolQueryResult = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
 
-type QueryFn = fn(&dyn Host, Tool) -> ControllerList;
+type QueryFn = fn(&dyn Host, Tool) -> ToolQueryResult;
 
 // The cache modes and battery packs that the firmware of Smart Array and SmartRAID controllers
 // reports; ssacli and arcconf print the same words.

@@ -26,7 +26,7 @@ struct DeviceReport {
     md_flushes: Option<bool>,
 }
 
-type Devices = BTreeMap<u32, DeviceReport>;
+type ReportsByMinor = BTreeMap<u32, DeviceReport>;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices = facts.subjects_where(&device::KIND, |kind: &DeviceKind| kind.is_drbd());
@@ -73,7 +73,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 }
 
 /// The settings of all devices from drbdsetup, which needs no root.
-fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<Devices> {
+fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<ReportsByMinor> {
     if request.without_programs {
         return programs_disabled_reading();
     }
@@ -81,7 +81,10 @@ fn query_drbdsetup(host: &dyn Host, request: &Request) -> Reading<Devices> {
     tool_reading(answer, Tool::Drbdsetup, COMMAND).map(|text| parse_show(&text))
 }
 
-fn find_device_report(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<DeviceReport> {
+fn find_device_report(
+    devices: &Reading<ReportsByMinor>,
+    minor: Option<u32>,
+) -> Reading<DeviceReport> {
     devices.as_ref().and_then_reading(|devices, source| {
         match minor.map(|minor| devices.get(&minor)) {
             Some(Some(said)) => Reading::known(said.clone(), source),
@@ -112,8 +115,8 @@ fn first_known<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
 /// Parses /proc/drbd. A device is a line such as
 /// ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`. If the device has a
 /// resource, the next line contains `wo:f` or another write ordering.
-fn parse_proc(text: &[u8]) -> Devices {
-    let mut devices = Devices::new();
+fn parse_proc(text: &[u8]) -> ReportsByMinor {
+    let mut devices = ReportsByMinor::new();
     let mut last = None;
     for line in text
         .split(|b| *b == b'\n')
@@ -153,7 +156,7 @@ fn parse_proc(text: &[u8]) -> Devices {
     devices
 }
 
-fn parse_show(text: &[u8]) -> Devices {
+fn parse_show(text: &[u8]) -> ReportsByMinor {
     let line = |line: &[u8]| {
         let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
         let words: Vec<(&str, &str)> = words
@@ -256,7 +259,7 @@ mod tests {
         facts
     }
 
-    fn fact_by_device<T: crate::facts::FactValue + ToString>(
+    fn values_by_device<T: crate::facts::FactValue + ToString>(
         facts: &FactSet,
         key: &Key<T>,
     ) -> String {
@@ -271,20 +274,20 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_says_what_is_in_force_and_drbdsetup_the_rest() {
+    fn proc_and_drbdsetup_are_combined() {
         let both = collect(
             &FakeHost::default()
                 .file(PROC, TABLE)
                 .answer(show_question(), SHOWN),
             false,
         );
-        assert_eq!(fact_by_device(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
+        assert_eq!(values_by_device(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
         assert_eq!(
-            fact_by_device(&both, &device::DRBD_ORDERING),
+            values_by_device(&both, &device::DRBD_ORDERING),
             "drain flush ? ? ?"
         );
         assert_eq!(
-            fact_by_device(&both, &device::DRBD_MD_FLUSHES),
+            values_by_device(&both, &device::DRBD_MD_FLUSHES),
             "false true ? ? ?"
         );
         let of_9 = collect(
@@ -294,17 +297,17 @@ mod tests {
             false,
         );
         assert_eq!(
-            fact_by_device(&of_9, &device::DRBD_PROTOCOL),
+            values_by_device(&of_9, &device::DRBD_PROTOCOL),
             "C ? ? ? A",
             "the weakest of several"
         );
         assert_eq!(
-            fact_by_device(&of_9, &device::DRBD_ORDERING),
+            values_by_device(&of_9, &device::DRBD_ORDERING),
             "flush none ? ? ?"
         );
         let old = collect(&FakeHost::default().file(PROC, TABLE), false);
         assert_eq!(
-            fact_by_device(&old, &device::DRBD_ORDERING),
+            values_by_device(&old, &device::DRBD_ORDERING),
             "drain flush ? ? ?"
         );
         let why = old.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
@@ -321,12 +324,15 @@ mod tests {
     }
 
     #[test]
-    fn without_programs_or_devices_none_is_run() {
+    fn drbdsetup_is_not_run_without_programs_or_devices() {
         let host = FakeHost::default()
             .file(PROC, TABLE)
             .answer(show_question(), SHOWN);
         let facts = collect(&host, true);
-        assert_eq!(fact_by_device(&facts, &device::DRBD_PROTOCOL), "C ? ? ? A");
+        assert_eq!(
+            values_by_device(&facts, &device::DRBD_PROTOCOL),
+            "C ? ? ? A"
+        );
         let why = facts.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
         assert!(
             matches!(
@@ -345,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_method_that_is_allowed_is_used() {
+    fn first_allowed_write_ordering_is_used() {
         let (yes, no) = (Some(true), Some(false));
         for (allowed, expect) in [
             ([yes, no, no], Some("barrier")),
@@ -366,7 +372,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_do_no_harm_and_a_bad_line_costs_itself(bad: Vec<u8>) {
+        fn malformed_line_affects_only_itself(bad: Vec<u8>) {
             let bad = bad.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>();
             // The bad line follows the `wo:` line of device 11, so a `wo:` in the bad line changes
             // no device.

@@ -143,7 +143,7 @@ fn query_disk(questions: &DriveQuery, method: QueryMethod) -> DriveFacts {
     match method {
         QueryMethod::Nvme => nvme::query_drive(questions),
         QueryMethod::Disk => query_drive(questions),
-        QueryMethod::Presented => query_presented_disk_cache(questions),
+        QueryMethod::Presented => query_cache_of_virtual_or_usb_disk(questions),
     }
 }
 
@@ -346,7 +346,7 @@ impl ToolOutput {
     }
 }
 
-fn refusal_as<T>(refusal: &Reading<Value>) -> Reading<T> {
+fn cast_refusal<T>(refusal: &Reading<Value>) -> Reading<T> {
     refusal
         .clone()
         .and_then(|_| Err("the query was refused".to_owned()))
@@ -367,9 +367,9 @@ fn query_drive(questions: &DriveQuery) -> DriveFacts {
     let answer = match questions.run_tool(Tool::Smartctl, &words, &mut drive) {
         Ok(answer) => answer,
         Err(refusal) => {
-            drive.insert(&device::RPM, refusal_as(&refusal));
-            drive.insert(&device::SHINGLED, refusal_as(&refusal));
-            let cache = query_write_cache_flag(questions, refusal_as(&refusal), &mut drive);
+            drive.insert(&device::RPM, cast_refusal(&refusal));
+            drive.insert(&device::SHINGLED, cast_refusal(&refusal));
+            let cache = query_write_cache_flag(questions, cast_refusal(&refusal), &mut drive);
             drive.insert(&device::DRIVE_CACHE, cache);
             return drive;
         }
@@ -472,9 +472,9 @@ const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
 const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
 /// Queries a disk that appears as SCSI but may be of another kind.
-fn query_presented_disk_cache(questions: &DriveQuery) -> DriveFacts {
+fn query_cache_of_virtual_or_usb_disk(questions: &DriveQuery) -> DriveFacts {
     let mut drive = DriveFacts::default();
-    let cache = first_answer(questions, &[SDPARM, SMARTCTL], None, &mut drive);
+    let cache = first_reported_cache(questions, &[SDPARM, SMARTCTL], None, &mut drive);
     drive.insert(&device::DRIVE_CACHE, cache);
     drive
 }
@@ -485,7 +485,7 @@ fn query_write_cache_flag(
     otherwise: Reading<DriveCacheState>,
     drive: &mut DriveFacts,
 ) -> Reading<DriveCacheState> {
-    first_answer(
+    first_reported_cache(
         questions,
         &[SMARTCTL, SDPARM, HDPARM],
         Some(otherwise),
@@ -493,7 +493,7 @@ fn query_write_cache_flag(
     )
 }
 
-fn first_answer(
+fn first_reported_cache(
     questions: &DriveQuery,
     tools: &[(Tool, &[&str])],
     otherwise: Option<Reading<DriveCacheState>>,
@@ -505,7 +505,7 @@ fn first_answer(
             Ok(answer) => {
                 answer.reading_or_absent(parse_cache_flag(&answer.text), "the write cache")
             }
-            Err(refusal) => refusal_as(&refusal),
+            Err(refusal) => cast_refusal(&refusal),
         };
         if reading.is_known() {
             return reading;

@@ -13,7 +13,7 @@ use self::status::TargetStatus;
 use crate::collector::{Collector, Request};
 use crate::error_readings::{programs_disabled_reading, tool_reading};
 use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
-use crate::facts::catalog::host as machine;
+use crate::facts::catalog::host as host_with_mappings;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject};
 use crate::host::{Host, Tool};
 use crate::parallel;
@@ -60,7 +60,7 @@ impl MapperTarget {
     }
 }
 
-type Tables = BTreeMap<String, Vec<MapperTarget>>;
+type TargetsByName = BTreeMap<String, Vec<MapperTarget>>;
 
 /// Bytes per sector, the unit of offsets and sizes that dmsetup prints.
 const SECTOR: u64 = 512;
@@ -78,8 +78,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         return;
     }
     let (table, status) = query_dmsetup(host, request, facts);
-    let table: Reading<Tables> = table.map(|text| parse_table(&text));
-    let status: Reading<Tables> = status.map(|text| parse_table(&text));
+    let table: Reading<TargetsByName> = table.map(|text| parse_table(&text));
+    let status: Reading<TargetsByName> = status.map(|text| parse_table(&text));
     let of_table = Source::Command {
         argv: "dmsetup table".to_owned(),
     };
@@ -90,22 +90,22 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                 Some(targets) => Reading::known(targets.clone(), of_table.clone()),
                 None => Reading::malformed(format!("`dmsetup table` does not list {name}")),
             });
-        record_state(&subject, &found, &status, &name, facts);
+        insert_status_facts(&subject, &found, &status, &name, facts);
         // If the table could not be read, unknown facts are recorded only for LVM and for
         // device-mapper devices of unknown kind. For all other kinds, the UUID shows the target.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_generic_mapping) {
-            record_mapping(&subject, &found, facts);
+            insert_table_facts(&subject, &found, facts);
         }
     }
 }
 
 /// Records the worst state of the device's targets, with failed parts and usage. A device whose
 /// targets have no state is *fine*.
-fn record_state(
+fn insert_status_facts(
     subject: &Subject,
     found: &Reading<Vec<MapperTarget>>,
-    status: &Reading<Tables>,
+    status: &Reading<TargetsByName>,
     name: &str,
     facts: &mut FactSet,
 ) {
@@ -113,7 +113,7 @@ fn record_state(
         let kinds = all
             .into_iter()
             .map(|one| one.kind)
-            .filter(|kind| status::has_state(kind));
+            .filter(|kind| status::has_status_parser(kind));
         kinds.collect::<Vec<String>>()
     });
     let parts: Reading<Vec<TargetStatus>> = match (bearing.value(), bearing.source()) {
@@ -179,7 +179,7 @@ fn record_state(
     facts.insert(subject, &device::DM_STATE, state);
 }
 
-fn record_mapping(subject: &Subject, found: &Reading<Vec<MapperTarget>>, facts: &mut FactSet) {
+fn insert_table_facts(subject: &Subject, found: &Reading<Vec<MapperTarget>>, facts: &mut FactSet) {
     let is = |target: &str| {
         found
             .value()
@@ -265,7 +265,7 @@ fn query_dmsetup(
     if request.without_programs {
         return (programs_disabled_reading(), programs_disabled_reading());
     }
-    if facts.host_value(&machine::PRIVILEGED) != Some(true) {
+    if facts.host_value(&host_with_mappings::PRIVILEGED) != Some(true) {
         let denied = || Reading::denied("dmsetup requires root").with_remedy(Remedy::RunAsRoot);
         return (denied(), denied());
     }
@@ -277,8 +277,8 @@ fn query_dmsetup(
     (table, status)
 }
 
-fn parse_table(text: &[u8]) -> Tables {
-    let mut table = Tables::new();
+fn parse_table(text: &[u8]) -> TargetsByName {
+    let mut table = TargetsByName::new();
     for (name, mut words) in split_dmsetup_lines(text) {
         let Some(kind) = words.next() else { continue };
         let target = MapperTarget {
@@ -336,7 +336,7 @@ mod tests {
         }
         facts.insert_known(
             &Subject::host(),
-            &machine::PRIVILEGED,
+            &host_with_mappings::PRIVILEGED,
             privileged,
             Source::file("x"),
         );
@@ -356,7 +356,7 @@ mod tests {
         vg-hot: cache 8 27/4096 128 512/1024 10 2 5 1 0 9 7 1 writethrough 2 ? 2048 ? 0 rw -\n\
         vg-hot: writecache 0 4096 100 20\n";
 
-    fn machine() -> FakeHost {
+    fn host_with_mappings() -> FakeHost {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
         FakeHost::default()
             .answer(dmsetup_question("table"), table)
@@ -364,8 +364,8 @@ mod tests {
     }
 
     #[test]
-    fn targets_modes_and_shares() {
-        let facts = collect(&machine(), true, false);
+    fn targets_cache_mode_and_pool_usage_are_read() {
+        let facts = collect(&host_with_mappings(), true, false);
         let targets = |name: &str| facts.value(&Subject::device(name), &device::DM_TARGETS);
         assert_eq!(targets("dm-1").unwrap(), ["thin"]);
         assert_eq!(targets("dm-3").unwrap(), ["crypt"]);
@@ -393,12 +393,12 @@ mod tests {
     }
 
     #[test]
-    fn without_root_or_programs_nothing_is_run_and_it_says_why() {
+    fn dmsetup_needs_root_and_programs() {
         for (privileged, without, why) in [
             (false, false, UnknownReason::Denied),
             (true, true, UnknownReason::NotCollected),
         ] {
-            let host = machine();
+            let host = host_with_mappings();
             let facts = collect(&host, privileged, without);
             let reading = facts.get(&Subject::device("dm-1"), &device::DM_TARGETS);
             assert!(
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_known_from_a_whole_answer_only() {
+    fn incomplete_status_leaves_state_unknown() {
         let lines: Vec<&str> = STATUS.lines().collect();
         let hurt: [fn(&str) -> String; 5] = [
             |_| String::new(),
@@ -432,7 +432,7 @@ mod tests {
                     .map(|line| (*line).to_owned())
                     .collect::<Vec<_>>();
                 text[which] = hurt(lines[which]);
-                let host = machine().answer(dmsetup_question("status"), text.join("\n"));
+                let host = host_with_mappings().answer(dmsetup_question("status"), text.join("\n"));
                 let facts = collect(&host, true, false);
                 for name in ["dm-0", "dm-1", "dm-2"] {
                     let state = facts.get(&Subject::device(name), &device::DM_STATE);
@@ -448,7 +448,7 @@ mod tests {
             }
         }
         let facts = collect(
-            &machine().answer(dmsetup_question("status"), ""),
+            &host_with_mappings().answer(dmsetup_question("status"), ""),
             true,
             false,
         );
@@ -465,14 +465,14 @@ mod tests {
     }
 
     #[test]
-    fn an_older_capture_is_read_as_before() {
+    fn old_capture_status_is_accepted() {
         for (pool, state) in [
             ("10/1000 81/100", MappingState::Fine),
             ("failed", MappingState::Failed),
         ] {
             let status = format!("vg-pool-tpool: thin-pool {pool}\n");
             let facts = collect(
-                &machine().answer(dmsetup_question("status"), &status),
+                &host_with_mappings().answer(dmsetup_question("status"), &status),
                 true,
                 false,
             );
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_pool_and_a_cache_without_a_mode_are_unknown() {
+    fn failed_pool_and_cache_without_mode_are_unknown() {
         let host = FakeHost::default()
             .answer(
                 dmsetup_question("table"),
@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linear_device_is_as_aligned_as_the_least_aligned_of_its_places() {
+    fn linear_alignment_is_the_smallest() {
         for (table, expect) in [
             ("vg-new: linear 0 2048\n", Some(1 << 20)),
             ("vg-new: linear 0 32\n", Some(16384)),
@@ -549,13 +549,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bad_line_costs_itself(bad in "[^\n]{0,40}") {
+        fn malformed_line_affects_only_itself(bad in "[^\n]{0,40}") {
             let table = parse_table(format!("{bad}\nvg-data: linear \n").as_bytes());
             prop_assert!(table.contains_key("vg-data"));
         }
 
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
             for targets in parse_table(&bytes).into_values() {
                 drop(targets.iter().map(|target| target.parse_status("x")).collect::<Vec<_>>());
             }

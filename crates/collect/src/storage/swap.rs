@@ -110,7 +110,7 @@ mod tests {
     use crate::facts::catalog::mount;
     use crate::testing::FakeHost;
 
-    fn collect(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
+    fn collect_swap(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
         let mut facts = FactSet::default();
         for name in ["sda1", "sda2", "dm-1"] {
             facts.add_subject(&Subject::device(name));
@@ -133,15 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn partitions_and_files() {
-        assert_eq!(collect(""), [Some(false); 3]);
+    fn swap_partitions_and_files_mark_devices() {
+        assert_eq!(collect_swap(""), [Some(false); 3]);
         let lines =
             "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
-        assert_eq!(collect(lines), [Some(false), Some(true), Some(true)]);
+        assert_eq!(collect_swap(lines), [Some(false), Some(true), Some(true)]);
     }
 
     #[test]
-    fn lxc_shows_a_table_of_its_own() {
+    fn swap_is_unknown_in_lxc() {
         let mut facts = FactSet::default();
         let sda = Subject::device("sda");
         facts.add_subject(&sda);
@@ -160,16 +160,16 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_understood_leaves_the_others_open() {
+    fn unknown_swap_device_leaves_others_unknown() {
         assert_eq!(
-            collect("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
+            collect_swap("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
             [None, Some(true), None]
         );
     }
 
     proptest! {
         #[test]
-        fn a_bad_line_costs_what_it_could_have_named(
+        fn malformed_line_leaves_unlisted_devices_unknown(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),
             at in 0usize..3,
         ) {
@@ -178,16 +178,16 @@ mod tests {
             lines.insert(at, &bad);
             let blank = bad.iter().all(u8::is_ascii_whitespace);
             let expect = if blank { Some(false) } else { None };
-            prop_assert_eq!(collect(lines.join(&b'\n')), [expect, Some(true), Some(true)]);
+            prop_assert_eq!(collect_swap(lines.join(&b'\n')), [expect, Some(true), Some(true)]);
         }
 
         #[test]
-        fn the_order_of_lines_says_nothing(lines in Just(vec![
+        fn order_of_lines_does_not_matter(lines in Just(vec![
             "/dev/sda2 partition 1 0 -1", "/srv/swap file 1 0 -2", "/dev/gone partition 1 0 -3", "", "cut",
         ]).prop_shuffle(), count in 0usize..=5) {
             let some = &lines[..count];
             let backwards: Vec<&str> = some.iter().rev().copied().collect();
-            prop_assert_eq!(collect(some.join("\n")), collect(backwards.join("\n")));
+            prop_assert_eq!(collect_swap(some.join("\n")), collect_swap(backwards.join("\n")));
         }
     }
 }

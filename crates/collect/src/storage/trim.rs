@@ -58,7 +58,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     };
     facts.insert(&Subject::host(), &machine::UTIL_LINUX, release);
     for subject in missed {
-        let trimmed = listed.unlisted_mount_trimmed(facts, &subject);
+        let trimmed = listed.is_unlisted_mount_trimmed(facts, &subject);
         facts.insert(&subject, &mount::TRIMMED, trimmed);
     }
     for subject in others {
@@ -135,7 +135,7 @@ impl FstabMounts {
         self.file_systems.contains(&file_system_key(facts, subject))
     }
 
-    fn unlisted_mount_trimmed(&self, facts: &FactSet, subject: &Subject) -> Reading<bool> {
+    fn is_unlisted_mount_trimmed(&self, facts: &FactSet, subject: &Subject) -> Reading<bool> {
         if !self.has_entries {
             let detail = format!(
                 "fstrim.timer is enabled, but {FSTAB} lists no file system; the timer's scope then depends on the util-linux version"
@@ -185,7 +185,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn facts(option: &str) -> FactSet {
+    fn facts_with_fstab_option(option: &str) -> FactSet {
         let mut facts = FactSet::default();
         let source = || Source::file("x");
         for (point, number) in [("/srv", "8:1"), ("/bind", "8:1"), ("/by-hand", "8:2")] {
@@ -200,7 +200,7 @@ mod tests {
         facts
     }
 
-    fn trimmed(host: &FakeHost, mut facts: FactSet) -> [Option<bool>; 3] {
+    fn trimmed_by_mount(host: &FakeHost, mut facts: FactSet) -> [Option<bool>; 3] {
         run(host, &Request::default(), &mut facts);
         ["/srv", "/bind", "/by-hand"]
             .map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_trims_what_fstab_lists() {
+    fn timer_trims_file_systems_of_fstab() {
         let (yes, no) = (Some(true), Some(false));
         for link in ENABLING_LINKS {
             let enabled = || with_systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
@@ -225,58 +225,77 @@ mod tests {
                     format!("mount from util-linux {release} (libmount {release})\n"),
                 )
             };
-            assert_eq!(trimmed(&with("2.38.1"), facts("defaults")), [yes, yes, no]);
             assert_eq!(
-                trimmed(&with("2.38.1"), facts("X-fstrim.notrim")),
+                trimmed_by_mount(&with("2.38.1"), facts_with_fstab_option("defaults")),
+                [yes, yes, no]
+            );
+            assert_eq!(
+                trimmed_by_mount(&with("2.38.1"), facts_with_fstab_option("X-fstrim.notrim")),
                 [no, no, no]
             );
             assert_eq!(
-                trimmed(&with("2.37.4"), facts("X-fstrim.notrim")),
+                trimmed_by_mount(&with("2.37.4"), facts_with_fstab_option("X-fstrim.notrim")),
                 [yes, yes, no],
                 "the option is new in 2.38"
             );
             for (release, expected) in [("2.32", yes), ("2.33.2", no), ("2.34", yes)] {
-                let mut root = facts("defaults");
+                let mut root = facts_with_fstab_option("defaults");
                 let mount = Subject::mount("/by-hand");
                 root.insert_known(&mount, &mount::POINT, "/".to_owned(), Source::Assumed);
-                assert_eq!(trimmed(&with(release), root)[2], expected, "/ by {release}");
+                assert_eq!(
+                    trimmed_by_mount(&with(release), root)[2],
+                    expected,
+                    "/ by {release}"
+                );
             }
-            assert_eq!(trimmed(&with("2.31"), facts("defaults")), [yes, yes, yes]);
-            assert_eq!(trimmed(&enabled(), facts("defaults")), [yes, yes, None]);
+            assert_eq!(
+                trimmed_by_mount(&with("2.31"), facts_with_fstab_option("defaults")),
+                [yes, yes, yes]
+            );
+            assert_eq!(
+                trimmed_by_mount(&enabled(), facts_with_fstab_option("defaults")),
+                [yes, yes, None]
+            );
             let masked = enabled().symlink(MASK, "/dev/null");
-            assert_eq!(trimmed(&masked, facts("defaults")), [no, no, no]);
+            assert_eq!(
+                trimmed_by_mount(&masked, facts_with_fstab_option("defaults")),
+                [no, no, no]
+            );
         }
-        assert_eq!(trimmed(&with_systemd(), facts("defaults")), [no, no, no]);
+        assert_eq!(
+            trimmed_by_mount(&with_systemd(), facts_with_fstab_option("defaults")),
+            [no, no, no]
+        );
     }
 
     #[test]
-    fn util_linux_is_asked_only_for_what_the_timer_does_not_find() {
+    fn util_linux_version_is_queried_only_if_needed() {
         let asked = |host: FakeHost, mut facts: FactSet| {
             run(&host, &Request::default(), &mut facts);
             host.asked_questions().contains(&version_question())
         };
         let enabled =
             || with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
-        let mut all_listed = facts("defaults");
+        let mut all_listed = facts_with_fstab_option("defaults");
         all_listed.insert_known(
             &Subject::mount("/by-hand"),
             &mount::DEVNO,
             "8:1".to_owned(),
             Source::Assumed,
         );
-        assert!(asked(enabled(), facts("defaults")));
+        assert!(asked(enabled(), facts_with_fstab_option("defaults")));
         assert!(!asked(enabled(), all_listed), "everything is listed");
         assert!(
-            !asked(with_systemd(), facts("defaults")),
+            !asked(with_systemd(), facts_with_fstab_option("defaults")),
             "the timer is not enabled"
         );
         assert!(!asked(enabled(), FactSet::default()), "nothing to trim");
     }
 
     #[test]
-    fn whether_the_timer_is_enabled_is_told_by_itself() {
+    fn timer_fact_follows_enablement_and_mask() {
         let timer = |host: &FakeHost| {
-            let mut facts = facts("X-fstrim.notrim");
+            let mut facts = facts_with_fstab_option("X-fstrim.notrim");
             run(host, &Request::default(), &mut facts);
             facts.host_value(&machine::TRIM_TIMER)
         };
@@ -288,23 +307,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_seen_is_not_guessed() {
-        assert_eq!(trimmed(&FakeHost::default(), facts("defaults")), [None; 3]);
+    fn unreadable_links_leave_trimming_unknown() {
+        assert_eq!(
+            trimmed_by_mount(&FakeHost::default(), facts_with_fstab_option("defaults")),
+            [None; 3]
+        );
         for question in [
             Question::Link(MASK.into()),
             Question::Link(ENABLING_LINKS[0].into()),
         ] {
             let host = with_systemd().refuse(question, HostErrorKind::NotCollected);
-            assert_eq!(trimmed(&host, facts("defaults")), [None; 3]);
+            assert_eq!(
+                trimmed_by_mount(&host, facts_with_fstab_option("defaults")),
+                [None; 3]
+            );
         }
         let host = with_systemd().symlink(ENABLING_LINKS[0], "x");
-        let mut nothing_listed = facts("defaults");
+        let mut nothing_listed = facts_with_fstab_option("defaults");
         nothing_listed.insert_known(
             &Subject::boot("/srv"),
             &boot::WHERE,
             "/etc/fstab.d:3".to_owned(),
             Source::file("x"),
         );
-        assert_eq!(trimmed(&host, nothing_listed), [None; 3]);
+        assert_eq!(trimmed_by_mount(&host, nothing_listed), [None; 3]);
     }
 }

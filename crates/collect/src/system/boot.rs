@@ -31,7 +31,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = mount_units::MountUnits::list_units(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
     let of_fstab = record_fstab(host, &units, &mut lines, &mut swaps, facts);
-    let unread = [unlisted, of_fstab, units.record(host, &lines, facts)];
+    let unread = [
+        unlisted,
+        of_fstab,
+        units.insert_unit_facts(host, &lines, facts),
+    ];
     let whole = unread.iter().flatten().next().cloned();
     facts.insert(
         &Subject::host(),
@@ -39,7 +43,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
     swaps.extend(units.admin_swap_units().map(swap::SwapDeclaration::Unit));
-    let mut listed = named_device::LinkDirectories::default();
+    let mut listed = named_device::TagLinkNames::default();
     command_line::record_command_line(host, facts, &mut listed);
     swap::record_swaps(host, &swaps, facts, &mut listed);
     crypttab::record_crypttab(host, facts, &mut listed);
@@ -73,7 +77,9 @@ fn record_fstab(
                     });
                 }
                 lines.insert(mount_units::mount_unit_name(&entry.point));
-                units.apply_to_fstab_entry(host, entry, facts).record(facts);
+                units
+                    .apply_to_fstab_entry(host, entry, facts)
+                    .insert_boot_facts(facts);
             }
             None => facts.add_note(BootNote::NoMountLine {
                 file: FSTAB,
@@ -183,15 +189,15 @@ struct BootEntry {
 }
 
 impl BootEntry {
-    pub fn source(&self) -> Source {
+    pub fn file_source(&self) -> Source {
         Source::File {
             path: self.path.clone(),
             line: self.line,
         }
     }
 
-    pub fn record(self, facts: &mut FactSet) {
-        let origin = self.source();
+    pub fn insert_boot_facts(self, facts: &mut FactSet) {
+        let origin = self.file_source();
         let point = trim_mount_point(&self.point);
         let point = display_safe(point);
         let subject = new_boot_subject(facts, &point);
@@ -311,7 +317,7 @@ mod type_mismatch_tests {
     use crate::testing::FakeHost;
 
     #[test]
-    fn what_is_mounted_now_is_held_against_what_is_written() {
+    fn fstab_type_differing_from_mounted_type_is_recorded() {
         let host = FakeHost::default()
             .answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
         for (named, written, place, expected) in [
@@ -361,11 +367,11 @@ mod tests {
 
     const UNITS: &str = "/etc/systemd/system";
 
-    fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
+    fn encoded_directive(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
         ConfigDirective::new(line, key.as_ref(), value.as_ref()).encode()
     }
 
-    fn config(
+    fn with_config_answer(
         fake: FakeHost,
         path: &str,
         dialect: ConfigDialect,
@@ -393,21 +399,21 @@ mod tests {
     }
 
     #[test]
-    fn fstab_lines_are_decoded_and_linked_to_what_is_mounted() {
+    fn fstab_lines_are_decoded_and_linked_to_mounts() {
         let lines = [
-            setting(3, "/", "UUID=1\text4\terrors=remount-ro\t0 1\twhole"),
-            setting(5, "none", "/dev/sdz\tswap\tsw"),
-            setting(
+            encoded_directive(3, "/", "UUID=1\text4\terrors=remount-ro\t0 1\twhole"),
+            encoded_directive(5, "none", "/dev/sdz\tswap\tsw"),
+            encoded_directive(
                 6,
                 r"/my\040data/",
                 "/dev/sdb1\tauto\tnoauto,context=\"a,b\",nobarrier",
             ),
-            setting(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
-            setting(8, "/srv", "/dev/sdd1\txfs\tnofail"),
-            setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
-            setting(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
+            encoded_directive(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
+            encoded_directive(8, "/srv", "/dev/sdd1\txfs\tnofail"),
+            encoded_directive(9, "relative", "/dev/sde1\txfs\tdefaults"),
+            encoded_directive(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
         ];
-        let host = config(FakeHost::default(), FSTAB, ConfigDialect::Fstab, &lines);
+        let host = with_config_answer(FakeHost::default(), FSTAB, ConfigDialect::Fstab, &lines);
         let facts = collect(
             &host,
             facts_with_mounts(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]),
@@ -468,19 +474,19 @@ mod tests {
     }
 
     #[test]
-    fn mount_units_and_root_flags_are_read() {
+    fn mount_unit_and_root_flags_give_boot_facts() {
         let unit = [
-            setting(5, "what", "/dev/sdb1"),
-            setting(6, "where", "/srv/pg"),
-            setting(7, "type", "xfs"),
-            setting(8, "options", "nobarrier,noatime"),
-            setting(8, "kept", "part"),
+            encoded_directive(5, "what", "/dev/sdb1"),
+            encoded_directive(6, "where", "/srv/pg"),
+            encoded_directive(7, "type", "xfs"),
+            encoded_directive(8, "options", "nobarrier,noatime"),
+            encoded_directive(8, "kept", "part"),
         ];
         let line = [
-            setting(1, "root", "UUID=1"),
-            setting(1, "rootflags", "data=writeback"),
+            encoded_directive(1, "root", "UUID=1"),
+            encoded_directive(1, "rootflags", "data=writeback"),
         ];
-        let host = config(
+        let host = with_config_answer(
             FakeHost::default(),
             "/etc/systemd/system/srv-pg.mount",
             ConfigDialect::MountUnit,
@@ -494,7 +500,7 @@ mod tests {
             Question::List(format!("{UNITS}/multi-user.target.wants").into()),
             "srv-pg.mount",
         );
-        let host = config(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &line);
+        let host = with_config_answer(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &line);
         let facts = collect(&host, facts_with_mounts(&[("/", "ext4")]));
         let unit = Subject::boot("/srv/pg");
         assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
@@ -517,10 +523,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_lines_never_fail(key: Vec<u8>, value: Vec<u8>) {
-            let answer = setting(1, &key, &value);
-            let host = config(FakeHost::default(), FSTAB, ConfigDialect::Fstab, std::slice::from_ref(&answer));
-            let facts = collect(&config(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &[answer]), FactSet::default());
+        fn arbitrary_lines_never_panic(key: Vec<u8>, value: Vec<u8>) {
+            let answer = encoded_directive(1, &key, &value);
+            let host = with_config_answer(FakeHost::default(), FSTAB, ConfigDialect::Fstab, std::slice::from_ref(&answer));
+            let facts = collect(&with_config_answer(host, COMMAND_LINE, ConfigDialect::KernelCommandLine, &[answer]), FactSet::default());
             let shown = displayed_text(&facts);
             prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
         }

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 
 use crate::attribute;
 use crate::collector::{Collector, Request};
-use crate::error_readings::{call_reading, error_reading};
+use crate::error_readings::{error_reading, syscall_reading};
 use crate::facts::catalog::{host as machine, kernel};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{ConfigDialect, Host, Question};
@@ -28,7 +28,7 @@ const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
-    let names = call_reading(host.ask(&Question::Uname), "uname");
+    let names = syscall_reading(host.ask(&Question::Uname), "uname");
     let names = names.map(|answer| {
         answer
             .split(|b| *b == b'\n')
@@ -104,12 +104,12 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.insert(
         &subject,
         &kernel::ROOT_FLAGS,
-        parameter_values(host, "rootflags"),
+        boot_parameter_values(host, "rootflags"),
     );
     facts.insert(
         &subject,
         &kernel::ELEVATOR,
-        parameter_values(host, "elevator"),
+        boot_parameter_values(host, "elevator"),
     );
     record_dirty_limits(host, facts);
 }
@@ -225,7 +225,7 @@ fn has_jbd2_debug(host: &dyn Host, is_loaded: bool) -> Reading<bool> {
     }
 }
 
-fn parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
+fn boot_parameter_values(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
         Ok(settings) => {
@@ -327,7 +327,7 @@ mod build_date_tests {
     use super::*;
 
     #[test]
-    fn every_builder_writes_a_day() {
+    fn parses_build_dates_of_distributions() {
         for (build, expect) in [
             (
                 "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)",
@@ -360,7 +360,7 @@ mod build_date_tests {
 
     proptest! {
         #[test]
-        fn any_text_does_no_harm(build in "[ -~]{0,60}") {
+        fn arbitrary_build_string_never_panics(build in "[ -~]{0,60}") {
             parse_build_date(&build);
         }
     }
@@ -387,7 +387,7 @@ mod dirty_limits_tests {
     }
 
     #[test]
-    fn the_limit_in_force_is_named_with_its_source() {
+    fn dirty_limit_comes_from_bytes_or_ratio() {
         let memory = "memory_bytes=1024000\ncpus=2\n";
         for (bytes, ratio, expect, from) in [
             ("0", "10", 102_400, "/proc/sys/vm/dirty_background_ratio"),
@@ -407,7 +407,7 @@ mod dirty_limits_tests {
 
     proptest! {
         #[test]
-        fn what_makes_no_sense_is_unknown_and_never_a_limit(
+        fn malformed_dirty_limit_is_unknown(
             bytes in "[0-9x]{0,22}", ratio in "[0-9x]{0,22}", memory: Vec<u8>
         ) {
             let reading = background_limit(&bytes, &ratio, &memory);
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stable_level_is_found_where_the_release_hides_it() {
+    fn stable_version_is_found_for_debian_and_ubuntu() {
         let debian = "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
         let version = version_of(&collect("6.1.0-37-amd64", debian, FakeHost::default()));
         assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
@@ -472,7 +472,7 @@ mod tests {
 
     /// A byte of uname's answer may be damaged, and the personality UNAME26 changes all of it.
     #[test]
-    fn a_release_that_the_kernel_does_not_confirm_is_unknown() {
+    fn release_must_match_proc_version() {
         let names = "Linux\ndb7\n2.6.78-200.fc42.x86_64\n#1 SMP\nx86_64\n";
         for (build, is_known) in [
             ("Linux version 2.6.78-200.fc42.x86_64 (x) #1 SMP", true),
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enterprise_kernel_is_not_older_than_its_number_says() {
+    fn enterprise_kernel_may_have_backports() {
         let facts = collect("4.18.0-553.el8_10.x86_64", "x", FakeHost::default());
         assert_eq!(
             version_of(&facts).at_least(&Version::parse("5.4").unwrap()),
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vendor_that_is_stated_decides_what_the_number_means() {
+    fn assumed_vendor_decides_backports() {
         for (release, stated, below_6_13) in [
             ("6.12.4", None, Ternary::False),
             ("6.12.0-55.9.1.el10_0.x86_64", None, Ternary::Unknown),
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_code_of_jbd2_is_ruled_out_only_if_jbd2_is_loaded() {
+    fn jbd2_debug_is_false_only_if_jbd2_is_loaded() {
         const EXT4: &str = "/sys/fs/ext4/features/fast_commit";
         const PARAMETER: &str = "/sys/module/jbd2/parameters/jbd2_debug";
         for (files, expected) in [
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_and_the_command_line() {
+    fn file_systems_and_boot_parameters_are_read() {
         let setting = |key: &[u8], value: &[u8]| ConfigDirective::new(1, key, value).encode();
         let line = [
             setting(b"rootflags", b"subvol=@,nobarrier"),
@@ -569,7 +569,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_answers_do_no_harm_and_a_bad_line_costs_itself(release: Vec<u8>, noise in "[^\n]{0,20}") {
+        fn malformed_answers_affect_only_themselves(release: Vec<u8>, noise in "[^\n]{0,20}") {
             let host = FakeHost::default()
                 .answer(Question::Uname, [b"Linux\nme\n", release.as_slice(), b"\n#1\nx86_64\n"].concat())
                 .file("/proc/version_signature", &release)

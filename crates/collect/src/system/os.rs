@@ -20,7 +20,7 @@ use std::path::Path;
 
 use self::name_value_lines::{text_value, value_bytes};
 use crate::collector::{Collector, Request};
-use crate::error_readings::{call_reading, error_reading};
+use crate::error_readings::{error_reading, syscall_reading};
 use crate::facts::catalog::host::RunEnvironment;
 use crate::facts::catalog::{host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
@@ -37,7 +37,7 @@ pub const COLLECTOR: Collector = Collector {
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
     record_execution_environment(host, facts);
-    let summary = call_reading(host.ask(&Question::Resources), "sysinfo");
+    let summary = syscall_reading(host.ask(&Question::Resources), "sysinfo");
     let number = |name: &'static str| {
         summary.clone().and_then(|text| {
             text_value(&text, name)
@@ -298,8 +298,8 @@ fn detect_container(
         return Reading::ambiguous("/proc/self/ns/pid could not be read: no /proc, or a container");
     };
     // Without the right to read process 1's root, the mount table may show that it is another one.
-    let has_other_root = is_apart("root").or_else(|| has_root_of_engine(facts));
-    if !in_pid_namespace && has_other_root == Some(false) && !root_is_overlay(facts) {
+    let has_other_root = is_apart("root").or_else(|| is_root_of_container_engine(facts));
+    if !in_pid_namespace && has_other_root == Some(false) && !is_root_overlay(facts) {
         return known("none", "/proc/self/ns/pid");
     }
     let cgroup = host
@@ -338,7 +338,7 @@ fn detect_container(
 /// Whether the root directory belongs to a container engine. `None` if its mount is unknown, and for
 /// other roots that are not the top of a file system, except subvolumes of btrfs and deployments
 /// of OSTree.
-fn has_root_of_engine(facts: &FactSet) -> Option<bool> {
+fn is_root_of_container_engine(facts: &FactSet) -> Option<bool> {
     let root = mount_of_path(facts, b"/")?;
     let directory = facts.value(&root, &mount::ROOT)?;
     let engines = ["/docker/", "/containers/", "/containerd/"];
@@ -346,11 +346,11 @@ fn has_root_of_engine(facts: &FactSet) -> Option<bool> {
         return Some(true);
     }
     let is_btrfs = facts.value(&root, &mount::FSTYPE).as_deref() == Some("btrfs");
-    let is_plain = directory == "/" && !root_is_overlay(facts);
+    let is_plain = directory == "/" && !is_root_overlay(facts);
     (is_plain || is_btrfs || directory.starts_with("/ostree/")).then_some(false)
 }
 
-fn root_is_overlay(facts: &FactSet) -> bool {
+fn is_root_overlay(facts: &FactSet) -> bool {
     let root = mount_of_path(facts, b"/");
     root.and_then(|root| facts.value(&root, &mount::CLASS))
         .is_some_and(mount::MountClass::is_overlay)
@@ -376,7 +376,11 @@ mod execution_environment_tests {
     const STAT: &str =
         "mode=33188 uid=0 gid=0 major=0 minor=1 node_major=0 node_minor=0 inode=1 size=0";
 
-    fn vantage_facts(identity: &str, root: &str, fake: FakeHost) -> (String, String, String, bool) {
+    fn environment_facts(
+        identity: &str,
+        root: &str,
+        fake: FakeHost,
+    ) -> (String, String, String, bool) {
         let host = fake.answer(Question::Identity, identity).file(
             "/proc/self/mountinfo",
             format!("1 0 0:9 / / rw - {root} x rw\n"),
@@ -408,17 +412,21 @@ mod execution_environment_tests {
     }
 
     #[test]
-    fn host_guest_and_container() {
+    fn host_guest_and_container_are_distinguished() {
         assert_eq!(
-            as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("vme"))),
+            as_strs(&environment_facts(HOST, "ext4", with_cpu_flags("vme"))),
             ("none", "none", "host", true)
         );
         assert_eq!(
-            as_strs(&vantage_facts(HOST, "ext4", with_cpu_flags("hypervisor"))),
+            as_strs(&environment_facts(
+                HOST,
+                "ext4",
+                with_cpu_flags("hypervisor")
+            )),
             ("vm", "none", "guest", true)
         );
         assert_eq!(
-            as_strs(&vantage_facts(
+            as_strs(&environment_facts(
                 HOST,
                 "ext4",
                 FakeHost::default().file(CPUINFO, "Features: fp\n")
@@ -427,16 +435,16 @@ mod execution_environment_tests {
         );
         let docker = with_cpu_flags("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(
-            as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", docker)),
+            as_strs(&environment_facts(OTHER_NAMESPACES, "overlay", docker)),
             ("none", "docker", "container", false)
         );
         let pod = with_cpu_flags("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
         assert_eq!(
-            as_strs(&vantage_facts(OTHER_NAMESPACES, "overlay", pod)),
+            as_strs(&environment_facts(OTHER_NAMESPACES, "overlay", pod)),
             ("none", "kubernetes", "container", false)
         );
         assert_eq!(
-            as_strs(&vantage_facts(
+            as_strs(&environment_facts(
                 OTHER_NAMESPACES,
                 "ext4",
                 with_cpu_flags("vme")
@@ -447,9 +455,9 @@ mod execution_environment_tests {
     }
 
     #[test]
-    fn a_container_with_the_pid_namespace_of_its_host_is_a_container() {
+    fn container_with_host_pid_namespace_is_detected() {
         let container = |identity: &str| {
-            let facts = vantage_facts(identity, "ext4", with_cpu_flags("vme"));
+            let facts = environment_facts(identity, "ext4", with_cpu_flags("vme"));
             (facts.1, facts.2)
         };
         let pair = |name: &str, vantage: &str| (name.to_owned(), vantage.to_owned());
@@ -462,7 +470,10 @@ mod execution_environment_tests {
             pair("none", "host")
         );
         assert_eq!(container("euid=0\n"), pair("?", "?"));
-        assert_eq!(vantage_facts(HOST, "overlay", with_cpu_flags("vme")).2, "?");
+        assert_eq!(
+            environment_facts(HOST, "overlay", with_cpu_flags("vme")).2,
+            "?"
+        );
         for (mount, fstype, expected) in [
             (
                 "/var/lib/docker/vfs/dir/1f /",
@@ -491,16 +502,16 @@ mod execution_environment_tests {
     }
 
     #[test]
-    fn a_machine_made_from_a_container_image_is_no_container() {
+    fn dockerenv_alone_is_no_container() {
         let image = with_cpu_flags("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(
-            as_strs(&vantage_facts(HOST, "ext4", image)),
+            as_strs(&environment_facts(HOST, "ext4", image)),
             ("vm", "none", "guest", true)
         );
     }
 
     #[test]
-    fn azure_is_the_hyper_v_whose_chassis_says_so() {
+    fn azure_is_detected_by_chassis_tag() {
         let guest = |tag: Option<&str>| {
             let host = with_cpu_flags("hypervisor").files(
                 DMI,
@@ -513,7 +524,7 @@ mod execution_environment_tests {
                 Some(tag) => host.files(DMI, &[(CHASSIS_TAG, tag)]),
                 None => host,
             };
-            vantage_facts(HOST, "ext4", host).0
+            environment_facts(HOST, "ext4", host).0
         };
         assert_eq!(guest(Some(AZURE_CHASSIS)), "azure");
         for other in [None, Some(""), Some("other"), Some("7783-7084-3265-9085")] {
@@ -522,7 +533,7 @@ mod execution_environment_tests {
     }
 
     #[test]
-    fn makers_name_the_hypervisor_and_metal_is_metal() {
+    fn hypervisor_is_detected_from_dmi() {
         let dmi = |vendor: &str, product: &str, flags: &str| {
             with_cpu_flags(flags).files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
         };
@@ -545,7 +556,7 @@ mod execution_environment_tests {
             ("Dell Inc.", "PowerEdge R740", "x", "none"),
         ] {
             assert_eq!(
-                vantage_facts(HOST, "ext4", dmi(vendor, product, flags)).0,
+                environment_facts(HOST, "ext4", dmi(vendor, product, flags)).0,
                 expect,
                 "{vendor} {product}"
             );
@@ -561,7 +572,7 @@ mod tests {
     use crate::testing::FakeHost;
 
     #[test]
-    fn the_distribution_is_read_from_either_place() {
+    fn os_release_is_read_from_either_path() {
         let text = "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\nVERSION_ID='12'\n";
         for path in ["/etc/os-release", "/usr/lib/os-release"] {
             let mut facts = FactSet::default();
@@ -574,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_and_processors_have_their_units() {
+    fn memory_and_cpu_count_are_read() {
         let mut facts = FactSet::default();
         let host = FakeHost::default().answer(Question::Resources, "memory_bytes=1024\ncpus=2\n");
         run(&host, &Request::default(), &mut facts);
@@ -594,7 +605,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_is_read_as_the_shell_would(name in "[ -~]{0,30}", at in 0usize..3) {
+        fn os_release_values_are_unquoted_like_shell(name in "[ -~]{0,30}", at in 0usize..3) {
             let escaped: String = name.chars().flat_map(|c| match c {
                 '"' | '$' | '`' | '\\' => vec!['\\', c],
                 c => vec![c],
@@ -608,7 +619,7 @@ mod tests {
         }
 
         #[test]
-        fn a_bad_line_costs_itself(bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30)) {
+        fn malformed_line_affects_only_itself(bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30)) {
             prop_assume!(!bad.starts_with(b"ID=") && !bad.starts_with(b"VERSION_ID="));
             let [id, version, name] = release_names(&[b"ID=debian\n", bad.as_slice(), b"\nVERSION_ID=12\n"].concat());
             prop_assert_eq!((id.as_deref(), version.as_deref()), (Some("debian"), Some("12")));
@@ -616,7 +627,7 @@ mod tests {
         }
 
         #[test]
-        fn any_answers_of_the_system_do_no_harm(bytes: Vec<u8>) {
+        fn arbitrary_answers_are_display_safe(bytes: Vec<u8>) {
             let host = FakeHost::default()
                 .answer(Question::Resources, &bytes)
                 .answer(Question::Identity, &bytes)

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_is_understood() {
+    fn every_tool_version_is_parsed() {
         let add = |fake: FakeHost, (tool, argument, answer, _): &(Tool, &str, &str, &str)| {
             fake.answer(Question::Run(*tool, vec![(*argument).to_owned()]), answer)
         };
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_tool_names_its_package_and_none_is_run_unasked() {
+    fn missing_tool_has_package_remedy() {
         let host = FakeHost::default();
         let reading = collect(&host, false).get(&Subject::host(), &machine::E2FSPROGS);
         assert!(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_needs_is_not_asked() {
+    fn only_needed_tools_are_run() {
         let disk = Subject::device("sda");
         let all = [Tool::Mke2fs, Tool::MkfsXfs, Tool::MkfsBtrfs];
         assert_eq!(

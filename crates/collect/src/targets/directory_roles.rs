@@ -125,7 +125,7 @@ impl ServerDirectories {
 }
 
 /// Links each server to the mount and the device of its WAL or redo log.
-pub fn server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
+pub fn link_server_directories(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
     let homes: Vec<ServerDirectories> = clusters
         .into_iter()
@@ -180,7 +180,7 @@ fn servers_using<'h>(
 /// Directories of the servers that use the target, one on each other file system. If the target
 /// holds a server's data, all file systems of that server are included. If it holds neither data
 /// nor log, only the log's file system is included, because commits wait there.
-pub fn server_directories_elsewhere(
+pub fn directories_on_other_file_systems(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
     facts: &FactSet,

@@ -44,7 +44,7 @@ const SYSTEM_MOUNT_POINTS: [&str; 17] = [
 /// purpose.
 const TEMPORARY_MOUNT_POINTS: [&str; 2] = ["/tmp", "/var/tmp"];
 
-pub fn discovered_targets(
+pub fn discover_targets(
     host: &dyn Host,
     homes: &[ServerDirectories],
     facts: &mut FactSet,
@@ -54,7 +54,7 @@ pub fn discovered_targets(
         .iter()
         .flat_map(ServerDirectories::one_per_file_system)
     {
-        places.extend(request::requested_target(host, &spot.path, facts));
+        places.extend(request::target_at_path(host, &spot.path, facts));
     }
     let used: BTreeSet<Subject> = places
         .iter()
@@ -63,7 +63,7 @@ pub fn discovered_targets(
     places.extend(unused_data_mounts(host, facts, &used));
     places.extend(free_devices(facts));
     if places.is_empty() {
-        places.extend(request::requested_target(host, Path::new("/"), facts));
+        places.extend(request::target_at_path(host, Path::new("/"), facts));
     }
     let mut seen = BTreeSet::new();
     places.retain(|place| seen.insert(place.subject()));

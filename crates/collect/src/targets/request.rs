@@ -19,7 +19,7 @@ use crate::host::{Host, HostError, HostErrorKind, Stat, path_from_bytes};
 use crate::path_lookup::{device_of_node, mount_mismatch_reason};
 use crate::text::{decode_display_safe, display_path};
 
-pub fn requested_targets(
+pub fn resolve_requested_targets(
     host: &dyn Host,
     path: &Path,
     new: bool,
@@ -36,10 +36,10 @@ pub fn requested_targets(
     let mut places = Vec::from_iter(target_from_stat(host, path, seen, facts));
     let elsewhere: Vec<_> = places
         .iter()
-        .flat_map(|place| directory_roles::server_directories_elsewhere(place, homes, facts))
+        .flat_map(|place| directory_roles::directories_on_other_file_systems(place, homes, facts))
         .collect();
     for directory in elsewhere {
-        places.extend(self::requested_target(host, &directory, facts));
+        places.extend(self::target_at_path(host, &directory, facts));
     }
     places
 }
@@ -66,12 +66,12 @@ pub fn target_error(
     Some(TargetNote::Missing {
         path: shown,
         meant,
-        new: !names_a_device(path),
+        new: !is_device_node_path(path),
     })
 }
 
 /// `None`, with a warning, if the path cannot be a target.
-pub fn requested_target(
+pub fn target_at_path(
     host: &dyn Host,
     path: &Path,
     facts: &mut FactSet,
@@ -119,11 +119,11 @@ fn target_from_stat(
             }
             None
         }
-        Err(miss) if miss.is_absent() => planned_directory(host, path, facts),
+        Err(miss) if miss.is_absent() => planned_directory_target(host, path, facts),
         Err(miss) if device_with_node(facts, &shown).is_some() => {
             device_target_from_facts(facts, path, &miss)
         }
-        Err(miss) if names_a_device(path) => {
+        Err(miss) if is_device_node_path(path) => {
             facts.add_note(TargetNote::UnreadableDevice {
                 path: shown,
                 reason: error_reason(&miss),
@@ -227,12 +227,12 @@ pub fn unreadable_target(facts: &FactSet, path: PathBuf, miss: &HostError) -> Pr
 const REPAIR_REMEDY: &str = "find the cause in the kernel log (`dmesg -T`), then unmount and repair the file system before you use it again";
 
 /// Whether a path means a device: below /dev, but not below /dev/shm (`shm_overview(7)`).
-fn names_a_device(path: &Path) -> bool {
+fn is_device_node_path(path: &Path) -> bool {
     let path = normalise_path(path);
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
 }
 
-fn planned_directory(
+fn planned_directory_target(
     host: &dyn Host,
     path: &Path,
     facts: &mut FactSet,
@@ -251,7 +251,7 @@ fn planned_directory(
                 let real = host.real_path(parent).unwrap_or_else(|_| parent.to_owned());
                 let rest = path.strip_prefix(parent).unwrap_or(Path::new(""));
                 let place = normalise_path(&real.join(rest));
-                if names_a_device(&place) {
+                if is_device_node_path(&place) {
                     facts.add_note(TargetNote::NoDevice { path: shown });
                     return None;
                 }
@@ -302,7 +302,7 @@ fn device_target(
         facts.add_note(TargetNote::NoKernelDevice { path: shown });
         return None;
     };
-    target_of_device(
+    device_or_mount_target(
         facts,
         real,
         subject,
@@ -325,10 +325,10 @@ fn device_target_from_facts(
         });
         return None;
     };
-    target_of_device(facts, path.to_owned(), subject, &source)
+    device_or_mount_target(facts, path.to_owned(), subject, &source)
 }
 
-fn target_of_device(
+fn device_or_mount_target(
     facts: &mut FactSet,
     path: PathBuf,
     subject: Subject,

@@ -9,7 +9,7 @@ use crate::facts::{Choice, Reading, Source, UnknownReason};
 use crate::host::{HostErrorKind, Question, Stat};
 use crate::testing::{FakeHost, note_sentences};
 
-fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
+fn stat_answer(kind: u64, node: (u64, u64)) -> Vec<u8> {
     let (node_major, node_minor) = node;
     let (uid, gid, major, minor, size) = (0, 0, 0, 0, 0);
     Stat {
@@ -27,36 +27,39 @@ fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
     .encode()
 }
 
-trait Directories {
-    fn directory(self, path: &str) -> Self;
-    fn link_to(self, path: &str, real: &str) -> Self;
+trait DirectoryAnswers {
+    fn with_directory(self, path: &str) -> Self;
+    fn with_linked_directory(self, path: &str, real: &str) -> Self;
 }
 
-impl Directories for FakeHost {
-    fn directory(self, path: &str) -> Self {
-        self.answer(Question::Stat(path.into()), stat(0o040_755, (0, 0)))
+impl DirectoryAnswers for FakeHost {
+    fn with_directory(self, path: &str) -> Self {
+        self.answer(Question::Stat(path.into()), stat_answer(0o040_755, (0, 0)))
             .answer(Question::RealPath(path.into()), path)
             .answer(Question::IsEmpty(path.into()), "yes\n")
             .answer(Question::Flags(path.into()), "0")
     }
 
-    fn link_to(self, path: &str, real: &str) -> Self {
-        self.directory(real)
-            .answer(Question::Stat(path.into()), stat(0o040_755, (0, 0)))
+    fn with_linked_directory(self, path: &str, real: &str) -> Self {
+        self.with_directory(real)
+            .answer(Question::Stat(path.into()), stat_answer(0o040_755, (0, 0)))
             .answer(Question::RealPath(path.into()), real)
     }
 }
 
-fn host() -> FakeHost {
+fn host_with_directories() -> FakeHost {
     FakeHost::default()
-        .answer(Question::Stat("/etc/hosts".into()), stat(0o100_644, (0, 0)))
-        .directory("/")
-        .directory("/data")
-        .directory("/wal")
-        .directory("/net")
+        .answer(
+            Question::Stat("/etc/hosts".into()),
+            stat_answer(0o100_644, (0, 0)),
+        )
+        .with_directory("/")
+        .with_directory("/data")
+        .with_directory("/wal")
+        .with_directory("/net")
 }
 
-fn storage() -> FactSet {
+fn storage_facts() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("/proc/self/mountinfo");
     for (point, device, fstype, class) in [
@@ -90,7 +93,7 @@ fn storage() -> FactSet {
     facts
 }
 
-fn cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
+fn insert_cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
     let cluster = Subject::cluster(data);
     let read = || Source::file("/proc/1/cmdline");
     facts.insert_known(&cluster, &postgres::DATA, data.to_owned(), read());
@@ -109,7 +112,7 @@ fn collect(host: &FakeHost, target: Option<&str>, mut facts: FactSet) -> FactSet
     facts
 }
 
-fn targets(facts: &FactSet) -> Vec<(String, String)> {
+fn target_names_and_roles(facts: &FactSet) -> Vec<(String, String)> {
     let row = |subject: &Subject| {
         let roles: Vec<&str> = facts
             .value(subject, &target::ROLES)
@@ -127,14 +130,14 @@ fn pair(name: &str, role: &str) -> (String, String) {
 }
 
 #[test]
-fn a_directory_is_placed_on_its_mount_and_device() {
+fn directory_target_is_linked_to_mount_and_device() {
     let facts = collect(
-        &host().link_to("/srv/link", "/data/pg"),
+        &host_with_directories().with_linked_directory("/srv/link", "/data/pg"),
         Some("/srv/link"),
-        storage(),
+        storage_facts(),
     );
     let subject = Subject::target("/data/pg");
-    assert_eq!(targets(&facts), [pair("/data/pg", "")]);
+    assert_eq!(target_names_and_roles(&facts), [pair("/data/pg", "")]);
     assert_eq!(
         facts.value(&subject, &target::KIND),
         Some(TargetKind::Directory)
@@ -152,12 +155,12 @@ fn a_directory_is_placed_on_its_mount_and_device() {
 }
 
 #[test]
-fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
-    let host = host().answer(
+fn missing_directory_uses_nearest_existing_parent() {
+    let host = host_with_directories().answer(
         Question::Flags("/data".into()),
         (0x0080_0000 | 0x8).to_string(),
     );
-    let facts = collect(&host, Some("/data/new/./x/../pg"), storage());
+    let facts = collect(&host, Some("/data/new/./x/../pg"), storage_facts());
     let subject = Subject::target("/data/new/pg");
     assert_eq!(
         facts.value(&subject, &target::KIND),
@@ -179,10 +182,10 @@ fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
 }
 
 #[test]
-fn a_file_is_refused_and_so_is_a_directory_beneath_one() {
+fn file_and_path_below_file_are_rejected() {
     for path in ["/etc/hosts", "/etc/hosts/pg"] {
-        let facts = collect(&host(), Some(path), storage());
-        assert_eq!(targets(&facts), []);
+        let facts = collect(&host_with_directories(), Some(path), storage_facts());
+        assert_eq!(target_names_and_roles(&facts), []);
         assert!(
             note_sentences(&facts)
                 .iter()
@@ -194,9 +197,10 @@ fn a_file_is_refused_and_so_is_a_directory_beneath_one() {
 }
 
 #[test]
-fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
-    let host = host().refuse(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
-    let facts = collect(&host, Some("/net/pg"), storage());
+fn timed_out_target_is_queried_once() {
+    let host =
+        host_with_directories().refuse(Question::Stat("/net/pg".into()), HostErrorKind::TimedOut);
+    let facts = collect(&host, Some("/net/pg"), storage_facts());
     let subject = Subject::target("/net/pg");
     let unknown = |name| {
         matches!(
@@ -221,9 +225,9 @@ fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
 }
 
 #[test]
-fn a_device_means_its_mount_point_or_itself() {
+fn device_target_becomes_its_mount_or_itself() {
     let block = |fake: FakeHost, path: &str, node: (u64, u64), name: &str| {
-        fake.answer(Question::Stat(path.into()), stat(0o060_660, node))
+        fake.answer(Question::Stat(path.into()), stat_answer(0o060_660, node))
             .answer(Question::RealPath(path.into()), path)
             .symlink(
                 format!("/sys/dev/block/{}:{}", node.0, node.1),
@@ -231,11 +235,16 @@ fn a_device_means_its_mount_point_or_itself() {
             )
     };
     let facts = collect(
-        &block(host(), "/dev/disk/by-id/x", (8, 17), "sdb1"),
+        &block(
+            host_with_directories(),
+            "/dev/disk/by-id/x",
+            (8, 17),
+            "sdb1",
+        ),
         Some("/dev/disk/by-id/x"),
-        storage(),
+        storage_facts(),
     );
-    assert_eq!(targets(&facts), [pair("/data", "")]);
+    assert_eq!(target_names_and_roles(&facts), [pair("/data", "")]);
     assert!(
         note_sentences(&facts)
             .iter()
@@ -243,9 +252,9 @@ fn a_device_means_its_mount_point_or_itself() {
     );
 
     let facts = collect(
-        &block(host(), "/dev/sdb", (8, 16), "sdb"),
+        &block(host_with_directories(), "/dev/sdb", (8, 16), "sdb"),
         Some("/dev/sdb"),
-        storage(),
+        storage_facts(),
     );
     let subject = Subject::target("/dev/sdb");
     assert_eq!(
@@ -260,7 +269,7 @@ fn a_device_means_its_mount_point_or_itself() {
 }
 
 #[test]
-fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
+fn covered_mount_point_is_not_suggested() {
     let gone = |path: &str, fake: FakeHost| {
         fake.refuse(Question::Stat(path.into()), HostErrorKind::Absent)
     };
@@ -269,14 +278,14 @@ fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
         ("/data/pgg", None),
         ("/dta", Some("/data")),
     ] {
-        let mut storage = storage();
+        let mut storage = storage_facts();
         storage.insert_known(
             &Subject::mount("/data/pg"),
             &mount::POINT,
             "/data/pg".to_owned(),
             Source::file("/proc"),
         );
-        let host = gone(asked, gone("/data/pg", host()));
+        let host = gone(asked, gone("/data/pg", host_with_directories()));
         let path = Path::new(asked);
         let mistake = request::target_error(&host, path, &host.stat(path), false, &storage);
         let said = mistake
@@ -292,15 +301,17 @@ fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
 
 #[test]
 fn data_and_wal_on_two_file_systems_are_two_targets() {
-    let mut storage = storage();
-    let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+    let mut storage = storage_facts();
+    let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
-        &host().directory("/data/pg").directory("/wal/pg"),
+        &host_with_directories()
+            .with_directory("/data/pg")
+            .with_directory("/wal/pg"),
         None,
         storage,
     );
     assert_eq!(
-        targets(&facts),
+        target_names_and_roles(&facts),
         [pair("/data/pg", "data"), pair("/wal/pg", "wal")]
     );
     assert_eq!(
@@ -323,15 +334,17 @@ fn data_and_wal_on_two_file_systems_are_two_targets() {
 
 #[test]
 fn data_and_wal_on_one_file_system_are_one_target() {
-    let mut storage = storage();
-    let cluster = cluster(&mut storage, "/data/pg", "/data/fast/wal");
+    let mut storage = storage_facts();
+    let cluster = insert_cluster(&mut storage, "/data/pg", "/data/fast/wal");
     let facts = collect(
-        &host().directory("/data/pg").directory("/data/fast/wal"),
+        &host_with_directories()
+            .with_directory("/data/pg")
+            .with_directory("/data/fast/wal"),
         None,
         storage,
     );
     assert_eq!(
-        targets(&facts),
+        target_names_and_roles(&facts),
         [pair("/data/pg", "data and wal"), pair("/wal", "")]
     );
     assert_eq!(
@@ -341,15 +354,19 @@ fn data_and_wal_on_one_file_system_are_one_target() {
 }
 
 #[test]
-fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
-    let mut storage = storage();
-    let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+fn unknown_wal_directory_leaves_roles_unknown() {
+    let mut storage = storage_facts();
+    let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
     storage.insert(
         &cluster,
         &postgres::WAL,
         Reading::denied("realpath /data/pg/pg_wal"),
     );
-    let facts = collect(&host().directory("/data/pg"), None, storage);
+    let facts = collect(
+        &host_with_directories().with_directory("/data/pg"),
+        None,
+        storage,
+    );
     assert_eq!(
         facts.value(&Subject::target("/data/pg"), &target::ROLES),
         Some(vec![DirectoryRole::Data])
@@ -375,29 +392,31 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
 }
 
 #[test]
-fn a_directory_in_or_around_a_cluster_belongs_to_it() {
+fn directory_overlapping_cluster_belongs_to_it() {
     for (asked, role) in [
         ("/data/pg/base", "data"),
         ("/data", "data"),
         ("/wal/pg", "wal"),
         ("/data/other", ""),
     ] {
-        let mut storage = storage();
-        let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+        let mut storage = storage_facts();
+        let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
         let facts = collect(
-            &host().directory(asked).directory("/wal/pg"),
+            &host_with_directories()
+                .with_directory(asked)
+                .with_directory("/wal/pg"),
             Some(asked),
             storage,
         );
-        assert!(targets(&facts).contains(&pair(asked, role)));
+        assert!(target_names_and_roles(&facts).contains(&pair(asked, role)));
         let linked = facts.subject_in_scope(&Subject::target(asked), Scope::Cluster);
         assert_eq!(linked, Some(cluster).filter(|_| !role.is_empty()));
     }
 }
 
 #[test]
-fn without_clusters_data_mounts_and_free_devices_are_found() {
-    let mut storage = storage();
+fn data_mounts_and_free_devices_become_targets() {
+    let mut storage = storage_facts();
     let free = Subject::device("sdd");
     storage.insert_known(
         &free,
@@ -425,10 +444,10 @@ fn without_clusters_data_mounts_and_free_devices_are_found() {
         Source::file("/dev/sde"),
     );
     storage.insert_known(&locked, &device::READ_ONLY, true, Source::file("/sys"));
-    let host = host();
+    let host = host_with_directories();
     let facts = collect(&host, None, storage);
     assert_eq!(
-        targets(&facts),
+        target_names_and_roles(&facts),
         [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]
     );
     let touched = host
@@ -439,42 +458,45 @@ fn without_clusters_data_mounts_and_free_devices_are_found() {
 }
 
 #[test]
-fn the_root_is_a_target_only_when_nothing_else_is() {
+fn root_is_target_only_without_others() {
     let mut only_root = FactSet::default();
     let root = Subject::mount("/");
     only_root.insert_known(&root, &mount::IN_SIGHT, true, Source::file("x"));
     only_root.insert_known(&root, &mount::POINT, "/".to_owned(), Source::file("x"));
-    assert_eq!(targets(&collect(&host(), None, only_root)), [pair("/", "")]);
+    assert_eq!(
+        target_names_and_roles(&collect(&host_with_directories(), None, only_root)),
+        [pair("/", "")]
+    );
 }
 
 #[test]
-fn swap_on_the_same_disk_is_named() {
-    let mut storage = storage();
+fn swap_on_same_disk_is_listed() {
+    let mut storage = storage_facts();
     let swap = Subject::device("sdb2");
     storage.insert_known(&swap, &device::SWAP, true, Source::file("/proc/swaps"));
     storage.add_edge(&swap, &Subject::device("sdb"));
-    let facts = collect(&host(), None, storage);
+    let facts = collect(&host_with_directories(), None, storage);
     let beside = |target: &str| facts.value(&Subject::target(target), &target::SWAP_BESIDE);
     assert_eq!(beside("/data"), Some(vec!["sdb".to_owned()]));
     assert_eq!(beside("/wal"), Some(vec![]));
 }
 
 #[test]
-fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
+fn memory_and_network_targets_have_no_disks() {
     for (class, diskless) in [
         (MountClass::Memory, true),
         (MountClass::Network, true),
         (MountClass::Fuse, false),
         (MountClass::Block, false),
     ] {
-        let mut storage = storage();
+        let mut storage = storage_facts();
         storage.insert_known(
             &Subject::mount("/data"),
             &mount::CLASS,
             class,
             Source::file("x"),
         );
-        let facts = collect(&host(), Some("/data"), storage);
+        let facts = collect(&host_with_directories(), Some("/data"), storage);
         let target = Subject::target("/data");
         assert_eq!(
             facts.is_scope_inapplicable(&target, Scope::Device),
@@ -488,20 +510,21 @@ fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
 }
 
 #[test]
-fn nocow_is_the_flag_or_the_mount_option() {
+fn nocow_comes_from_flag_or_mount_option() {
     for (flag, option, expected) in [
         (0x0080_0000, Some(false), Some(true)),
         (0, Some(true), Some(true)),
         (0, Some(false), Some(false)),
         (0, None, None),
     ] {
-        let mut storage = storage();
+        let mut storage = storage_facts();
         let data = Subject::mount("/data");
         storage.insert_known(&data, &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
         if let Some(option) = option {
             storage.insert_known(&data, &mount::BTRFS_NODATACOW, option, Source::file("x"));
         }
-        let host = host().answer(Question::Flags("/data".into()), flag.to_string());
+        let host =
+            host_with_directories().answer(Question::Flags("/data".into()), flag.to_string());
         let facts = collect(&host, Some("/data"), storage);
         assert_eq!(
             facts.value(&Subject::target("/data"), &target::NOCOW),
@@ -511,8 +534,8 @@ fn nocow_is_the_flag_or_the_mount_option() {
 }
 
 #[test]
-fn a_wal_directory_with_another_flag_is_not_passed_over() {
-    let mut storage = storage();
+fn differing_wal_flag_makes_nocow_ambiguous() {
+    let mut storage = storage_facts();
     storage.insert_known(
         &Subject::mount("/data"),
         &mount::FSTYPE,
@@ -525,8 +548,10 @@ fn a_wal_directory_with_another_flag_is_not_passed_over() {
         false,
         Source::file("x"),
     );
-    cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
-    let host = host().directory("/data/pg").directory("/data/pg/pg_wal");
+    insert_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
+    let host = host_with_directories()
+        .with_directory("/data/pg")
+        .with_directory("/data/pg/pg_wal");
     let host = host.answer(
         Question::Flags("/data/pg/pg_wal".into()),
         0x0080_0000.to_string(),
@@ -545,21 +570,23 @@ fn a_wal_directory_with_another_flag_is_not_passed_over() {
 }
 
 #[test]
-fn asking_for_the_data_is_asking_for_the_wal_that_lies_elsewhere_too() {
+fn data_target_adds_wal_on_other_file_system() {
     for (asked, both) in [
         ("/data/pg", true),
         ("/data", true),
         ("/wal/pg", false),
         ("/data/other", false),
     ] {
-        let mut storage = storage();
-        let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
+        let mut storage = storage_facts();
+        let cluster = insert_cluster(&mut storage, "/data/pg", "/wal/pg");
         let facts = collect(
-            &host().directory(asked).directory("/wal/pg"),
+            &host_with_directories()
+                .with_directory(asked)
+                .with_directory("/wal/pg"),
             Some(asked),
             storage,
         );
-        let roles: Vec<_> = targets(&facts)
+        let roles: Vec<_> = target_names_and_roles(&facts)
             .into_iter()
             .filter(|(name, _)| name != asked)
             .collect();
@@ -580,13 +607,16 @@ fn asking_for_the_data_is_asking_for_the_wal_that_lies_elsewhere_too() {
 }
 
 #[test]
-fn what_is_no_device_is_no_target_and_it_is_said_why() {
-    let host = host()
-        .directory("/dev")
-        .directory("/dev/shm")
-        .link_to("/srv/devices", "/dev")
+fn unsuitable_target_is_rejected_with_note() {
+    let host = host_with_directories()
+        .with_directory("/dev")
+        .with_directory("/dev/shm")
+        .with_linked_directory("/srv/devices", "/dev")
         .symlink("/srv/dangling", "/gone")
-        .answer(Question::Stat("/dev/zero".into()), stat(0o020_666, (1, 5)));
+        .answer(
+            Question::Stat("/dev/zero".into()),
+            stat_answer(0o020_666, (1, 5)),
+        );
     for (asked, why) in [
         ("/dev/doesnotexist", "no such device"),
         ("/dev/mapper/vg-none", "no such device"),
@@ -596,8 +626,8 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
         ("/etc/hosts", "is a file"),
         ("/srv/dangling", "a link to /gone"),
     ] {
-        let facts = collect(&host, Some(asked), storage());
-        assert_eq!(targets(&facts), [], "{asked}");
+        let facts = collect(&host, Some(asked), storage_facts());
+        assert_eq!(target_names_and_roles(&facts), [], "{asked}");
         assert!(
             note_sentences(&facts)
                 .iter()
@@ -606,24 +636,24 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
             note_sentences(&facts)
         );
     }
-    let facts = collect(&host, Some("/dev/shm/pg"), storage());
+    let facts = collect(&host, Some("/dev/shm/pg"), storage_facts());
     assert_eq!(
-        targets(&facts),
+        target_names_and_roles(&facts),
         [pair("/dev/shm/pg", "")],
         "a directory in memory"
     );
 }
 
 #[test]
-fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
+fn capture_resolves_only_known_devices() {
     let host = || {
         ["/dev/sdb1", "/dev/sdb", "/dev/loop10", "/srv/pg"]
             .iter()
-            .fold(host(), |host, path| {
+            .fold(host_with_directories(), |host, path| {
                 host.refuse(Question::Stat((*path).into()), HostErrorKind::NotCollected)
             })
     };
-    let mut storage = storage();
+    let mut storage = storage_facts();
     storage.insert_known(
         &Subject::device("sdb"),
         &device::PATH,
@@ -636,9 +666,9 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         ("/dev/loop10", None),
         ("/srv/pg", Some("/srv/pg")),
     ] {
-        let facts = collect(&host(), Some(asked), storage.clone());
+        let facts = collect(&host_with_directories(), Some(asked), storage.clone());
         let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
-        assert_eq!(targets(&facts), expected, "{asked}");
+        assert_eq!(target_names_and_roles(&facts), expected, "{asked}");
         assert_eq!(
             note_sentences(&facts).is_empty(),
             asked == "/dev/sdb",
@@ -646,7 +676,7 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
             note_sentences(&facts)
         );
     }
-    let facts = collect(&host(), Some("/dev/sdb"), storage);
+    let facts = collect(&host_with_directories(), Some("/dev/sdb"), storage);
     assert_eq!(
         facts.value(&Subject::target("/dev/sdb"), &target::KIND),
         Some(TargetKind::Device)
@@ -658,12 +688,14 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
 }
 
 #[test]
-fn what_servers_share_is_named() {
-    let mut storage = storage();
-    cluster(&mut storage, "/data/pg", "/wal/pg");
-    cluster(&mut storage, "/data/other", "/data/other/pg_wal");
+fn shared_file_system_and_disk_are_listed() {
+    let mut storage = storage_facts();
+    insert_cluster(&mut storage, "/data/pg", "/wal/pg");
+    insert_cluster(&mut storage, "/data/other", "/data/other/pg_wal");
     let directories = ["/data/pg", "/wal/pg", "/data/other", "/data/other/pg_wal"];
-    let host = directories.into_iter().fold(host(), Directories::directory);
+    let host = directories
+        .into_iter()
+        .fold(host_with_directories(), DirectoryAnswers::with_directory);
     let facts = collect(&host, None, storage);
     let list = |target: &str, key| facts.value(&Subject::target(target), key);
     let one = |name: &str| Some(vec![name.to_owned()]);
@@ -676,12 +708,14 @@ fn what_servers_share_is_named() {
 }
 
 #[test]
-fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
-    let mut storage = storage();
+fn paths_to_one_unit_count_as_shared_disk() {
+    let mut storage = storage_facts();
     storage.set_first_path(&Subject::device("sdc"), &Subject::device("sdb"));
-    cluster(&mut storage, "/data/pg", "/wal/pg");
+    insert_cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
-        &host().directory("/data/pg").directory("/wal/pg"),
+        &host_with_directories()
+            .with_directory("/data/pg")
+            .with_directory("/wal/pg"),
         None,
         storage,
     );
@@ -690,8 +724,8 @@ fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
 }
 
 #[test]
-fn two_volumes_of_one_thin_pool_are_named() {
-    let mut storage = storage();
+fn shared_thin_pool_is_listed() {
+    let mut storage = storage_facts();
     let pool = Subject::device("dm-2");
     storage.insert_known(
         &pool,
@@ -702,9 +736,11 @@ fn two_volumes_of_one_thin_pool_are_named() {
     for volume in ["sdb1", "sdc"] {
         storage.add_edge(&Subject::device(volume), &pool);
     }
-    cluster(&mut storage, "/data/pg", "/wal/pg");
+    insert_cluster(&mut storage, "/data/pg", "/wal/pg");
     let facts = collect(
-        &host().directory("/data/pg").directory("/wal/pg"),
+        &host_with_directories()
+            .with_directory("/data/pg")
+            .with_directory("/wal/pg"),
         None,
         storage,
     );
@@ -713,13 +749,13 @@ fn two_volumes_of_one_thin_pool_are_named() {
 }
 
 #[test]
-fn a_tablespace_on_another_file_system_is_a_target_and_leads_to_the_log() {
+fn tablespace_target_adds_data_target() {
     for (asked, others) in [
         ("/data/pg", vec!["/wal/space"]),
         ("/wal/space", vec!["/data/pg"]),
     ] {
-        let mut storage = storage();
-        let cluster = cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
+        let mut storage = storage_facts();
+        let cluster = insert_cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
         let space = vec!["/wal/space".to_owned()];
         storage.insert_known(
             &cluster,
@@ -727,15 +763,18 @@ fn a_tablespace_on_another_file_system_is_a_target_and_leads_to_the_log() {
             space,
             Source::file("/data/pg/pg_tblspc"),
         );
-        let host = host()
-            .directory("/data/pg")
-            .directory("/data/pg/pg_wal")
-            .directory("/wal/space");
+        let host = host_with_directories()
+            .with_directory("/data/pg")
+            .with_directory("/data/pg/pg_wal")
+            .with_directory("/wal/space");
         let facts = collect(&host, Some(asked), storage);
-        let mut names: Vec<String> = targets(&facts).into_iter().map(|(name, _)| name).collect();
+        let mut names: Vec<String> = target_names_and_roles(&facts)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         names.retain(|name| name != asked);
         assert_eq!(names, others, "{asked}");
-        assert!(targets(&facts).contains(&pair("/wal/space", "tablespace")));
+        assert!(target_names_and_roles(&facts).contains(&pair("/wal/space", "tablespace")));
         assert_eq!(
             facts.subject_in_scope(&Subject::target("/wal/space"), Scope::Cluster),
             Some(cluster)

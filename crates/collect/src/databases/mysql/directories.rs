@@ -46,7 +46,7 @@ pub struct DirectoryReader<'a> {
 }
 
 impl DirectoryReader<'_> {
-    pub fn record(&self, cluster: &Subject, facts: &mut FactSet) {
+    pub fn insert_directory_facts(&self, cluster: &Subject, facts: &mut FactSet) {
         DIRECTORY_SETTINGS
             .iter()
             .filter_map(|name| self.mismatch_note(name))
@@ -59,7 +59,7 @@ impl DirectoryReader<'_> {
         );
         facts.insert(cluster, &mysql::UNDO, self.undo_directory());
         let binlog = self.binlog_directory();
-        facts.insert(cluster, &mysql::BINLOG_FILES, self.binlog_files(&binlog));
+        facts.insert(cluster, &mysql::BINLOG_FILES, self.binlog_size(&binlog));
         facts.insert(cluster, &mysql::BINLOG, binlog);
         facts.insert(
             cluster,
@@ -78,7 +78,7 @@ impl DirectoryReader<'_> {
         match self.setting_in_force(name) {
             None => self.data_directory(),
             Some(Reading::Known { value, source }) => {
-                self.real_directory(&resolve_path(self.server_data_path, &value), source)
+                self.resolve_host_directory(&resolve_path(self.server_data_path, &value), source)
             }
             Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
@@ -125,7 +125,7 @@ impl DirectoryReader<'_> {
         }
     }
 
-    fn real_directory(&self, path: &Path, source: Source) -> Reading<String> {
+    fn resolve_host_directory(&self, path: &Path, source: Source) -> Reading<String> {
         match servers::verified_real_path(self.host, path) {
             Ok(real) => match self.namespace.map(|inside| inside.host_path(&real)) {
                 None => Reading::known(display_path(&real), source),
@@ -193,7 +193,10 @@ impl DirectoryReader<'_> {
             None => match named {
                 Some(Reading::Known { value, source }) => {
                     let base = resolve_path(self.server_data_path, &value);
-                    self.real_directory(base.parent().unwrap_or(self.server_data_path), source)
+                    self.resolve_host_directory(
+                        base.parent().unwrap_or(self.server_data_path),
+                        source,
+                    )
                 }
                 Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
                 None => self.data_directory(),
@@ -208,7 +211,7 @@ impl DirectoryReader<'_> {
                 ))
             }
             Some(Reading::Known { value, source }) => {
-                self.real_directory(&resolve_path(self.server_data_path, &value), source)
+                self.resolve_host_directory(&resolve_path(self.server_data_path, &value), source)
             }
             Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }
@@ -216,7 +219,7 @@ impl DirectoryReader<'_> {
 
     /// The size of the binary logs. Without a running server it is unknown if no setting names the
     /// files, because their default name has changed between releases.
-    fn binlog_files(&self, directory: &Reading<String>) -> Reading<u64> {
+    fn binlog_size(&self, directory: &Reading<String>) -> Reading<u64> {
         if let Reading::Unknown { .. } = directory {
             return directory.clone().into_unknown_reading();
         }
@@ -337,7 +340,7 @@ impl DirectoryReader<'_> {
                 } else {
                     [b"#".as_slice(), &value].concat()
                 };
-                self.real_directory(&resolve_path(self.server_data_path, &value), source)
+                self.resolve_host_directory(&resolve_path(self.server_data_path, &value), source)
             }
             Some(unknown @ Reading::Unknown { .. }) => unknown.into_unknown_reading(),
         }

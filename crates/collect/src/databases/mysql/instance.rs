@@ -54,7 +54,7 @@ pub struct InstanceCandidate<'a> {
     pub reader_uid: u32,
 }
 
-pub struct DataDirectory {
+pub struct MysqlInstance {
     /// The data directory's path in walwise's mount namespace, with symbolic links resolved.
     pub path: PathBuf,
     server_path: PathBuf,
@@ -73,7 +73,7 @@ impl InstanceCandidate<'_> {
         view: &HostViews<'_>,
         request: &Request,
         facts: &mut FactSet,
-    ) -> Result<Option<DataDirectory>, Note> {
+    ) -> Result<Option<MysqlInstance>, Note> {
         let (host, inside) = (view.host, view.namespace);
         let edition = match &self.server {
             Some(server) => Some(ProductVersion::for_process(
@@ -85,7 +85,7 @@ impl InstanceCandidate<'_> {
             None => ProductVersion::of_installed_program(view.invoker_host, request),
         };
         let Some(edition) = edition.or_else(|| {
-            self.is_directory_or_file_lead()
+            self.has_directory_or_config()
                 .then(ProductVersion::without_program)
         }) else {
             return Ok(None);
@@ -99,7 +99,7 @@ impl InstanceCandidate<'_> {
         let seen = match servers::verified_real_path(view, &data) {
             Err(miss) if miss.kind == HostErrorKind::TimedOut => {
                 if inside.is_none() {
-                    self.record_unread(view, &data, data_source, facts);
+                    self.insert_timed_out_server(view, &data, data_source, facts);
                 }
                 return Err(MysqlNote::DataTimeout {
                     data: display_path(&data),
@@ -146,7 +146,7 @@ impl InstanceCandidate<'_> {
                 );
             }
         }
-        Ok(Some(DataDirectory {
+        Ok(Some(MysqlInstance {
             path: data,
             server_path: seen,
             data_source,
@@ -156,13 +156,19 @@ impl InstanceCandidate<'_> {
         }))
     }
 
-    fn is_directory_or_file_lead(&self) -> bool {
+    fn has_directory_or_config(&self) -> bool {
         self.directory.is_some() || self.config_argument.is_some()
     }
 
     /// Records a server whose data directory was not read in time. Every setting stays unknown;
     /// without the record, the directory would pass for one without a server.
-    fn record_unread(&self, host: &dyn Host, data: &Path, source: Source, facts: &mut FactSet) {
+    fn insert_timed_out_server(
+        &self,
+        host: &dyn Host,
+        data: &Path,
+        source: Source,
+        facts: &mut FactSet,
+    ) {
         let Some(running) = self.server.as_ref().and_then(|server| {
             servers::serves_unread_directory(host, server.pid, server.uid, data)
         }) else {
@@ -221,7 +227,7 @@ impl InstanceCandidate<'_> {
     }
 }
 
-impl DataDirectory {
+impl MysqlInstance {
     pub fn has_datadir_setting(&self) -> bool {
         self.conf.last_value("datadir").is_some()
     }
@@ -314,7 +320,12 @@ impl DataDirectory {
 
     /// Records the facts of the server and its data directory. `unproven` lists processes that may
     /// serve this or another directory.
-    pub fn record(self, view: &HostViews<'_>, unproven: &[UnprovenProcess], facts: &mut FactSet) {
+    pub fn insert_instance_facts(
+        self,
+        view: &HostViews<'_>,
+        unproven: &[UnprovenProcess],
+        facts: &mut FactSet,
+    ) {
         let namespace = view.namespace;
         let view = view.process_host();
         let shown = display_path(&self.path);
@@ -327,7 +338,7 @@ impl DataDirectory {
             self.conf.clone()
         } else {
             self.conf.with_changed_file_gaps(
-                |path| start_time::change_since_start(view, started, path),
+                |path| start_time::path_change_since_start(view, started, path),
                 Some(&remedy),
             )
         };
@@ -350,7 +361,7 @@ impl DataDirectory {
         facts.insert(&subject, &mysql::USER, self.owner(view));
         let preloaded = match &self.server {
             Some(server) => server.preloaded_library.clone(),
-            None => servers::preload_reading_without_server(running.value()),
+            None => servers::preload_reading_without_process(running.value()),
         };
         facts.insert(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         let answer = self
@@ -368,13 +379,13 @@ impl DataDirectory {
             data_path: &self.path,
             data_source: &self.data_source,
         }
-        .record(&subject, facts);
+        .insert_directory_facts(&subject, facts);
         if let Some(VariablesReply::Variables(_, source @ Source::Server { socket })) = &answer {
             facts.insert_known(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
         for setting in settings::ALL.iter() {
             let chosen = self.value_in_force(setting, &conf, answer.as_ref(), &shown, facts);
-            setting.record(facts, &subject, chosen, &self.edition);
+            setting.insert_variable_fact(facts, &subject, chosen, &self.edition);
         }
         record_counters(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| {
@@ -397,7 +408,11 @@ impl DataDirectory {
             &mysql::REDO_IGNORED,
             ignored_redo_settings(&self.conf, &self.edition),
         );
-        facts.insert(&subject, &mysql::SET_OPTIONS, set_options(&self.conf));
+        facts.insert(
+            &subject,
+            &mysql::SET_OPTIONS,
+            configured_option_names(&self.conf),
+        );
         facts.insert(&subject, &mysql::VERSION, self.edition.version);
     }
 
@@ -541,7 +556,7 @@ impl DataDirectory {
 }
 
 /// The settings with a value in `conf`; unknown if one of them may have one.
-fn set_options(conf: &Conf) -> Reading<Vec<String>> {
+fn configured_option_names(conf: &Conf) -> Reading<Vec<String>> {
     let mut names = Vec::new();
     let mut last = Source::Default {
         of: "MySQL and MariaDB".to_owned(),

@@ -216,7 +216,7 @@ impl OptionFileReader<'_> {
                     self.add_setting(
                         name,
                         value.as_deref().unwrap_or_default(),
-                        &server.command_line(),
+                        &server.command_line_source(),
                     );
                 }
             }
@@ -245,7 +245,7 @@ impl OptionFileReader<'_> {
 
     fn read_optional_file(&mut self, path: &Path, dialect: ConfigDialect) {
         if self.is_limit_reached {
-            return self.note_file_limit();
+            return self.add_file_limit_gap();
         }
         if self
             .host
@@ -274,7 +274,7 @@ impl OptionFileReader<'_> {
     fn read_file(&mut self, path: &Path, dialect: ConfigDialect) {
         let shown = display_path(path);
         if self.is_limit_reached {
-            return self.note_file_limit();
+            return self.add_file_limit_gap();
         }
         if self.conf.count_file() > MAX_FILES {
             self.is_limit_reached = true;
@@ -364,7 +364,7 @@ impl OptionFileReader<'_> {
         self.depth += 1;
         for name in names {
             if self.is_limit_reached {
-                self.note_file_limit();
+                self.add_file_limit_gap();
                 break;
             }
             let file = path.join(name);
@@ -402,7 +402,7 @@ impl OptionFileReader<'_> {
         self.conf.set(name, value, source.clone());
     }
 
-    fn note_file_limit(&mut self) {
+    fn add_file_limit_gap(&mut self) {
         self.conf.add_gap(
             UnknownReason::NotCollected,
             "the option files include more files than walwise reads",

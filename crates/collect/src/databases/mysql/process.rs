@@ -35,7 +35,7 @@ pub struct MysqldProcess {
 }
 
 impl MysqldProcess {
-    pub fn command_line(&self) -> Source {
+    pub fn command_line_source(&self) -> Source {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 
@@ -73,7 +73,7 @@ pub fn running_servers(
     };
     let mut unproven: Vec<UnprovenProcess> = listing.skipped.iter().map(beyond).collect();
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
-        match servers::reader_uid(row) {
+        match servers::server_process_uid(row) {
             Ok(uid) => found.extend(read_mysqld_process(host, row, uid, facts)),
             Err(note) => {
                 unproven.push(UnprovenProcess {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_have_names_and_maybe_values() {
+    fn parses_options_with_and_without_values() {
         let read = parse_options(b"--datadir=/srv/a\\x20b\n--innodb_flush\nnoise\n");
         assert_eq!(
             read,
@@ -174,7 +174,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_value_of_an_option_is_read(
+        fn option_values_round_trip(
             values in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..5), noise in "[^-\n][^\n]{0,20}",
         ) {
             let name = |n: usize| format!("option_{n}");

@@ -43,7 +43,7 @@ pub fn is_release_or_later(version: &Version, release: [u64; 3]) -> bool {
 impl ServerVariable {
     /// Records the setting's value in force as a fact. `configured` is `None` if all files were
     /// read and none of them sets a value.
-    pub fn record(
+    pub fn insert_variable_fact(
         &self,
         facts: &mut FactSet,
         cluster: &Subject,
@@ -225,7 +225,7 @@ mod tests {
     use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
     use crate::facts::{Choice, ServerArea};
 
-    fn edition(line: ProductLine, version: &str) -> ProductVersion {
+    fn known_product_version(line: ProductLine, version: &str) -> ProductVersion {
         let read = || Source::system_call("test");
         ProductVersion {
             line: Reading::known(line, read()),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_no_server_takes_is_malformed() {
+    fn unknown_choice_value_is_malformed() {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut choices = 0;
         for setting in ALL.iter() {
@@ -247,11 +247,11 @@ mod tests {
                 let mut facts = FactSet::default();
                 let written = word.to_ascii_uppercase().into_bytes();
                 let configured = Reading::known(written, Source::file_line("/etc/mysql/my.cnf", 3));
-                setting.record(
+                setting.insert_variable_fact(
                     &mut facts,
                     &cluster,
                     Some(configured),
-                    &edition(ProductLine::Mariadb, "11.4.2"),
+                    &known_product_version(ProductLine::Mariadb, "11.4.2"),
                 );
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_has_a_fact_is_in_the_table() {
+    fn every_mysql_setting_fact_has_a_variable() {
         let read = [
             "mysql.binlog_storage_engine",
             "mysql.log_bin",
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_set_global_changes_is_known_by_release() {
+    fn dynamic_variables_depend_on_release() {
         use ProductLine::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("sync_binlog", Mysql, "5.5.62", true),
@@ -311,7 +311,7 @@ mod tests {
         ] {
             let setting = find_variable(name).unwrap();
             assert_eq!(
-                setting.is_dynamic(&edition(line, version)),
+                setting.is_dynamic(&known_product_version(line, version)),
                 expected,
                 "{name} {version}"
             );
@@ -332,13 +332,13 @@ mod tests {
     fn default_text(name: &str, line: ProductLine, version: &str) -> Option<String> {
         find_variable(name)
             .unwrap()
-            .value_in_force(None, &edition(line, version))
+            .value_in_force(None, &known_product_version(line, version))
             .value()
             .cloned()
     }
 
     #[test]
-    fn defaults_are_those_of_the_version() {
+    fn defaults_depend_on_product_and_version() {
         use ProductLine::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("innodb_flush_method", Mysql, "8.0.36", Some("fsync")),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_as_the_servers_read_them() {
+    fn values_parse_like_the_server() {
         for (text, expected) in [
             ("1", Some(1)),
             ("4k", Some(4096)),
@@ -422,7 +422,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_value_or_none(text: String) {
+        fn arbitrary_values_never_panic(text: String) {
             for name in ["log_bin", "innodb_use_native_aio"] {
                 let _ = parse_flag(name, &text);
             }
@@ -433,7 +433,7 @@ mod tests {
         }
 
         #[test]
-        fn numbers_have_powers_of_1024(count in 0u64..1000, unit in 0u32..7) {
+        fn number_suffixes_are_powers_of_1024(count in 0u64..1000, unit in 0u32..7) {
             let letter = ["", "k", "M", "g", "T", "p", "E"][unit as usize];
             let expect = count.checked_mul(1 << (10 * unit));
             prop_assert_eq!(parse_suffixed_number(&format!("{count}{letter}")).ok(), expect);

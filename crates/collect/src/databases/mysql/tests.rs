@@ -16,11 +16,11 @@ const MARIADB: &str =
 const MYSQL: &str =
     "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
 
-fn stat(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
-    owned_stat(27, mode, inode, changed)
+fn stat_answer(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
+    stat_answer_with_owner(27, mode, inode, changed)
 }
 
-fn owned_stat(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
+fn stat_answer_with_owner(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
     let (gid, major, minor, node_major, node_minor, size) = (27, 8, 1, 0, 0, 1);
     Stat {
         mode,
@@ -38,8 +38,10 @@ fn owned_stat(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
 }
 
 fn with_directory(fake: FakeHost, path: &str, inode: u64) -> FakeHost {
-    fake.answer(Question::RealPath(path.into()), path)
-        .answer(Question::Stat(path.into()), stat(0o040_755, inode, 5))
+    fake.answer(Question::RealPath(path.into()), path).answer(
+        Question::Stat(path.into()),
+        stat_answer(0o040_755, inode, 5),
+    )
 }
 
 fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeHost {
@@ -48,14 +50,17 @@ fn with_option_file(fake: FakeHost, path: &str, lines: &[(&str, &str)]) -> FakeH
     };
     let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
     fake.answer(Question::Config(path.into(), ConfigDialect::Mysql), answer)
-        .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
+        .answer(Question::Stat(path.into()), stat_answer(0o100_644, 9, 50))
 }
 
 const SOCKET: &str = "/run/mysqld/mysqld.sock";
 
 fn with_reply(fake: FakeHost, lines: &str) -> FakeHost {
     fake.answer(Question::Identity, "euid=0\n")
-        .answer(Question::Stat(SOCKET.into()), stat(0o140_777, 12, 1200))
+        .answer(
+            Question::Stat(SOCKET.into()),
+            stat_answer(0o140_777, 12, 1200),
+        )
         .answer(
             Question::MysqlSettings(SOCKET.into()),
             format!("datadir\t/srv/db/\n{lines}"),
@@ -81,14 +86,17 @@ fn running_host(program: &str, version: &str) -> FakeHost {
         .answer(Question::RealPath(program.into()), program)
         .answer(
             Question::Stat("/srv/db/ibdata1".into()),
-            stat(0o100_660, 33, 5),
+            stat_answer(0o100_660, 33, 5),
         )
         .answer(Question::Tablespaces(10), "8 1 33\n")
         .answer(
             Question::Stat("/proc/10/exe".into()),
-            stat(0o100_755, 77, 5),
+            stat_answer(0o100_755, 77, 5),
         )
-        .answer(Question::Stat(program.into()), stat(0o100_755, 77, 5))
+        .answer(
+            Question::Stat(program.into()),
+            stat_answer(0o100_755, 77, 5),
+        )
         .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
         .answer(Question::ProcessStart(10), "1100500000000\n")
         .file(
@@ -117,7 +125,7 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 }
 
 #[test]
-fn a_running_server_with_includes_and_where_each_setting_is_set() {
+fn settings_and_sources_of_running_server_with_includes() {
     let fake = running_host("/usr/sbin/mariadbd", MARIADB);
     let fake = with_option_file(
         fake,
@@ -203,7 +211,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
 }
 
 #[test]
-fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
+fn last_setting_wins_and_persisted_settings_override() {
     let fake = running_host("/usr/sbin/mysqld", MYSQL).answer(
         Question::CommandLine(10),
         "--defaults_file=/own.cnf\n--sync_binlog=5\n--disable_log_bin=1\n",
@@ -229,7 +237,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
             Question::Config(auto.into(), ConfigDialect::MysqlPersisted),
             persisted,
         )
-        .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50));
+        .answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50));
     let facts = collect_all(&fake);
     for (name, expected) in [
         ("cluster.kind", "mysql `mysqld --version`"),
@@ -250,7 +258,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
 
 /// `persisted_globals_load` decides whether the server reads mysqld-auto.cnf (MySQL 8.0 manual).
 #[test]
-fn what_was_persisted_counts_only_where_it_is_read() {
+fn persisted_settings_need_persisted_globals_load() {
     let auto = "/srv/db/mysqld-auto.cnf";
     let base = |lines: &[(&str, &str)]| {
         let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
@@ -263,7 +271,7 @@ fn what_was_persisted_counts_only_where_it_is_read() {
             Question::Config(auto.into(), ConfigDialect::MysqlPersisted),
             persisted,
         )
-        .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
+        .answer(Question::Stat(auto.into()), stat_answer(0o100_640, 8, 50))
     };
     let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     assert_eq!(
@@ -295,7 +303,7 @@ fn what_was_persisted_counts_only_where_it_is_read() {
 }
 
 #[test]
-fn what_was_changed_since_the_start_is_not_in_force() {
+fn file_changed_after_server_start_is_ambiguous() {
     let base = || {
         with_option_file(
             running_host("/usr/sbin/mariadbd", MARIADB),
@@ -309,7 +317,7 @@ fn what_was_changed_since_the_start_is_not_in_force() {
     );
     let later = base().answer(
         Question::Stat("/etc/my.cnf".into()),
-        stat(0o100_644, 9, 1100),
+        stat_answer(0o100_644, 9, 1100),
     );
     let facts = collect_all(&later);
     assert_eq!(value_and_source(&facts, "mysql.sync_binlog"), "? ambiguous");
@@ -346,7 +354,7 @@ fn what_was_changed_since_the_start_is_not_in_force() {
 }
 
 #[test]
-fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
+fn flush_method_makes_dependent_settings_ambiguous() {
     const ELEVEN: &str = "mariadbd  Ver 11.4.2-MariaDB for debian-linux-gnu on x86_64";
     let name = "mysql.innodb_data_file_buffering";
     let set = [("mysqld.innodb_flush_method", "fsync")];
@@ -380,7 +388,7 @@ fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
 }
 
 #[test]
-fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
+fn server_values_win_and_matching_file_line_is_source() {
     let lines = [
         ("mysqld.sync_binlog", "1"),
         ("mysqld.innodb_flush_log_at_trx_commit", "1"),
@@ -439,7 +447,7 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
 }
 
 #[test]
-fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
+fn dynamic_settings_without_reply_are_unknown() {
     let base = || {
         with_option_file(
             running_host("/usr/sbin/mariadbd", MARIADB),
@@ -487,7 +495,7 @@ fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
 }
 
 #[test]
-fn what_the_server_may_see_otherwise_is_unknown() {
+fn unreadable_or_ambiguous_options_are_unknown() {
     let base = || running_host("/usr/sbin/mariadbd", MARIADB);
     let sync = |fake: FakeHost| value_and_source(&collect_all(&fake), "mysql.sync_binlog");
     let one = &[("mysqld.sync_binlog", "1")][..];
@@ -550,7 +558,10 @@ fn what_the_server_may_see_otherwise_is_unknown() {
         "1 /proc/10/cmdline"
     );
     let open = with_option_file(base(), "/etc/my.cnf", one);
-    let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
+    let open = open.answer(
+        Question::Stat("/etc/my.cnf".into()),
+        stat_answer(0o100_666, 9, 50),
+    );
     let facts = collect_all(&open);
     assert_eq!(
         value_and_source(&facts, "mysql.sync_binlog"),
@@ -582,7 +593,7 @@ fn what_the_server_may_see_otherwise_is_unknown() {
     // inode.
     let other = base().answer(
         Question::Stat("/proc/10/exe".into()),
-        stat(0o100_755, 78, 5),
+        stat_answer(0o100_755, 78, 5),
     );
     assert_eq!(
         value_and_source(&collect_all(&other), "mysql.version"),
@@ -591,7 +602,7 @@ fn what_the_server_may_see_otherwise_is_unknown() {
 }
 
 #[test]
-fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
+fn server_without_the_tablespace_open_is_not_collected() {
     let fake =
         running_host("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
     let facts = collect_all(&fake);
@@ -606,7 +617,7 @@ fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
 }
 
 #[test]
-fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_asked_for_anywhere() {
+fn stopped_server_in_default_or_requested_directory() {
     let installed = |fake: FakeHost| {
         let fake = fake
             .answer(Question::Servers, "")
@@ -625,7 +636,7 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
         );
         fake.answer(
             Question::Stat("/var/lib/mysql/ibdata1".into()),
-            stat(0o100_644, 9, 5),
+            stat_answer(0o100_644, 9, 5),
         )
     };
     let facts = collect_all(&with_option_file(
@@ -649,7 +660,7 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
     );
     let fake = fake.answer(
         Question::Stat("/srv/db/ibdata1".into()),
-        stat(0o100_644, 9, 5),
+        stat_answer(0o100_644, 9, 5),
     );
     let request = Request {
         target: Some("/srv/db".into()),
@@ -668,7 +679,7 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
 }
 
 #[test]
-fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_here() {
+fn container_server_uses_its_own_files_and_host_path() {
     let fake = running_host("/usr/sbin/mariadbd", MARIADB)
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/10/ns/mnt", "mnt:[2]")
@@ -682,26 +693,32 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
         )
         .answer(
             Question::Stat("/proc/10/root/srv/db".into()),
-            stat(0o040_755, 3, 5),
+            stat_answer(0o040_755, 3, 5),
         )
         .answer(
             Question::Stat("/proc/10/root/srv/db/ibdata1".into()),
-            stat(0o100_660, 33, 5),
+            stat_answer(0o100_660, 33, 5),
         )
         .answer(
             Question::Stat("/proc/10/root/etc".into()),
-            stat(0o040_755, 8, 5),
+            stat_answer(0o040_755, 8, 5),
         )
         .answer(
             Question::Stat(format!("/proc/10/root{SOCKET}").into()),
-            stat(0o140_777, 12, 1200),
+            stat_answer(0o140_777, 12, 1200),
         )
         .answer(
             Question::MysqlSettings(format!("/proc/10/root{SOCKET}").into()),
             "datadir\t/srv/db/\n",
         )
-        .answer(Question::Stat("/srv/db".into()), stat(0o040_755, 99, 5))
-        .answer(Question::Stat("/mnt/vol".into()), stat(0o040_755, 3, 5));
+        .answer(
+            Question::Stat("/srv/db".into()),
+            stat_answer(0o040_755, 99, 5),
+        )
+        .answer(
+            Question::Stat("/mnt/vol".into()),
+            stat_answer(0o040_755, 3, 5),
+        );
     let fake = with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
     let fake = with_option_file(
         fake,
@@ -724,7 +741,7 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
 }
 
 #[test]
-fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds() {
+fn process_must_own_directory_and_tablespace() {
     let conf =
         |fake: FakeHost| with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
     let fake = conf(running_host("/usr/sbin/mariadbd", MARIADB))
@@ -749,22 +766,22 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
 }
 
 #[test]
-fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in_its_place() {
+fn directory_owner_is_checked_on_host_mounts() {
     let seen = |owner: u64| {
         let fake = running_host("/usr/sbin/mariadbd", MARIADB)
             .symlink("/proc/self/ns/mnt", "mnt:[1]")
             .symlink("/proc/10/ns/mnt", "mnt:[2]")
             .answer(
                 Question::Stat("/proc/10/root/srv/db".into()),
-                stat(0o040_755, 3, 5),
+                stat_answer(0o040_755, 3, 5),
             )
             .answer(
                 Question::Stat("/proc/10/root/srv/db/ibdata1".into()),
-                stat(0o100_660, 33, 5),
+                stat_answer(0o100_660, 33, 5),
             )
             .answer(
                 Question::Stat("/srv/db".into()),
-                owned_stat(owner, 0o040_755, 3, 5),
+                stat_answer_with_owner(owner, 0o040_755, 3, 5),
             );
         value_and_source(&collect_all(&fake), "mysql.running")
     };
@@ -773,7 +790,7 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
 }
 
 #[test]
-fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
+fn running_is_unknown_with_unproven_processes() {
     let installed = |servers: &str| {
         let fake = with_directory(
             with_directory(FakeHost::default(), "/var/lib/mysql", 3),
@@ -796,7 +813,7 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
             )
             .answer(
                 Question::Stat("/var/lib/mysql/ibdata1".into()),
-                stat(0o100_644, 9, 5),
+                stat_answer(0o100_644, 9, 5),
             );
         let facts = collect_all(&fake);
         facts.value(&Subject::cluster("/var/lib/mysql"), &mysql::RUNNING)
@@ -819,7 +836,7 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
 
 proptest! {
     #[test]
-    fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
+    fn include_graphs_terminate(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
         let mut fake = running_host("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
         for from in 0..6 {
             let path = if from == 0 { "/etc/my.cnf".to_owned() } else { format!("/web/{from}.cnf") };
@@ -838,7 +855,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_answers_never_fail(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>, said: Vec<u8>) {
+    fn arbitrary_answers_never_panic(line: Vec<u8>, environment: Vec<u8>, file: Vec<u8>, version: Vec<u8>, stat: Vec<u8>, said: Vec<u8>) {
         let fake = running_host("/usr/sbin/mariadbd", MARIADB)
             .answer(Question::CommandLine(10), line)
             .answer(Question::Environment(10), environment)
@@ -854,7 +871,7 @@ proptest! {
 }
 
 #[test]
-fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
+fn old_redo_size_settings_are_ignored_with_capacity() {
     const CAPACITY: (&str, &str) = ("mysqld.innodb_redo_log_capacity", "1G");
     const SIZE: (&str, &str) = ("mysqld.innodb_log_file_size", "512M");
     const FILES: (&str, &str) = ("mysqld.innodb_log_files_in_group", "3");
@@ -894,7 +911,7 @@ fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
 }
 
 #[test]
-fn a_refusal_says_what_was_refused() {
+fn denied_setting_names_denied_file() {
     let fake = running_host("/usr/sbin/mariadbd", MARIADB).refuse(
         Question::Config("/etc/my.cnf".into(), ConfigDialect::Mysql),
         HostErrorKind::Denied,

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::{
-    ConfigLoad, counters, data_checksums, debian_version_and_name, io_uring, log_files, settings,
+    ConfigLoadTime, counters, data_checksums, debian_version_and_name, io_uring, log_files,
+    settings,
 };
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
@@ -105,7 +106,7 @@ impl<'a> ClusterCandidate<'a> {
 
     fn data_directory_source(&self) -> Source {
         match (&self.server, &self.data_directory) {
-            (Some(server), _) => server.command_line(),
+            (Some(server), _) => server.command_line_source(),
             (None, Some(home)) => self
                 .directory_source
                 .clone()
@@ -207,7 +208,7 @@ impl ClusterConfig<'_> {
         .into()
     }
 
-    pub fn record(
+    pub fn insert_cluster_facts(
         mut self,
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
@@ -234,15 +235,15 @@ impl ClusterConfig<'_> {
         let started = || pid_file.ok().and_then(|file| file.start_second);
         let start = (!stopped).then(|| {
             match answer.as_ref().and_then(SettingsReply::config_load_time_us) {
-                Some(at_us) => ConfigLoad::from_load_time(host, at_us, shown_data.clone()),
-                None => ConfigLoad::new(host, started(), process, shown_data.clone()),
+                Some(at_us) => ConfigLoadTime::from_load_time(host, at_us, shown_data.clone()),
+                None => ConfigLoadTime::new(host, started(), process, shown_data.clone()),
             }
         });
         let remedy = start
             .as_ref()
             .zip(owner.value())
             .map(|(start, owner)| start.remedy(owner));
-        let certain = start.map(|start| start.certain_conf(&self.conf, owner.value()));
+        let certain = start.map(|start| start.with_possible_change_gaps(&self.conf, owner.value()));
         let request = Request {
             without_programs: request.without_programs || inside.is_some(),
             ..request.clone()
@@ -280,11 +281,11 @@ impl ClusterConfig<'_> {
             &postgres::WAL,
             self.wal_directory(host, inside, version.value()),
         );
-        log_files::record(host, &self.wal_path(version.value()), &subject, facts);
+        log_files::insert_wal_file_facts(host, &self.wal_path(version.value()), &subject, facts);
         facts.insert(
             &subject,
             &postgres::TABLESPACES,
-            self.tablespaces(host, inside),
+            self.tablespace_directories(host, inside),
         );
         self.record_settings(
             &subject,
@@ -310,7 +311,7 @@ impl ClusterConfig<'_> {
             supported_wal_compressions(answer.as_ref(), &running, remedy.clone()),
         );
         let unsaid = |what: &str| unreported_reading(what, &running, remedy.clone());
-        counters::record(facts, &subject, answer.as_ref(), &unsaid);
+        counters::insert_counter_facts(facts, &subject, answer.as_ref(), &unsaid);
         facts.insert(
             &subject,
             &postgres::COMMIT_OVERRIDES,
@@ -327,10 +328,10 @@ impl ClusterConfig<'_> {
         }
         facts.insert(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.insert(&subject, &postgres::VERSION, version);
-        io_uring::record_memlock(host, process, &subject, facts);
+        io_uring::insert_memlock_facts(host, process, &subject, facts);
         let preloaded = match self.lead.server {
             Some(server) => server.preloaded_library,
-            None => servers::preload_reading_without_server(running.value()),
+            None => servers::preload_reading_without_process(running.value()),
         };
         facts.insert(&subject, &postgres::FSYNC_DISABLED_BY, preloaded);
         if let Some(user) = owner.value().filter(|user| *user != "root") {
@@ -424,7 +425,7 @@ impl ClusterConfig<'_> {
         if let Some(server) = &self.lead.server {
             for (name, value) in &server.settings {
                 self.conf
-                    .set(name.clone(), value.clone(), server.command_line());
+                    .set(name.clone(), value.clone(), server.command_line_source());
             }
         }
     }
@@ -496,7 +497,7 @@ impl ClusterConfig<'_> {
             .into_iter()
             .find_map(|tool| {
                 let printed = host.run_tool(tool, &["--version"]).ok()?;
-                let version = parse_release(&display_safe(&printed))?;
+                let version = parse_version_output(&display_safe(&printed))?;
                 let source = Source::Command {
                     argv: format!("{} --version", tool.name()),
                 };
@@ -542,7 +543,7 @@ impl ClusterConfig<'_> {
     }
 
     /// The targets of the symbolic links in pg_tblspc, except those inside the data directory.
-    fn tablespaces(
+    fn tablespace_directories(
         &self,
         host: &dyn Host,
         inside: Option<&NamespaceHost<'_>>,
@@ -630,14 +631,14 @@ impl ClusterConfig<'_> {
                 (Some(_), _) => told,
                 (None, _) => certain.unwrap_or(&self.conf).get(setting.name),
             };
-            setting.record(facts, subject, chosen, version);
+            setting.insert_parameter_fact(facts, subject, chosen, version);
         }
     }
 }
 
 /// Parses output such as `postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)`, already made
 /// display-safe.
-fn parse_release(printed: &str) -> Option<Version> {
+fn parse_version_output(printed: &str) -> Option<Version> {
     let (_, version) = printed.split_once("(PostgreSQL) ")?;
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
 }

@@ -51,7 +51,7 @@ struct ConfigReader<'a> {
 impl ConfigReader<'_> {
     fn read_file(&mut self, path: &Path) {
         if self.is_limit_reached {
-            return self.note_file_limit();
+            return self.add_file_limit_gap();
         }
         let shown = display_path(path);
         if let Err(note) = self.check_include_limits(path) {
@@ -86,7 +86,7 @@ impl ConfigReader<'_> {
 
     fn read_optional_file(&mut self, path: &Path) {
         if self.is_limit_reached {
-            return self.note_file_limit();
+            return self.add_file_limit_gap();
         }
         let absent = |miss: HostError| miss.is_absent();
         if self
@@ -120,7 +120,7 @@ impl ConfigReader<'_> {
         names.sort();
         for name in names {
             if self.is_limit_reached {
-                return self.note_file_limit();
+                return self.add_file_limit_gap();
             }
             let file = path.join(name);
             if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
@@ -162,7 +162,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    fn note_file_limit(&mut self) {
+    fn add_file_limit_gap(&mut self) {
         self.conf.add_gap(
             UnknownReason::NotCollected,
             "the configuration includes more files than walwise reads",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn includes_are_read_where_they_stand_and_the_last_setting_wins() {
+    fn includes_apply_in_order_and_last_setting_wins() {
         let fake = with_settings(
             FakeHost::default(),
             "/pg/postgresql.conf",
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_include_hides_what_comes_before_it_and_nothing_after() {
+    fn denied_include_hides_only_earlier_settings() {
         let fake = with_settings(
             FakeHost::default(),
             "/pg/postgresql.conf",
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_would_refuse_is_said_and_leaves_the_rest_unknown() {
+    fn missing_or_cyclic_include_leaves_settings_unknown() {
         for (include, settings) in [
             ("gone.conf", None),
             ("postgresql.conf", None),
@@ -334,7 +334,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
+        fn include_graphs_terminate(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
             let mut fake = FakeHost::default();
             for from in 0..6 {
                 let includes: Vec<(&str, String)> = web.iter().filter(|(a, ..)| *a == from)

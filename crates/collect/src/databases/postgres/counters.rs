@@ -21,7 +21,7 @@ const MIN_FLUSHES: u64 = 100;
 
 /// Records counters and sizes from the server's `answer`. If the server did not answer,
 /// `missing_answer` returns the reading of the counter with the given name.
-pub fn record(
+pub fn insert_counter_facts(
     facts: &mut FactSet,
     cluster: &Subject,
     answer: Option<&SettingsReply>,
@@ -64,16 +64,16 @@ pub fn record(
         &postgres::WAITING_SESSIONS,
         told.counter_of_primary(WAITING),
     );
-    facts.insert(cluster, &postgres::WAL_FLUSH_MEAN, told.mean_flush());
+    facts.insert(cluster, &postgres::WAL_FLUSH_MEAN, told.mean_flush_micros());
     let failing = told
-        .text(ARCHIVER_FAILING)
+        .reported_value(ARCHIVER_FAILING)
         .and_then(|word| match word.as_str() {
             "t" => Ok(true),
             "f" => Ok(false),
             other => Err(format!("`{other}` is neither t nor f")),
         });
     facts.insert(cluster, &postgres::ARCHIVER_FAILING, failing);
-    record_inactive_slot(facts, cluster, answer, missing_answer);
+    insert_replication_slot_facts(facts, cluster, answer, missing_answer);
     for (key, since) in [
         (&postgres::WAL_TIME, WAL_SINCE),
         (&postgres::WAL_RECENT_TIME, CHECKPOINT),
@@ -103,7 +103,7 @@ pub fn record(
         &postgres::WAL_SINCE,
         told.counter(WAL_SINCE).and_then(day),
     );
-    let archived = match told.text(ARCHIVED) {
+    let archived = match told.reported_value(ARCHIVED) {
         Reading::Known { value, .. } if value.is_empty() => {
             Reading::absent("no segment was archived yet")
         }
@@ -113,7 +113,7 @@ pub fn record(
 }
 
 /// Records the inactive slot that retains most WAL. Without such a slot its size is 0.
-fn record_inactive_slot(
+fn insert_replication_slot_facts(
     facts: &mut FactSet,
     cluster: &Subject,
     answer: Option<&SettingsReply>,
@@ -152,12 +152,12 @@ impl CounterReader<'_> {
         if name == POSITION && self.is_standby() {
             return Reading::absent("a standby generates no WAL: check its primary");
         }
-        self.text(name)
+        self.reported_value(name)
             .and_then(|value| parse_integer(value.as_bytes()))
     }
 
     /// In µs. With an open method, a write is a flush.
-    fn mean_flush(&self) -> Reading<f64> {
+    fn mean_flush_micros(&self) -> Reading<f64> {
         let method = self.setting("wal_sync_method", |word| {
             let word = display_safe(word);
             WalSyncMethod::from_word(&word).ok_or_else(|| format!("`{word}` is no sync method"))
@@ -192,7 +192,7 @@ impl CounterReader<'_> {
         if self.is_standby() {
             return Reading::absent("on a standby no session commits: check its primary");
         }
-        match self.text(name) {
+        match self.reported_value(name) {
             Reading::Known { value, .. } if value.is_empty() => {
                 Reading::denied("the role that connects lacks pg_read_all_stats")
             }
@@ -205,7 +205,7 @@ impl CounterReader<'_> {
         position.is_some_and(|position| position.value().is_some_and(Vec::is_empty))
     }
 
-    fn text(&self, name: &str) -> Reading<String> {
+    fn reported_value(&self, name: &str) -> Reading<String> {
         let what = name.trim_matches(['(', ')']);
         let Some(answer) = self.answer else {
             return (self.missing_answer)(what).into_unknown_reading();
@@ -284,7 +284,7 @@ mod tests {
             socket,
         );
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
-        record(&mut facts, &cluster, answer.as_ref(), &|what| {
+        insert_counter_facts(&mut facts, &cluster, answer.as_ref(), &|what| {
             Reading::denied(what)
         });
         match facts.get(&cluster, key) {
@@ -298,7 +298,7 @@ mod tests {
         (checkpoint_time)\t1795699940000000\n(wal_bytes)\t900\n(wal_stats_reset)\t1795613600000000\n";
 
     #[test]
-    fn counters_are_counted_from_a_moment_that_is_told() {
+    fn counters_count_since_statistics_reset() {
         assert_eq!(counter_value(BUSY, &postgres::WAL_BUFFERS), Ok(4 << 20));
         assert_eq!(
             counter_value(BUSY, &postgres::WAL_SEGMENT_SIZE),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mean_flush_is_that_of_the_method_and_needs_timing() {
+    fn mean_flush_uses_sync_method_and_needs_io_timing() {
         let with = |method: &str, more: &str| {
             let text = format!("{BUSY}wal_sync_method\t{method}\t\tdefault\t\t\n{more}");
             counter_value(&text, &postgres::WAL_FLUSH_MEAN).map_err(|(why, _)| why)
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_counted_says_why() {
+    fn missing_counters_give_reason() {
         let why = |text: &str| counter_value(text, &postgres::WAL_RECENT).unwrap_err();
         assert_eq!(
             counter_value(BUSY, &postgres::WAL_IMAGES).unwrap_err().0,

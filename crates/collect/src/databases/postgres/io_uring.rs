@@ -19,7 +19,12 @@ const LARGEST_RING: u64 = 128 << 10;
 /// the server's own.
 const OTHER_PROCESSES: u64 = 40;
 
-pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, facts: &mut FactSet) {
+pub fn insert_memlock_facts(
+    host: &dyn Host,
+    pid: Option<u32>,
+    subject: &Subject,
+    facts: &mut FactSet,
+) {
     let limit = match pid {
         Some(pid) => memlock_limit(host, pid),
         None => Reading::unknown(
@@ -38,7 +43,7 @@ pub fn record_memlock(host: &dyn Host, pid: Option<u32>, subject: &Subject, fact
     ]);
     let fits = match readings {
         (Reading::Known { value: limit, .. }, Reading::Known { value: most, .. }) => {
-            match rings_fit(limit, most) {
+            match can_hold_rings(limit, most) {
                 Some(fits) => Reading::known(fits, source),
                 None => Reading::ambiguous(format!(
                     "rings for {most} connections are close to the limit of {limit} bytes"
@@ -73,7 +78,7 @@ fn parse_memlock(limits: &str) -> Option<u64> {
 
 /// Whether `limit`, in bytes, suffices for the rings of all processes. `None` if rings of the
 /// smallest size fit, but rings of the largest do not.
-fn rings_fit(limit: u64, connections: u64) -> Option<bool> {
+fn can_hold_rings(limit: u64, connections: u64) -> Option<bool> {
     let processes = connections.saturating_add(OTHER_PROCESSES);
     if limit < processes.saturating_mul(LEAST_RING) {
         Some(false)
@@ -89,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_for_locked_memory_is_read() {
+    fn parses_memlock_limit() {
         let text = "Limit                     Soft Limit           Hard Limit           Units     \n\
                     Max processes             31207                31207                processes \n\
                     Max locked memory         8388608              8388608              bytes     \n";
@@ -102,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_connections_do_not_fit_the_default_of_systemd() {
-        assert_eq!(rings_fit(8 << 20, 1000), Some(false));
-        assert_eq!(rings_fit(8 << 20, 100), None);
-        assert_eq!(rings_fit(256 << 20, 1000), Some(true));
-        assert_eq!(rings_fit(u64::MAX, u64::MAX), Some(true));
+    fn ring_memory_is_compared_with_memlock_limit() {
+        assert_eq!(can_hold_rings(8 << 20, 1000), Some(false));
+        assert_eq!(can_hold_rings(8 << 20, 100), None);
+        assert_eq!(can_hold_rings(256 << 20, 1000), Some(true));
+        assert_eq!(can_hold_rings(u64::MAX, u64::MAX), Some(true));
     }
 }

@@ -27,7 +27,7 @@ impl Postmaster {
             .map(|(_, value)| value.as_slice())
     }
 
-    pub fn command_line(&self) -> Source {
+    pub fn command_line_source(&self) -> Source {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 }
@@ -54,7 +54,7 @@ fn read_postmaster(
     row: &ServerProcess,
     facts: &mut FactSet,
 ) -> Option<Postmaster> {
-    let uid = match servers::reader_uid(row) {
+    let uid = match servers::server_process_uid(row) {
         Ok(uid) => uid,
         Err(note) => {
             facts.add_note(note);
@@ -139,7 +139,7 @@ mod tests {
         super::running_postmasters(fake, &Request::default(), &mut FactSet::default()).unwrap()
     }
 
-    fn host(arguments: &str) -> FakeHost {
+    fn host_with_postmaster(arguments: &str) -> FakeHost {
         FakeHost::default()
             .answer(
                 Question::Servers,
@@ -149,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn postmasters_are_told_from_their_children_and_from_other_servers() {
-        let servers = collect_postmasters(&host("-D /pg"));
+    fn children_and_other_servers_are_no_postmasters() {
+        let servers = collect_postmasters(&host_with_postmaster("-D /pg"));
         assert_eq!(
             servers.iter().map(|server| server.pid).collect::<Vec<_>>(),
             [10],
@@ -160,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn options_become_settings() {
-        let servers = collect_postmasters(&host(
+    fn command_line_options_become_settings() {
+        let servers = collect_postmasters(&host_with_postmaster(
             "-D /a\\x20b\n-c wal_level=minimal\n-p 5433\n-k /run/x\n-c config_file=/e=x\n-D /p\\x0ag",
         ));
         let setting = |name| {
@@ -186,9 +186,10 @@ mod tests {
     }
 
     #[test]
-    fn a_preloaded_library_is_named_and_what_cannot_be_read_is_unknown() {
+    fn preloaded_eatmydata_is_reported_or_unknown() {
         let of = |fake: FakeHost| collect_postmasters(&fake).remove(0).preloaded_library;
-        let environment = |text: &str| host("-D /pg").answer(Question::Environment(10), text);
+        let environment =
+            |text: &str| host_with_postmaster("-D /pg").answer(Question::Environment(10), text);
         let eater = "libeatmydata.so";
         assert_eq!(
             of(environment(&format!("LD_PRELOAD=x.so:{eater}\n")))
@@ -213,7 +214,7 @@ mod tests {
             )
         };
         assert!(denied(
-            host("").refuse(Question::Environment(10), HostErrorKind::Denied)
+            host_with_postmaster("").refuse(Question::Environment(10), HostErrorKind::Denied)
         ));
         assert!(denied(environment("").refuse(
             Question::Read("/etc/ld.so.preload".into()),
@@ -222,9 +223,10 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_names_the_directory_where_no_argument_does() {
+    fn pgdata_variable_names_data_directory() {
         let servers = collect_postmasters(
-            &host("-c fsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
+            &host_with_postmaster("-c fsync=on")
+                .answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
         );
         assert_eq!(
             servers[0].data_directory.as_deref(),
@@ -234,7 +236,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_processes_never_fail(list: Vec<u8>, arguments: Vec<u8>, environment: Vec<u8>) {
+        fn arbitrary_process_data_never_panics(list: Vec<u8>, arguments: Vec<u8>, environment: Vec<u8>) {
             let list = [list.as_slice(), b"\n10 1 26 postgres\n"].concat();
             let fake = FakeHost::default().answer(Question::Servers, list)
                 .answer(Question::CommandLine(10), arguments)

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_the_file_where_told_and_else_the_server() {
+    fn source_is_config_file_or_server() {
         let text = b"server_version\t15.20 (Debian 15.20-1)\t\tdefault\t\t\n\
             fsync\toff\t\tconfiguration file\t/pg/postgresql.conf\t12\n\
             wal_level\treplica\t\tdefault\t\t\n\
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_counted_in_the_unit_that_the_server_names() {
+    fn sizes_are_converted_to_kb() {
         for (value, unit, expected) in [
             ("1024", "MB", "1048576kB"),
             ("64", "16MB", "1048576kB"),
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_databases_and_roles_set_is_told_apart_from_what_everybody_has() {
+    fn database_and_role_overrides_are_separate() {
         let text = b"synchronous_commit\toff\t\tuser\t\t\n(loaded)\t1700000000123456\t\t\t\t\n(overrides)\tall\n\
             (override)\t\t\tsynchronous_commit\tlocal\n(override)\tapp\t\tsynchronous_commit\tFALSE\n\
             (override)\t\ta: on\tsynchronous_commit\ton\n(override)\tapp\tb\\x09\tsynchronous_commit\tremote_write\n";
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wal_is_compressed_with_is_the_servers_word() {
+    fn wal_compressions_are_those_listed_by_server() {
         let of = |text: &[u8]| settings_reply(text).unwrap().wal_compressions();
         let found = of(b"(wal_compression)\toff,pglz,lz4\t\t\t\t\n");
         assert_eq!(found.value().unwrap(), &["off", "pglz", "lz4"]);
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_that_were_not_told_or_make_no_sense_are_unknown() {
+    fn missing_or_malformed_overrides_are_unknown() {
         let of = |text: &[u8]| settings_reply(text).unwrap().synchronous_commit_overrides();
         assert!(!of(b"fsync\ton\t\tdefault\t\t\n").is_known());
         assert_eq!(of(b"(overrides)\tall\n").value().map(Vec::len), Some(0));
@@ -444,14 +444,14 @@ mod tests {
     }
 
     #[test]
-    fn no_answer_is_none() {
+    fn empty_reply_is_none() {
         assert!(settings_reply(b"").is_none());
         assert!(query_settings(&FakeHost::default(), Path::new("/x")).is_none());
     }
 
     proptest! {
         #[test]
-        fn hostile_servers_never_fail(text: Vec<u8>) {
+        fn arbitrary_replies_never_panic(text: Vec<u8>) {
             if let Some(answer) = settings_reply(&text) {
                 answer.version();
                 drop(answer.synchronous_commit_overrides());

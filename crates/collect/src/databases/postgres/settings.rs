@@ -48,7 +48,7 @@ pub fn find_parameter(name: &str) -> Option<&'static ConfigParameter> {
 impl ConfigParameter {
     /// Records the parameter's value in force as a fact. `configured` is `None` if all files were
     /// read and none of them sets a value.
-    pub fn record(
+    pub fn insert_parameter_fact(
         &self,
         facts: &mut FactSet,
         cluster: &Subject,
@@ -64,7 +64,7 @@ impl ConfigParameter {
     }
 
     fn parse_value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
-        if self.is_passed_as_shape() {
+        if self.has_masked_names() {
             return parse_standby_count(text).map(Value::Whole);
         }
         match self.fact.kind {
@@ -86,7 +86,7 @@ impl ConfigParameter {
 
     /// Whether the host masks names in the setting's value (see
     /// [`crate::host::Question::PgSettings`]).
-    fn is_passed_as_shape(&self) -> bool {
+    fn has_masked_names(&self) -> bool {
         servers::exposed_settings(ServerArea::Pg)
             .get(self.name)
             .is_some_and(|leave| matches!(leave, ValueExposure::Shape))
@@ -186,7 +186,7 @@ impl ConfigParameter {
             }
             _ => {}
         }
-        if self.is_passed_as_shape() {
+        if self.has_masked_names() {
             return text;
         }
         match self.parse_value(&text, version) {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_no_server_takes_is_malformed() {
+    fn unknown_choice_value_is_malformed() {
         let cluster = Subject::cluster("/pg");
         let mut choices = 0;
         for setting in ALL.iter() {
@@ -359,7 +359,7 @@ mod tests {
                     word.as_bytes().to_vec(),
                     Source::file_line("/pg/postgresql.conf", 3),
                 );
-                setting.record(
+                setting.insert_parameter_fact(
                     &mut facts,
                     &cluster,
                     Some(configured),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_table_reads_has_a_fact() {
+    fn every_readable_parameter_has_fact_and_default() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
         let read = servers::server_table()
             .postgres
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_as_the_server_reads_them() {
+    fn durations_parse_like_the_server() {
         for (text, expected) in [
             ("300", Some(300e6)),
             ("5min", Some(300e6)),
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn booleans_are_read_as_the_server_reads_them() {
+    fn booleans_parse_like_the_server() {
         for (text, expected) in [
             ("on", Some(true)),
             ("ON", Some(true)),
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_as_the_server_reads_them() {
+    fn numbers_parse_like_the_server() {
         for (text, expected) in [
             ("10", Some(10)),
             (" 7 ", Some(7)),
@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_as_the_server_reads_them() {
+    fn sizes_parse_like_the_server() {
         for (text, expected) in [
             ("1GB", Some(1 << 30)),
             ("1024", Some(1 << 30)),
@@ -518,7 +518,7 @@ mod tests {
     /// PostgreSQL 9.5 and 9.6 count max_wal_size in segments of 16 MB, later releases in megabytes.
     /// For an unknown version a plain number may be either.
     #[test]
-    fn a_size_without_a_unit_counts_what_its_version_says() {
+    fn unit_of_bare_size_depends_on_version() {
         let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
         for (text, of, expected) in [
             ("64", Some("9.5.25"), Some(1 << 30)),
@@ -534,7 +534,12 @@ mod tests {
                 text.as_bytes().to_vec(),
                 Source::file_line("/pg/postgresql.conf", 3),
             );
-            setting("max_wal_size").record(&mut facts, &cluster, Some(written), of.as_ref());
+            setting("max_wal_size").insert_parameter_fact(
+                &mut facts,
+                &cluster,
+                Some(written),
+                of.as_ref(),
+            );
             match (facts.reading(&cluster, fact), expected) {
                 (Reading::Known { value, .. }, Some(bytes)) => {
                     assert_eq!(value, &Value::Whole(bytes), "{text}");
@@ -548,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_the_version() {
+    fn defaults_depend_on_version() {
         let value = |name, of| default_reading(name, of).value().cloned();
         assert_eq!(value("wal_level", "9.6.3").as_deref(), Some("minimal"));
         assert_eq!(value("wal_level", "15.20").as_deref(), Some("replica"));
@@ -612,7 +617,7 @@ mod tests {
     }
 
     #[test]
-    fn synonyms_become_the_word_the_server_shows() {
+    fn synonyms_become_canonical_values() {
         for (name, value, expected) in [
             ("synchronous_commit", "TRUE", "on"),
             ("wal_compression", "true", "on"),
@@ -632,11 +637,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_values_never_fail(value: Vec<u8>) {
+        fn arbitrary_values_never_panic(value: Vec<u8>) {
             for setting in ALL.iter() {
                 let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
                 let reading = Reading::known(value.clone(), Source::file_line("/pg/postgresql.conf", 1));
-                setting.record(&mut facts, &cluster, Some(reading), Some(&version("16")));
+                setting.insert_parameter_fact(&mut facts, &cluster, Some(reading), Some(&version("16")));
                 let shown = displayed_text(&facts);
                 prop_assert!(!shown.chars().any(crate::text::is_display_unsafe), "{}", shown);
             }

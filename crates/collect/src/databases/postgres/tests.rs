@@ -12,19 +12,19 @@ const DATA: &str = "/srv/pg";
 /// Start of the server, in seconds since 1970.
 const STARTED: u64 = 1_000;
 
-fn stat(uid: u64) -> Vec<u8> {
-    stat_of_kind(0o040_700, uid, Some(STARTED - 1))
+fn stat_answer(uid: u64) -> Vec<u8> {
+    stat_answer_with_mode(0o040_700, uid, Some(STARTED - 1))
 }
 
-fn changed_at(uid: u64, changed: Option<u64>) -> Vec<u8> {
-    stat_of_kind(0o100_600, uid, changed)
+fn file_stat_answer(uid: u64, changed: Option<u64>) -> Vec<u8> {
+    stat_answer_with_mode(0o100_600, uid, changed)
 }
 
-fn stat_of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
-    stat_changed_at(mode, uid, changed.map(HostTimestamp::from_unix_seconds))
+fn stat_answer_with_mode(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
+    stat_answer_with_ctime(mode, uid, changed.map(HostTimestamp::from_unix_seconds))
 }
 
-fn stat_changed_at(mode: u64, uid: u64, changed: Option<HostTimestamp>) -> Vec<u8> {
+fn stat_answer_with_ctime(mode: u64, uid: u64, changed: Option<HostTimestamp>) -> Vec<u8> {
     let (gid, major, minor, node_major, node_minor) = (0, 0, 0, 0, 0);
     Stat {
         mode,
@@ -53,14 +53,14 @@ fn with_conf_file(fake: FakeHost, path: &str, settings: &[(&str, &str)]) -> Fake
     );
     fake.answer(
         Question::Stat(path.into()),
-        changed_at(26, Some(STARTED - 1)),
+        file_stat_answer(26, Some(STARTED - 1)),
     )
 }
 
 fn stopped_host() -> FakeHost {
     let fake = FakeHost::default()
         .file(format!("{DATA}/PG_VERSION"), "15\n")
-        .answer(Question::Stat(DATA.into()), stat(26))
+        .answer(Question::Stat(DATA.into()), stat_answer(26))
         .answer(Question::UserName(26), "postgres")
         .answer(Question::RealPath(DATA.into()), DATA)
         .answer(
@@ -69,9 +69,12 @@ fn stopped_host() -> FakeHost {
         )
         .answer(
             Question::Stat(format!("{DATA}/PG_VERSION").into()),
-            stat(26),
+            stat_answer(26),
         )
-        .answer(Question::Stat(format!("{DATA}/global").into()), stat(26))
+        .answer(
+            Question::Stat(format!("{DATA}/global").into()),
+            stat_answer(26),
+        )
         .answer(Question::Servers, "");
     with_conf_file(
         fake,
@@ -114,7 +117,7 @@ fn value_and_source(facts: &FactSet, name: &str) -> String {
 }
 
 #[test]
-fn a_stopped_cluster_is_found_where_it_was_asked_for() {
+fn stopped_cluster_is_collected_at_requested_directory() {
     let facts = collect_all(&stopped_host());
     for (name, expected) in [
         ("pg.data_directory", "/srv/pg /srv/pg"),
@@ -136,7 +139,7 @@ fn a_stopped_cluster_is_found_where_it_was_asked_for() {
 }
 
 #[test]
-fn the_command_line_is_above_alter_system_which_is_above_the_file() {
+fn command_line_overrides_alter_system_overrides_file() {
     let auto = format!("{DATA}/postgresql.auto.conf");
     let host = with_conf_file(
         running_host(),
@@ -160,7 +163,7 @@ fn the_command_line_is_above_alter_system_which_is_above_the_file() {
 }
 
 #[test]
-fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
+fn denied_file_makes_settings_denied_with_remedy() {
     let auto = Question::Config(
         format!("{DATA}/postgresql.auto.conf").into(),
         ConfigDialect::Postgres,
@@ -184,7 +187,7 @@ fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
 }
 
 #[test]
-fn the_running_server_wins_and_a_difference_is_said() {
+fn server_value_wins_and_difference_is_noted() {
     let socket = "/run/pg/.s.PGSQL.5433";
     let answer = format!(
         "server_version\t15.20 (Debian)\t\tdefault\t\t\ndata_directory\t{DATA}\t\toverride\t\t\n\
@@ -221,7 +224,7 @@ fn the_running_server_wins_and_a_difference_is_said() {
 }
 
 #[test]
-fn checksums_are_those_of_the_server_or_of_its_control_file() {
+fn checksums_come_from_server_or_control_file() {
     let control = || {
         Question::Run(
             Tool::PgControldata(15),
@@ -280,7 +283,7 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
 }
 
 #[test]
-fn another_servers_answer_is_not_taken() {
+fn reply_of_other_server_is_ignored() {
     for row in [
         "data_directory\t/srv/other\t\toverride\t\t",
         "server_version\t16.1\t\tdefault\t\t",
@@ -297,7 +300,7 @@ fn another_servers_answer_is_not_taken() {
 }
 
 #[test]
-fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here() {
+fn pid_mismatch_in_pid_file_rejects_process() {
     let host = running_host().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
     let facts = collect_all(&host);
     assert!(
@@ -311,14 +314,14 @@ fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here()
 }
 
 #[test]
-fn debian_keeps_configuration_and_data_apart() {
+fn debian_config_and_data_directories_are_joined() {
     let file = "/etc/postgresql/15/main/postgresql.conf";
     let host = stopped_host()
-        .answer(Question::Stat("/etc/postgresql".into()), stat(26))
-        .answer(Question::Stat("/etc/postgresql/15".into()), stat(26))
+        .answer(Question::Stat("/etc/postgresql".into()), stat_answer(26))
+        .answer(Question::Stat("/etc/postgresql/15".into()), stat_answer(26))
         .answer(Question::List("/etc/postgresql".into()), "15")
         .answer(Question::List("/etc/postgresql/15".into()), "main")
-        .answer(Question::Stat(file.into()), stat(0))
+        .answer(Question::Stat(file.into()), stat_answer(0))
         .answer(
             Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
             "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
@@ -348,7 +351,7 @@ fn debian_keeps_configuration_and_data_apart() {
 }
 
 #[test]
-fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
+fn version_comes_from_program_of_same_major() {
     let with = |fake: FakeHost, tool: Tool, says: &str| {
         fake.answer(
             Question::Run(tool, vec!["--version".to_owned()]),
@@ -378,7 +381,7 @@ fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
 }
 
 #[test]
-fn without_a_version_no_default_is_claimed() {
+fn unknown_version_leaves_defaults_unknown() {
     let host = stopped_host().refuse(
         Question::Read(format!("{DATA}/PG_VERSION").into()),
         HostErrorKind::Denied,
@@ -395,7 +398,7 @@ fn without_a_version_no_default_is_claimed() {
 }
 
 #[test]
-fn a_server_that_cannot_be_read_in_time_still_has_its_directory() {
+fn config_timeout_still_records_cluster() {
     let file = format!("{DATA}/postgresql.conf");
     let host = running_host().refuse(Question::RealPath(file.into()), HostErrorKind::TimedOut);
     let request = Request::default();
@@ -415,7 +418,7 @@ fn a_server_that_cannot_be_read_in_time_still_has_its_directory() {
 }
 
 #[test]
-fn a_process_of_another_user_leaves_no_directory_behind() {
+fn timed_out_process_of_other_user_gives_no_cluster() {
     let file = format!("{DATA}/postgresql.conf");
     let host = running_host()
         .answer(Question::Servers, "10 1 1000 postgres\n")
@@ -433,7 +436,7 @@ fn a_process_of_another_user_leaves_no_directory_behind() {
 }
 
 #[test]
-fn data_that_does_not_answer_is_said() {
+fn data_directory_timeout_is_noted() {
     let host = running_host().refuse(Question::Stat(DATA.into()), HostErrorKind::TimedOut);
     let facts = collect_all(&host);
     assert_eq!(value_and_source(&facts, "pg.fsync"), "? not collected");
@@ -458,7 +461,7 @@ fn two_servers_may_share_a_configuration_file() {
             Question::CommandLine(20),
             format!("-D {other}\n-c config_file={file}\n"),
         )
-        .answer(Question::Stat(other.into()), stat(26))
+        .answer(Question::Stat(other.into()), stat_answer(26))
         .file(format!("{other}/postmaster.pid"), "20\n");
     let facts = collect_all(&with_conf_file(host, file, &[("fsync", "on")]));
     let clusters: Vec<&str> = facts
@@ -468,7 +471,7 @@ fn two_servers_may_share_a_configuration_file() {
     assert_eq!(clusters, [other, DATA]);
 }
 
-fn host_with_includes() -> FakeHost {
+fn host_with_config_includes() -> FakeHost {
     let includes = [
         ("fsync", "off"),
         ("include_dir", "/etc/pg/conf.d"),
@@ -489,8 +492,8 @@ fn host_with_includes() -> FakeHost {
         &[("full_page_writes", "off")],
     );
     host.answer(Question::List("/etc/pg/conf.d".into()), "1.conf")
-        .answer(Question::Stat("/etc/pg/conf.d".into()), stat(0))
-        .answer(Question::Stat("/etc/pg".into()), stat(0))
+        .answer(Question::Stat("/etc/pg/conf.d".into()), stat_answer(0))
+        .answer(Question::Stat("/etc/pg".into()), stat_answer(0))
 }
 
 const IN_ORDER: [&str; 5] = [
@@ -502,7 +505,7 @@ const IN_ORDER: [&str; 5] = [
 ];
 
 #[test]
-fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertain() {
+fn file_changed_after_start_makes_earlier_settings_ambiguous() {
     for (changed, doubted) in [
         (None, 0),
         (Some("/etc/pg/conf.d/1.conf"), 2),
@@ -513,9 +516,9 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
         (Some("/srv/pg/postgresql.auto.conf"), 5),
     ] {
         for at in [Some(STARTED), Some(STARTED + 1), None] {
-            let host = host_with_includes();
+            let host = host_with_config_includes();
             let host = match changed {
-                Some(path) => host.answer(Question::Stat(path.into()), changed_at(26, at)),
+                Some(path) => host.answer(Question::Stat(path.into()), file_stat_answer(26, at)),
                 None => host,
             };
             let facts = collect_all(&host);
@@ -542,15 +545,15 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
 }
 
 #[test]
-fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
-    let host = || host_with_includes().symlink("/etc/pg/more.conf", "old/more.conf");
+fn changed_symlink_directory_makes_setting_ambiguous() {
+    let host = || host_with_config_includes().symlink("/etc/pg/more.conf", "old/more.conf");
     assert_eq!(
         value_and_source(&collect_all(&host()), "pg.commit_delay"),
         "7 /etc/pg/more.conf:1"
     );
     let moved = host().answer(
         Question::Stat("/etc/pg".into()),
-        changed_at(0, Some(STARTED)),
+        file_stat_answer(0, Some(STARTED)),
     );
     assert_eq!(
         value_and_source(&collect_all(&moved), "pg.commit_delay"),
@@ -563,7 +566,7 @@ fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
 }
 
 #[test]
-fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
+fn unknown_start_time_makes_file_settings_ambiguous() {
     let pid_file = Question::Read(format!("{DATA}/postmaster.pid").into());
     for host in [
         running_host().refuse(pid_file.clone(), HostErrorKind::Denied),
@@ -577,7 +580,7 @@ fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
     }
     let changed = |host: FakeHost| {
         let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
-        host.answer(file, changed_at(26, Some(STARTED)))
+        host.answer(file, file_stat_answer(26, Some(STARTED)))
     };
     let out_of_sight = running_host().answer(Question::Servers, "");
     assert_eq!(
@@ -596,7 +599,7 @@ fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
 }
 
 #[test]
-fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_helps() {
+fn unreported_setting_remedy_depends_on_user() {
     let file = Question::Stat(format!("{DATA}/postgresql.conf").into());
     let answer = || {
         Remedy::Do(
@@ -612,7 +615,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
         let host = running_host()
             .answer(Question::Identity, format!("euid={uid}\n"))
             .answer(Question::UserName(uid), name)
-            .answer(file.clone(), changed_at(26, Some(STARTED)));
+            .answer(file.clone(), file_stat_answer(26, Some(STARTED)));
         let facts = collect_all(&host);
         let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
         assert!(
@@ -641,7 +644,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
 /// The file is changed (`sed -i`) and the server restarted within one second, so only the process's
 /// start time shows which came first.
 #[test]
-fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() {
+fn change_in_second_of_start_uses_process_start_time() {
     let second = STARTED * 1_000_000_000;
     for (changed, started, expected) in [
         (
@@ -678,7 +681,8 @@ fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() 
             "no /srv/pg/postgresql.conf:1",
         ),
     ] {
-        let stat = stat_changed_at(0o100_600, 26, Some(HostTimestamp::from_unix_nanos(changed)));
+        let stat =
+            stat_answer_with_ctime(0o100_600, 26, Some(HostTimestamp::from_unix_nanos(changed)));
         let host = running_host().answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
             stat,
@@ -696,13 +700,13 @@ fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() 
 }
 
 #[test]
-fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
+fn reported_settings_need_no_start_time() {
     let answer = "fsync\toff\t\tconfiguration file\t\t\nwal_level\tminimal\t\tuser\t\t\n";
     let host = running_host()
         .answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer)
         .answer(
             Question::Stat(format!("{DATA}/postgresql.conf").into()),
-            changed_at(26, Some(STARTED)),
+            file_stat_answer(26, Some(STARTED)),
         );
     let facts = collect_all(&host);
     assert_eq!(
@@ -717,7 +721,7 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
 }
 
 #[test]
-fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
+fn process_must_own_directory_and_its_pid_file() {
     let named = |facts: &FactSet| value_and_source(facts, "pg.fsync");
     let claims = |fake: FakeHost| {
         fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
@@ -747,7 +751,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         .symlink("/proc/9/ns/mnt", "mnt:[2]")
         .answer(
             Question::Stat(format!("/proc/9/root{DATA}").into()),
-            stat(26),
+            stat_answer(26),
         )
         .file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
         .file("/proc/9/status", "NSpid:\t9\t1\n");
@@ -757,7 +761,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     );
     let exchanged = elsewhere.answer(
         Question::Stat(format!("/proc/9/root{DATA}").into()),
-        stat(42),
+        stat_answer(42),
     );
     let facts = collect(&exchanged, &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
@@ -771,7 +775,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
 }
 
 #[test]
-fn what_cannot_prove_a_process_makes_it_none() {
+fn unverifiable_process_is_not_used() {
     for kind in [HostErrorKind::Denied, HostErrorKind::TimedOut] {
         let host = running_host().refuse(
             Question::Read(format!("{DATA}/postmaster.pid").into()),
@@ -798,7 +802,7 @@ fn what_cannot_prove_a_process_makes_it_none() {
 }
 
 #[test]
-fn a_stopped_process_is_not_asked() {
+fn stopped_process_is_not_queried() {
     let host = running_host().file("/proc/10/stat", "10 (postgres) T 1 10\n");
     collect_all(&host);
     let asked = host.asked_questions();
@@ -811,7 +815,7 @@ fn a_stopped_process_is_not_asked() {
 }
 
 #[test]
-fn nothing_of_a_cluster_is_read_as_who_we_are() {
+fn cluster_files_are_read_only_as_owner() {
     let host = running_host().answer(Question::List("/var/lib/postgresql".into()), "15");
     collect_all(&host);
     let reads = |question: &Question| {

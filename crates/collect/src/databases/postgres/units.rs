@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn units_drop_ins_and_instances_name_directories() {
+    fn data_directories_from_units_drop_ins_and_instances() {
         let fake = FakeHost::default();
         let lib = "/usr/lib/systemd/system";
         let fake = with_unit(
@@ -233,7 +233,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_units_never_fail(names in prop::collection::vec("postgresql[@a-z%\\\\.-]{0,12}", 0..5), answer: Vec<u8>, instance: Vec<u8>) {
+        fn arbitrary_units_never_panic(names in prop::collection::vec("postgresql[@a-z%\\\\.-]{0,12}", 0..5), answer: Vec<u8>, instance: Vec<u8>) {
             let list: Vec<u8> = names.iter().flat_map(|name| [name.as_bytes(), b".service\0"].concat()).collect();
             let mut fake = FakeHost::default().answer(Question::List(DIRECTORIES[0].into()), list);
             for name in &names {

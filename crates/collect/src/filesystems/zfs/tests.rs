@@ -67,7 +67,7 @@ fn collect(host: &FakeHost) -> FactSet {
 }
 
 #[test]
-fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
+fn datasets_and_volumes_have_pool_devices_below() {
     let facts = collect(&host_with_pools(STATUS));
     let devices = ["sda1", "sdb1", "sdc1", "nvme0n1p1"].map(Subject::device);
     assert_eq!(facts.directly_below(&Subject::mount("/pg")), devices);
@@ -82,7 +82,7 @@ fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
 }
 
 #[test]
-fn a_missing_device_is_lost_and_the_rest_is_known() {
+fn missing_pool_device_is_lost() {
     let facts = collect(&host_with_pools(STATUS));
     let cold = Subject::mount("/cold");
     assert_eq!(facts.directly_below(&cold), [Subject::device("sdf1")]);
@@ -124,7 +124,7 @@ fn pool_facts(old: &str, new: &str) -> PoolFacts {
 }
 
 #[test]
-fn every_state_of_a_device_counts_or_is_unknown() {
+fn every_vdev_state_is_used_or_unknown() {
     let online = Some(VdevState::Online);
     assert_eq!(
         pool_facts("sdb1", "sdb1"),
@@ -165,7 +165,7 @@ fn every_state_of_a_device_counts_or_is_unknown() {
 }
 
 #[test]
-fn counts_and_damage_are_facts() {
+fn error_counts_and_damage_are_collected() {
     let online = Some(VdevState::Online);
     for counts in ["1 0 0", "0 1.21K 0", "0 0 7"] {
         let found = pool_facts("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
@@ -187,7 +187,7 @@ fn counts_and_damage_are_facts() {
 }
 
 #[test]
-fn a_list_that_is_cut_short_is_unknown() {
+fn truncated_pool_status_is_unknown() {
     let text = WHOLE.trim_end();
     for end in WHOLE
         .match_indices('\n')
@@ -214,7 +214,7 @@ fn a_list_that_is_cut_short_is_unknown() {
 }
 
 #[test]
-fn a_capture_without_counts_is_read_as_before() {
+fn old_capture_without_error_counts_is_accepted() {
     let facts = collect(&host_with_pools(STATUS));
     let pg = Subject::mount("/pg");
     assert_eq!(
@@ -231,7 +231,7 @@ fn a_capture_without_counts_is_read_as_before() {
 }
 
 #[test]
-fn only_a_file_is_kept_in_a_file() {
+fn file_vdev_resolves_to_its_mount() {
     for (path, found) in [
         ("/dev/sdx1", None),
         ("/files/disk", Some("/files")),
@@ -278,7 +278,7 @@ fn only_a_file_is_kept_in_a_file() {
 }
 
 #[test]
-fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
+fn dataset_properties_are_parsed() {
     let facts = collect(&host_with_pools(STATUS));
     let pg = Subject::mount("/pg");
     assert_eq!(facts.value(&pg, &mount::ZFS_SYNC), Some(ZfsSync::Disabled));
@@ -309,7 +309,7 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
 }
 
 #[test]
-fn missing_tools_are_named_and_no_zfs_asks_nothing() {
+fn missing_tools_have_remedy_and_no_zfs_runs_nothing() {
     let facts = collect(&FakeHost::default());
     let reading = facts.get(&Subject::mount("/pg"), &mount::ZFS_SYNC);
     assert!(
@@ -329,13 +329,13 @@ fn missing_tools_are_named_and_no_zfs_asks_nothing() {
 
 proptest! {
     #[test]
-    fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+    fn arbitrary_bytes_never_panic(bytes: Vec<u8>) {
         parse_pools(&bytes);
         parse_properties(&bytes);
     }
 
     #[test]
-    fn a_bad_line_costs_itself(bad in "[^\n\t]{0,30}") {
+    fn malformed_line_is_skipped(bad in "[^\n\t]{0,30}") {
         prop_assume!(!bad.trim_start().starts_with("pool:") && !bad.trim_start().starts_with("state:"));
         let broken = STATUS.replacen("\tspecial\n", &format!("{bad}\n\tspecial\n"), 1);
         prop_assert_eq!(parse_pools(broken.as_bytes()), parse_pools(STATUS.as_bytes()));

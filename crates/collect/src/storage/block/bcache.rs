@@ -15,7 +15,7 @@ use crate::facts::{Choice, FactSet, Reading, UnknownReason};
 use crate::host::Host;
 use crate::text::display_path;
 
-pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_bcache_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode =
         attribute::read_text(host, &node.attribute_path("bcache/cache_mode")).and_then(|text| {
             let active = text
@@ -32,13 +32,13 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.insert(&node.subject, &device::BCACHE_MODE, mode);
     facts.insert(&node.subject, &device::BCACHE_STATE, state);
     if !has_none {
-        join_cache_set(host, node, facts);
+        add_cache_set_edges(host, node, facts);
     }
 }
 
 /// Adds the members of the cache set below the device; each `cacheN` links to a member's `bcache`
 /// directory.
-fn join_cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+fn add_cache_set_edges(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let set = node.attribute_path("bcache/cache");
     let names = match host.list_directory(&set) {
         Ok(names) => names,
@@ -93,12 +93,12 @@ mod tests {
             );
         let node = Node::new("bcache0", "bcache");
         let mut facts = FactSet::default();
-        describe(&host, &node, &mut facts);
+        insert_bcache_facts(&host, &node, &mut facts);
         (facts, node.subject)
     }
 
     #[test]
-    fn the_mode_in_brackets_is_in_force() {
+    fn bracketed_cache_mode_is_active() {
         let (facts, of) = bcache_facts("writethrough [writeback] writearound none", "dirty");
         assert_eq!(
             facts.value(&of, &device::BCACHE_MODE),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_no_mode_are_malformed_and_no_cache_stands_on_none() {
+    fn unknown_mode_is_malformed_and_no_cache_has_no_members() {
         for mode in ["writeback", "[wrong]", "[", "]["] {
             let (facts, of) = bcache_facts(mode, "no cache");
             assert_eq!(facts.value(&of, &device::BCACHE_MODE), None, "{mode}");
@@ -121,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_absent() {
+    fn missing_bcache_attributes_are_absent() {
         let mut facts = FactSet::default();
         let node = Node::new("bcache0", "bcache");
-        describe(&FakeHost::default(), &node, &mut facts);
+        insert_bcache_facts(&FakeHost::default(), &node, &mut facts);
         assert!(matches!(
             facts.get(&node.subject, &device::BCACHE_MODE),
             Reading::Unknown {
@@ -136,12 +136,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_words_mark_a_mode_or_none(text in "[ -~]{0,30}", at in 0usize..4) {
+        fn only_bracketed_mode_is_read(text in "[ -~]{0,30}", at in 0usize..4) {
             let modes = ["writethrough", "writeback", "writearound", "none"];
             let mode = |text: &str| {
                 let node = Node::new("bcache0", "bcache");
                 let mut facts = FactSet::default();
-                describe(&FakeHost::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
+                insert_bcache_facts(&FakeHost::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
                 facts.value(&node.subject, &device::BCACHE_MODE)
             };
             let marked = mode(&text).map(|mode| format!("[{mode}]"));

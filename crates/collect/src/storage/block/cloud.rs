@@ -93,7 +93,7 @@ fn resembles_known_model(model: &str) -> bool {
         .any(|known| edit_distance(known, model) <= MAX_GARBLED_LETTERS)
 }
 
-pub fn describe(node: &Node, facts: &mut FactSet) {
+pub fn insert_cloud_facts(node: &Node, facts: &mut FactSet) {
     if !node.kind.is_disk() {
         return;
     }
@@ -102,7 +102,7 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     let machine = facts.get(&Subject::host(), &machine::VIRTUALISATION);
     let is_of_hyperv = model.value().is_some_and(|model| model == HYPERV);
     if is_of_hyperv && machine.value().is_some_and(|name| name == "azure") {
-        return describe_azure_disk(node, facts);
+        return insert_azure_disk_facts(node, facts);
     }
     let found = model.value().and_then(|model| cloud_of_model(model));
     let by_model = Source::derived_from([device::MODEL.name()]);
@@ -164,7 +164,7 @@ const AZURE_PERSISTENT: [&str; 5] = [
 ];
 
 /// Describes an Azure disk by its controller, because all SCSI disks of Azure have the same model.
-fn describe_azure_disk(node: &Node, facts: &mut FactSet) {
+fn insert_azure_disk_facts(node: &Node, facts: &mut FactSet) {
     let unit = node
         .path_component(|part| part.split(':').count() == 4)
         .unwrap_or_default();
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_exact_string_decides() {
+    fn cloud_models_match_exactly() {
         for (model, expect) in [
             ("nvme_card-pd", Some(false)),
             ("nvme_card", Some(true)),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_tells_unless_it_was_lost_in_a_guest() {
+    fn unreadable_model_in_guest_leaves_ephemeral_unknown() {
         let known = |model: &str| Reading::known(model.to_owned(), Source::file("x"));
         let unknown = |why| Reading::unknown(why, "x");
         for (virtualisation, model, expect) in [
@@ -277,7 +277,7 @@ mod tests {
                     Source::file("x"),
                 );
             }
-            describe(&node, &mut facts);
+            insert_cloud_facts(&node, &mut facts);
             assert_eq!(
                 facts.value(&node.subject, &device::EPHEMERAL),
                 expect,
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn azure_tells_its_scsi_disks_apart_by_their_controllers() {
+    fn azure_scsi_disks_are_classified_by_controller() {
         const PLACE: &str = "../../devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00";
         for (machine, controller, unit, cloud, ephemeral) in [
             (
@@ -364,7 +364,7 @@ mod tests {
                 machine.to_owned(),
                 Source::file("x"),
             );
-            describe(&node, &mut facts);
+            insert_cloud_facts(&node, &mut facts);
             let case = format!("{machine} {controller} {unit}");
             assert_eq!(facts.value(&node.subject, &device::CLOUD), cloud, "{case}");
             assert_eq!(
@@ -377,7 +377,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_whole_models_are_known(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
+        fn only_complete_cloud_models_match(disk in prop::sample::select(DISKS), cut in 1usize..8, more in "[ -~]{1,4}") {
             let (model, cloud, ephemeral) = disk;
             prop_assert_eq!(cloud_of_model(model), Some((cloud, ephemeral)));
             let half = &model[..model.len() - cut];

@@ -9,7 +9,7 @@ use super::topology::walk_devices;
 use super::transport::TransportReader;
 use super::{bcache, cloud, geometry, loop_device, md, medium, multipath_unit};
 use crate::attribute;
-use crate::collector::{Collector, Request, describe_in_parallel};
+use crate::collector::{Collector, Request, collect_in_parallel};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::Host;
@@ -20,10 +20,10 @@ pub const COLLECTOR: Collector = Collector {
 };
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
-    let nodes = walk_devices(host, facts, |around: &mut SharedState, node, facts| {
+    let nodes = walk_devices(host, facts, |around: &mut ChunkCache, node, facts| {
         record_read_only(host, node, facts);
         if node.has_own_queue() {
-            describe_whole_device(host, node, around, facts);
+            insert_whole_device_facts(host, node, around, facts);
         }
     });
     let first_partition = nodes
@@ -32,45 +32,45 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         .unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
     multipath_unit::link_paths_by_unit(whole.iter().map(|node| &node.subject), facts);
-    describe_in_parallel(
+    collect_in_parallel(
         partitions,
         |node| &node.subject,
         facts,
         |nodes, facts| {
             for node in nodes {
                 inherit_from_disk(&node.subject, facts);
-                geometry::record_partition_alignment(host, node, facts);
+                geometry::insert_partition_alignment(host, node, facts);
             }
         },
     );
 }
 
 #[derive(Default)]
-struct SharedState {
+struct ChunkCache {
     transport: TransportReader,
 }
 
-fn describe_whole_device(
+fn insert_whole_device_facts(
     host: &dyn Host,
     node: &Node,
-    around: &mut SharedState,
+    around: &mut ChunkCache,
     facts: &mut FactSet,
 ) {
     record_queue(host, node, facts);
     record_flush_counting(host, node, facts);
-    around.transport.describe_disk(host, node, facts);
-    multipath_unit::record_unit_identifier(host, node, facts);
-    geometry::record_queue_limits(host, node, facts);
-    cloud::describe(node, facts);
-    medium::describe(node, facts);
+    around.transport.insert_transport_facts(host, node, facts);
+    multipath_unit::insert_unit_identifier(host, node, facts);
+    geometry::insert_queue_limits(host, node, facts);
+    cloud::insert_cloud_facts(node, facts);
+    medium::insert_medium_facts(node, facts);
     match node.kind {
-        DeviceKind::Md => md::describe(host, node, facts),
-        DeviceKind::Loop => loop_device::describe_loop_device(host, node, facts),
+        DeviceKind::Md => md::insert_array_facts(host, node, facts),
+        DeviceKind::Loop => loop_device::insert_loop_facts(host, node, facts),
         DeviceKind::Zram => {
             let backing = attribute::read_text(host, &node.attribute_path("backing_dev"));
             facts.insert(&node.subject, &device::ZRAM_BACKING, backing);
         }
-        DeviceKind::Bcache => bcache::describe(host, node, facts),
+        DeviceKind::Bcache => bcache::insert_bcache_facts(host, node, facts),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Lvm
@@ -291,7 +291,7 @@ mod tests {
         fake.files(&format!("/sys/class/block/{name}"), &attributes)
     }
 
-    fn stat_on(major: u32, minor: u32) -> String {
+    fn stat_answer(major: u32, minor: u32) -> String {
         format!(
             "mode=16877 uid=0 gid=0 major={major} minor={minor} node_major=0 node_minor=0 inode=2 size=4096"
         )
@@ -356,7 +356,7 @@ mod tests {
                 "/sys/class/block/loop0/loop",
                 &[("backing_file", "/srv/disk image (deleted)"), ("dio", "0")],
             )
-            .answer(Question::Stat("/srv".into()), stat_on(252, 0));
+            .answer(Question::Stat("/srv".into()), stat_answer(252, 0));
         for n in 1..8 {
             fake = with_block_device(
                 fake,
@@ -412,12 +412,12 @@ mod tests {
         )
     }
 
-    fn names(subjects: &[Subject]) -> Vec<String> {
+    fn subject_names(subjects: &[Subject]) -> Vec<String> {
         subjects.iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_partition_of_an_array_stands_on_it() {
+    fn partition_of_array_has_array_below() {
         let fake = with_block_device(
             host_with_disks(),
             "md0p1",
@@ -438,7 +438,7 @@ mod tests {
         );
         assert_eq!(facts.directly_below(&part), std::slice::from_ref(&array));
         assert_eq!(
-            names(&facts.bottom_devices(&Subject::mount("/"))),
+            subject_names(&facts.bottom_devices(&Subject::mount("/"))),
             ["device sdb", "device sda"]
         );
         assert_eq!(
@@ -448,28 +448,28 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_member_is_no_leaf_and_not_free() {
+    fn failed_member_leaves_stack_but_stays_held() {
         let failed = |of_a: &str| {
             let states = [("dev-sda1/state", of_a), ("dev-sdb/state", "faulty")];
             collect_devices(&host_with_disks().files("/sys/class/block/md0/md", &states))
         };
         let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
         let facts = failed("in_sync");
-        assert_eq!(names(facts.directly_below(&array)), ["device sda1"]);
+        assert_eq!(subject_names(facts.directly_below(&array)), ["device sda1"]);
         assert!(
             facts
                 .edges()
                 .any(|(top, base)| (top, base) == (&array, &sdb))
         );
         assert_eq!(
-            names(failed("faulty").directly_below(&array)).len(),
+            subject_names(failed("faulty").directly_below(&array)).len(),
             2,
             "then they are what is left to look at"
         );
     }
 
     #[test]
-    fn a_loop_over_a_disk_stands_on_the_disk() {
+    fn loop_device_stands_on_its_backing_device() {
         for (backing, below) in [
             ("/dev/sdb", vec!["device sdb"]),
             ("/dev/disk/by-id/x", vec!["device sdb"]),
@@ -479,14 +479,14 @@ mod tests {
             let fake = host_with_disks()
                 .file("/sys/class/block/loop0/loop/backing_file", backing)
                 .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
-                .answer(Question::Stat("/dev/shm/image".into()), stat_on(0, 6))
+                .answer(Question::Stat("/dev/shm/image".into()), stat_answer(0, 6))
                 .file(
                     "/proc/self/mountinfo",
                     "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
                 );
             let facts = collect_devices(&fake);
             assert_eq!(
-                names(facts.directly_below(&Subject::device("loop0"))),
+                subject_names(facts.directly_below(&Subject::device("loop0"))),
                 below,
                 "{backing}"
             );
@@ -494,9 +494,9 @@ mod tests {
     }
 
     #[test]
-    fn the_stack_goes_down_to_every_disk() {
+    fn stack_reaches_every_disk() {
         let facts = collect_devices(&host_with_disks());
-        let stack = names(&facts.layers_below(&Subject::mount("/mnt")));
+        let stack = subject_names(&facts.layers_below(&Subject::mount("/mnt")));
         let expect = [
             "device loop0",
             "mount /srv",
@@ -508,7 +508,7 @@ mod tests {
         ];
         assert_eq!(stack, expect);
         assert_eq!(
-            names(&facts.bottom_devices(&Subject::mount("/mnt"))),
+            subject_names(&facts.bottom_devices(&Subject::mount("/mnt"))),
             ["device sdb", "device sda"]
         );
         assert_eq!(
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_transports_and_claims() {
+    fn kind_transport_model_and_cache_type_are_read() {
         let facts = collect_devices(&host_with_disks());
         let kind = |name| {
             facts
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_has_the_queue_of_its_disk() {
+    fn partition_inherits_queue_facts() {
         let facts = collect_devices(&host_with_disks());
         let (disk, partition) = (Subject::device("sda"), Subject::device("sda1"));
         for key in super::INHERITED {
@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn flushes_are_counted_by_disks_only() {
+    fn only_request_based_devices_count_flushes() {
         let facts = collect_devices(&host_with_disks());
         let counts = |name| {
             facts
@@ -599,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn unused_devices_cost_one_question_each() {
+    fn empty_devices_need_one_query() {
         let host = host_with_disks();
         collect(&host, &[COLLECTOR]);
         let about = |name: &str| {
@@ -612,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_is_linear() {
+    fn queries_grow_linearly_with_disks() {
         let cost = |disks: u32| {
             let mut fake = FakeHost::default();
             for n in 0..disks {
@@ -625,7 +625,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_read_is_unknown_with_a_reason() {
+    fn denied_attribute_has_remedy() {
         let question = Question::Read("/sys/class/block/sda/queue/write_cache".into());
         let facts = collect_devices(&host_with_disks().refuse(question, HostErrorKind::Denied));
         let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
@@ -643,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_numbers_are_found_by_path_and_an_external_log_is_a_leaf() {
+    fn devices_are_found_by_source_and_logdev() {
         let host = host_with_disks()
             .file(
                 "/proc/self/mountinfo",
@@ -656,12 +656,12 @@ mod tests {
             );
         let facts = collect_devices(&host);
         assert_eq!(
-            names(facts.directly_below(&Subject::mount("/"))),
+            subject_names(facts.directly_below(&Subject::mount("/"))),
             ["device sda1", "device dm-0"]
         );
         let srv = Subject::mount("/srv");
         assert_eq!(
-            names(facts.directly_below(&srv)),
+            subject_names(facts.directly_below(&srv)),
             ["device dm-0", "device sdb"]
         );
         assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
@@ -683,7 +683,7 @@ mod tests {
     }
 
     #[test]
-    fn mount_facts_come_from_the_right_field() {
+    fn mount_options_are_read_from_mountinfo() {
         let facts = collect_devices(&host_with_disks());
         let srv = Subject::mount("/srv");
         assert_eq!(
@@ -705,7 +705,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overlay_stands_on_its_upper_directory_unless_seen_from_a_container() {
+    fn overlay_stands_on_upper_mount_outside_containers() {
         let host = host_with_disks().file(
             "/proc/self/mountinfo",
             "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
@@ -723,7 +723,7 @@ mod tests {
                 (collector.run)(&host, &Request::default(), &mut facts);
             }
             assert_eq!(
-                names(facts.directly_below(&Subject::mount("/merged"))),
+                subject_names(facts.directly_below(&Subject::mount("/merged"))),
                 expect
             );
         }
@@ -731,7 +731,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn noise_in_a_disk_costs_no_other(noise: Vec<u8>, which in prop::sample::select(vec![
+        fn damaged_disk_files_affect_only_that_disk(noise: Vec<u8>, which in prop::sample::select(vec![
             "size", "uevent", "ro", "stat", "queue/write_cache", "queue/fua", "queue/rotational", "queue/scheduler",
             "queue/logical_block_size", "queue/discard_max_bytes", "queue/zoned", "device/model", "device/vendor",
         ])) {

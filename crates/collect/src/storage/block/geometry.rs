@@ -13,7 +13,7 @@ use crate::host::Host;
 /// Bytes per unit of `start`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-pub fn record_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_queue_limits(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     facts.insert(
@@ -73,7 +73,7 @@ fn may_support_atomic_writes(kind: DeviceKind) -> bool {
 
 /// Records the partition's start and whether it is aligned to the disk's physical blocks. The facts
 /// of the disk must be recorded first.
-pub fn record_partition_alignment(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_partition_alignment(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let start = attribute::read_number(host, &node.attribute_path("start"))
         .map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::testing::FakeHost;
 
-    fn aligned(start: &str, offset: &str, block: u64) -> Option<bool> {
+    fn alignment_fact(start: &str, offset: &str, block: u64) -> Option<bool> {
         let node = Node::new("sda1", "partition");
         let mut facts = FactSet::default();
         facts.insert_known(
@@ -123,12 +123,12 @@ mod tests {
             "/sys/class/block/sda1",
             &[("start", start), ("alignment_offset", offset)],
         );
-        record_partition_alignment(&host, &node, &mut facts);
+        insert_partition_alignment(&host, &node, &mut facts);
         facts.value(&node.subject, &device::ALIGNED)
     }
 
     #[test]
-    fn the_time_for_a_request_is_that_of_the_queue_or_of_scsi() {
+    fn io_timeout_comes_from_queue_or_scsi() {
         for (files, expect) in [
             (
                 &[("queue/io_timeout", "4294967295"), ("device/timeout", "30")][..],
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn aligned_is_what_both_say() {
+    fn alignment_needs_offset_and_block_multiple() {
         for (start, offset, block, expect) in [
             ("2048", "0", 4096, Some(true)),
             ("63", "3584", 4096, Some(false)),
@@ -164,7 +164,7 @@ mod tests {
             ("2048", "0", 0, None),
         ] {
             assert_eq!(
-                aligned(start, offset, block),
+                alignment_fact(start, offset, block),
                 expect,
                 "{start} {offset} {block}"
             );

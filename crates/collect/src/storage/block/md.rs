@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::text::{display_path, display_safe};
 use walwise_model::text::JoinText;
 
-pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+pub fn insert_array_facts(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let text = |name: &str| attribute::read_text(host, &node.attribute_path(name));
     let number = |name: &str| attribute::read_number(host, &node.attribute_path(name));
     let subject = &node.subject;
@@ -67,7 +67,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         .is_some_and(SyncAction::is_reshape);
     facts.insert(subject, &device::MD_DISKS, disks);
     let members = read_members(host, node).and_then(|all| match wanted.filter(|_| !moves) {
-        Some(wanted) => require_all_in_sync(all, wanted.saturating_sub(degraded.unwrap_or(0))),
+        Some(wanted) => require_in_sync_members(all, wanted.saturating_sub(degraded.unwrap_or(0))),
         None => Ok(all),
     });
     facts.insert(
@@ -151,7 +151,10 @@ fn has_member_count(level: ArrayLevel) -> bool {
 
 /// Fails unless exactly `wanted` members, not counting replacements, are in sync, so that a member
 /// that sysfs does not list cannot go unnoticed.
-fn require_all_in_sync(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
+fn require_in_sync_members(
+    members: Vec<ArrayMember>,
+    wanted: u64,
+) -> Result<Vec<ArrayMember>, String> {
     let spares = members_in_state(&members, ArrayMemberState::Replacement);
     let in_sync = members_in_state(&members, ArrayMemberState::InSync);
     let found = in_sync
@@ -251,7 +254,7 @@ mod tests {
     fn array_facts(files: &[(&str, &str)]) -> (FactSet, Node) {
         let node = Node::new("md0", "md");
         let mut facts = FactSet::default();
-        describe(
+        insert_array_facts(
             &FakeHost::default().files("/sys/class/block/md0/md", files),
             &node,
             &mut facts,
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_new_is_unknown() {
+    fn unknown_array_words_are_malformed() {
         let words = [
             ("sync_action", "dream"),
             ("consistency_policy", "hope"),
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_says_who_is_missing_and_who_lags() {
+    fn failed_and_write_mostly_members_are_listed() {
         let (facts, Node { subject, .. }) = array_facts(MIRROR);
         let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
         assert_eq!(
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_of_a_member() {
+    fn every_member_state_is_recognised() {
         for state in ArrayMemberState::ALL {
             let (facts, Node { subject, .. }) = array_facts(&[
                 ("level", "raid1"),
@@ -354,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_counted() {
+    fn member_count_must_match_in_sync_members() {
         for (level, disks, degraded, listed, known) in [
             ("raid1", "2", "0", 2, true),
             ("raid1", "2", "0", 1, false),
@@ -383,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_cannot_be_seen_leaves_the_members_unknown() {
+    fn unreadable_member_leaves_members_unknown() {
         let mut files = MIRROR.to_vec();
         files.push(("dev-sdd1/slot", "3"));
         let (facts, Node { subject, .. }) = array_facts(&files);
@@ -401,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_of_firmware_raid_are_told_from_their_volumes() {
+    fn container_and_volume_levels_are_distinguished() {
         for (level, metadata, expect) in [
             ("", "external:imsm", Some("container")),
             ("raid1", "external:/md127/0", Some("raid1")),
@@ -424,21 +427,21 @@ mod tests {
     }
 
     #[test]
-    fn an_array_being_reshaped_shows_the_new_count() {
+    fn reshaping_array_has_new_disk_count() {
         let (facts, Node { subject, .. }) = array_facts(&[("raid_disks", "5 (4)")]);
         assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
     }
 
     proptest! {
         #[test]
-        fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..10) {
+        fn damaged_array_file_affects_only_its_fact(noise: Vec<u8>, which in 0usize..10) {
             let mut host = FakeHost::default();
             for (n, (name, text)) in MIRROR.iter().enumerate() {
                 let path = format!("/sys/class/block/md0/md/{name}");
                 host = if n == which { host.file(path, &noise) } else { host.file(path, text) };
             }
             let (node, mut facts) = (Node::new("md0", "md"), FactSet::default());
-            describe(&host, &node, &mut facts);
+            insert_array_facts(&host, &node, &mut facts);
             let subject = &node.subject;
             prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
             prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL) == Some(ArrayLevel::Raid1));

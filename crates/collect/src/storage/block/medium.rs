@@ -28,7 +28,7 @@ const LSI_VOLUME_MODELS: &[&str] = &[
     "Dell VIRTUAL DISK",
 ];
 
-pub fn describe(node: &Node, facts: &mut FactSet) {
+pub fn insert_medium_facts(node: &Node, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
             Reading::known(Medium::Memory, Source::derived_from([device::KIND.name()]))
@@ -50,7 +50,7 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     };
     facts.insert(&node.subject, &device::MEDIUM, medium);
     if node.kind.is_disk() {
-        let shingled = shingled_writing(&node.subject, facts);
+        let shingled = shingled_reading(&node.subject, facts);
         facts.insert(&node.subject, &device::SHINGLED, shingled);
     }
 }
@@ -64,7 +64,7 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         unknown @ Reading::Unknown { .. } => return unknown.into_unknown_reading(),
     };
     let by = device::TRANSPORT.name();
-    if hides_its_disks(transport) {
+    if hides_physical_disks(transport) {
         return known(Medium::Virtual, &[by]);
     }
     let model = facts.value(disk, &device::MODEL).unwrap_or_default();
@@ -118,13 +118,13 @@ fn disk_medium(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
 }
 
-fn hides_its_disks(transport: Transport) -> bool {
+fn hides_physical_disks(transport: Transport) -> bool {
     transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
 /// `queue/zoned` covers disks that report zones. A rotating disk that accepts discards may hide its
 /// zones (smartmontools' drive database).
-fn shingled_writing(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecording> {
+fn shingled_reading(disk: &Subject, facts: &FactSet) -> Reading<ShingledRecording> {
     let by_zones = |zones: ShingledRecording| {
         Reading::known(zones, Source::derived_from([device::ZONED.name()]))
     };
@@ -221,7 +221,7 @@ mod tests {
             disk.virtualisation.to_owned(),
             source(),
         );
-        describe(&node, &mut facts);
+        insert_medium_facts(&node, &mut facts);
         (
             facts.value(&node.subject, &device::MEDIUM),
             facts.value(&node.subject, &device::SHINGLED),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rotational_flag_counts_on_real_disks_alone() {
+    fn rotational_flag_counts_only_for_physical_disks() {
         for (disk, medium) in [
             (PLAIN, Some("platters")),
             (
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_told_suspected_or_not_known() {
+    fn shingled_state_from_zones_and_discards() {
         for (disk, shingled) in [
             (
                 Disk {

@@ -180,7 +180,7 @@ fn identify_device(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
         .value()
         .is_some_and(|kind| kind == b"partition");
     let by = if node.has_name_prefix("dm-") {
-        let uuid = super::dm::record_name_and_uuid(host, node, facts);
+        let uuid = super::dm::insert_name_and_uuid(host, node, facts);
         node.dm_uuid = uuid;
         node.kind = super::dm::kind_by_uuid(&node.dm_uuid);
         node.attribute_path("dm/uuid")

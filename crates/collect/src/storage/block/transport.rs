@@ -26,7 +26,7 @@ pub struct TransportReader {
 }
 
 impl TransportReader {
-    pub fn describe_disk(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    pub fn insert_transport_facts(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
         if !node.kind.is_disk() {
             return;
         }
@@ -361,7 +361,7 @@ mod tests {
         let mut node = Node::new(name, "disk");
         node.device_path = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
-        TransportReader::default().describe_disk(fake, &node, &mut facts);
+        TransportReader::default().insert_transport_facts(fake, &node, &mut facts);
         [device::TRANSPORT.name(), device::FABRIC.name()].map(|name| {
             facts
                 .reading_by_name(&node.subject, name)
@@ -370,7 +370,7 @@ mod tests {
         })
     }
 
-    fn attached(name: &str, place: &str) -> String {
+    fn transport_and_fabric(name: &str, place: &str) -> String {
         let driver = |n: u32, name: &str| (format!("host{n}/proc_name"), name.to_owned());
         let drivers = [
             driver(1, "ahci"),
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn places_names_and_drivers_tell_the_attachment() {
+    fn transport_follows_path_name_and_driver() {
         let scsi = |n: u32, way: &str| {
             format!(
                 "../../devices/pci0000:00/0000:00:05.0/{way}host{n}{}",
@@ -447,7 +447,7 @@ mod tests {
                 "mmc -",
             ),
         ] {
-            assert_eq!(attached(name, &place), expect, "{name} {place}");
+            assert_eq!(transport_and_fabric(name, &place), expect, "{name} {place}");
         }
     }
 
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn a_multipath_nvme_disk_is_attached_as_all_its_controllers_are() {
+    fn multipath_nvme_transport_needs_agreeing_controllers() {
         for (carriers, transport, fabric) in [
             (&["pcie"][..], Some("nvme"), None),
             (&["pcie", "pcie"], Some("nvme"), None),
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_nvme_disk_is_attached_as_its_controller_is() {
+    fn single_nvme_transport_is_read_from_controller() {
         for (carrier, expect) in [("pcie", "nvme"), ("tcp", "network")] {
             let fake = FakeHost::default()
                 .files("/sys/class/block/nvme0n1", &[("device/transport", carrier)]);
@@ -505,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn the_firmware_s_revision_is_that_of_the_kind_of_disk() {
+    fn firmware_revision_file_depends_on_disk_kind() {
         let scsi = "../../devices/pci0000:00/0000:00:05.0/ata1/host1/target1:0:0/1:0:0:0/block/sda";
         let pci = "../../devices/pci0000:00/0000:00:06.0";
         for (name, place, file, expect) in [
@@ -526,7 +526,7 @@ mod tests {
             let mut node = Node::new(name, "disk");
             node.device_path = place.into_bytes();
             let mut facts = FactSet::default();
-            TransportReader::default().describe_disk(&fake, &node, &mut facts);
+            TransportReader::default().insert_transport_facts(&fake, &node, &mut facts);
             assert_eq!(
                 facts.value(&node.subject, &device::FIRMWARE).as_deref(),
                 expect,

@@ -13,11 +13,11 @@ use self::disks::{DiskInventory, MemberLine, PhysicalDisk, parse_cache_setting};
 use super::fields::{Fields, display_safe_lines, normalise, pci_field, split_field};
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_wwn,
-    worst_of,
+    worst_reading,
 };
 use super::synonyms::{ADAPTEC, BACKUP_UNITS};
 use super::{
-    ControllerList, MAX_CONTROLLERS, battery_pack_presence, cache_modes, cache_status_detail,
+    MAX_CONTROLLERS, ToolQueryResult, battery_pack_presence, cache_modes, cache_status_detail,
     run_command,
 };
 use crate::facts::catalog::controller::{
@@ -25,7 +25,7 @@ use crate::facts::catalog::controller::{
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     let first = run_command(host, tool, "getconfig 1 nologs")?;
     let count = controller_count(&first).min(MAX_CONTROLLERS);
     let mut adapters = Vec::new();
@@ -284,7 +284,7 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
         let also = fields
             .has("status")
             .then(|| fields.parse_value("status", meaning));
-        return worst_of(
+        return worst_reading(
             PARTS
                 .map(|key| fields.parse_value(key, meaning))
                 .into_iter()
@@ -300,7 +300,7 @@ fn battery_state(backup: Option<&Fields>) -> FieldReading<BatteryCondition> {
             })
         })
     });
-    worst_of(
+    worst_reading(
         [fields.parse_value("status", meaning)]
             .into_iter()
             .chain(heat),
@@ -337,7 +337,7 @@ fn smartraid_backup_state(fields: &Fields) -> FieldReading<BatteryCondition> {
             BatteryCondition::Degraded
         })
     });
-    worst_of([count, status, error])
+    worst_reading([count, status, error])
 }
 
 impl LogicalDevice {
@@ -405,7 +405,7 @@ fn with_modes_before_smartraid(fields: &Fields, found: Volume) -> Volume {
         .collect();
     let in_force = match now.as_slice() {
         [] => FieldReading::missing("write-cache status"),
-        said => worst_of(said.iter().cloned()),
+        said => worst_reading(said.iter().cloned()),
     };
     let in_force = match in_force {
         FieldReading::Value(CachePolicyInForce::WriteThrough) => in_force.only_if_known(&policy),
@@ -428,7 +428,7 @@ impl DiskCaches<'_> {
     fn disk_cache_before_smartraid(&self, members: &[MemberLine]) -> FieldReading<MemberDiskCache> {
         let of_disks = self.disks.cache_of_members(members);
         match self.common_disk_cache_policy() {
-            Some(policy) if !is_left_to_disks(&policy) => worst_of([policy, of_disks]),
+            Some(policy) if !is_left_to_disks(&policy) => worst_reading([policy, of_disks]),
             Some(_) | None => of_disks,
         }
     }
@@ -444,7 +444,7 @@ impl DiskCaches<'_> {
             .then(|| self.disks.cache_of_members(members))
         {
             Some(of_disks) if is_left_to_disks(&policy) => of_disks,
-            of_disks => worst_of([policy].into_iter().chain(of_disks)),
+            of_disks => worst_reading([policy].into_iter().chain(of_disks)),
         }
     }
 
@@ -460,7 +460,7 @@ impl DiskCaches<'_> {
             .filter(|section| section.has(POLICY))
             .map(|section| section.parse_value(POLICY, meaning))
             .collect();
-        (!policies.is_empty()).then(|| worst_of(policies))
+        (!policies.is_empty()).then(|| worst_reading(policies))
     }
 }
 

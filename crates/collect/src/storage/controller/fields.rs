@@ -106,7 +106,7 @@ mod tests {
     use crate::facts::catalog::controller::BatteryCondition;
 
     #[test]
-    fn what_is_said_twice_differently_is_not_said() {
+    fn conflicting_field_values_are_unknown() {
         let mut fields = Fields::default();
         for line in [
             "  Battery  State : Optimal",

@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{Fields, display_safe_lines, normalise};
-use super::report::{Adapter, FieldReading, Volume, worst_of, write_back_policy};
+use super::report::{Adapter, FieldReading, Volume, worst_reading, write_back_policy};
 use super::synonyms::{MEGARAID, canonical_name};
-use super::{ControllerList, megaraid_battery, run_command};
+use super::{ToolQueryResult, megaraid_battery, run_command};
 use crate::facts::catalog::controller::{
     BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
     let volumes = run_command(host, tool, VOLUMES)?;
     let batteries =
@@ -168,7 +168,7 @@ fn disk_cache(fields: &Fields) -> FieldReading<MemberDiskCache> {
             _ => None,
         })
     });
-    worst_of(std::iter::once(of_disks).chain(of_ssd))
+    worst_reading(std::iter::once(of_disks).chain(of_ssd))
 }
 
 fn policy_names(text: &str) -> Vec<String> {
@@ -270,7 +270,7 @@ fn battery_state(account: &BatteryReport) -> FieldReading<BatteryCondition> {
             _ => None,
         })
     });
-    worst_of(
+    worst_reading(
         [
             state,
             megaraid_battery::parse_battery_flags(&account.fields),

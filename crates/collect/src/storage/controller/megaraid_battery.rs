@@ -6,7 +6,7 @@
 //! the two counts.
 
 use super::fields::Fields;
-use super::report::{FieldReading, worst_of};
+use super::report::{FieldReading, worst_reading};
 use crate::facts::catalog::controller::BatteryCondition;
 
 /// Each flag with its harmless value and the state that any other value means.
@@ -84,7 +84,7 @@ pub fn parse_battery_state_code(code: u64) -> FieldReading<BatteryCondition> {
         .iter()
         .filter(|(bit, _)| code & bit != 0)
         .map(|(_, state)| FieldReading::Value(*state));
-    worst_of(set.chain([FieldReading::Value(BatteryCondition::Healthy)]))
+    worst_reading(set.chain([FieldReading::Value(BatteryCondition::Healthy)]))
 }
 
 pub fn parse_battery_flags(fields: &Fields) -> FieldReading<BatteryCondition> {
@@ -104,7 +104,7 @@ pub fn parse_battery_flags(fields: &Fields) -> FieldReading<BatteryCondition> {
             }));
         }
     }
-    worst_of(accounts)
+    worst_reading(accounts)
 }
 
 pub fn parse_replacement_flag(fields: &Fields) -> FieldReading<BatteryCondition> {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_sums_of_states() {
+    fn state_code_bits_give_worst_state() {
         for (code, state) in [
             (0, BatteryCondition::Healthy),
             (1 << 12, BatteryCondition::Healthy),

@@ -121,7 +121,7 @@ pub fn default_write_mode(policy: CachePolicy) -> CachePolicyInForce {
 
 /// The worst of several reports. If one is missing, the result is known only if another is worse
 /// than the best value.
-pub fn worst_of<T: Severity>(
+pub fn worst_reading<T: Severity>(
     accounts: impl IntoIterator<Item = FieldReading<T>>,
 ) -> FieldReading<T> {
     let mut gap = None;
@@ -231,28 +231,28 @@ mod tests {
     use crate::facts::Choice;
 
     #[test]
-    fn the_worst_account_counts_and_the_best_needs_all() {
+    fn worst_reading_wins_and_healthy_needs_all() {
         let healthy = || FieldReading::Value(BatteryCondition::Healthy);
         let gap = || FieldReading::missing("x");
-        assert_eq!(worst_of([healthy(), healthy()]), healthy());
+        assert_eq!(worst_reading([healthy(), healthy()]), healthy());
         assert_eq!(
-            worst_of([
+            worst_reading([
                 healthy(),
                 FieldReading::Value(BatteryCondition::Failed),
                 FieldReading::Value(BatteryCondition::Charging)
             ]),
             FieldReading::Value(BatteryCondition::Failed)
         );
-        assert_eq!(worst_of([healthy(), gap()]), gap());
+        assert_eq!(worst_reading([healthy(), gap()]), gap());
         assert_eq!(
-            worst_of([gap(), FieldReading::Value(BatteryCondition::Degraded)]),
+            worst_reading([gap(), FieldReading::Value(BatteryCondition::Degraded)]),
             FieldReading::Value(BatteryCondition::Degraded)
         );
-        assert_eq!(worst_of::<BatteryCondition>([]).value(), None);
+        assert_eq!(worst_reading::<BatteryCondition>([]).value(), None);
     }
 
     #[test]
-    fn addresses_and_names() {
+    fn parses_pci_addresses_and_wwns() {
         assert_eq!(parse_pci("0000:03:00.0"), Some([0, 3, 0, 0]));
         assert_eq!(parse_pci("00:0a:00:01"), Some([0, 10, 0, 1]));
         for text in ["", "03:00.0", "0000:03:00.0.1", "a:b:c:x"] {
@@ -267,20 +267,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_worst_is_the_same_in_any_order(
+        fn worst_reading_is_independent_of_order(
             accounts in prop::collection::vec(prop_oneof![
                 prop::sample::select(BatteryCondition::ALL).prop_map(FieldReading::Value),
                 Just(FieldReading::missing("x")),
             ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
             let (one, other) = accounts;
-            prop_assert_eq!(worst_of(one.clone()), worst_of(other));
-            let healthy = worst_of(one.clone()) == FieldReading::Value(BatteryCondition::Healthy);
+            prop_assert_eq!(worst_reading(one.clone()), worst_reading(other));
+            let healthy = worst_reading(one.clone()) == FieldReading::Value(BatteryCondition::Healthy);
             prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == FieldReading::Value(BatteryCondition::Healthy)));
         }
 
         #[test]
-        fn addresses_and_names_are_read_or_refused(address: [u16; 4], name in "[0-9a-fA-F]{16,32}", text in "[ -~]{0,20}") {
+        fn pci_addresses_and_wwns_round_trip(address: [u16; 4], name in "[0-9a-fA-F]{16,32}", text in "[ -~]{0,20}") {
             let [a, b, c, d] = address;
             let expect = Some(address.map(u32::from));
             prop_assert_eq!(parse_pci(&format!("{a:04x}:{b:02x}:{c:02x}.{d:x}")), expect);

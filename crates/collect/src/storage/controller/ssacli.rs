@@ -6,10 +6,10 @@
 //! *Temporarily Disabled* cache writes through although every volume is set to cache.
 
 use super::fields::{Fields, display_safe_lines, normalise, pci_field};
-use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_of};
+use super::report::{Adapter, FieldReading, Volume, is_battery_absent, parse_wwn, worst_reading};
 use super::synonyms::SMART_ARRAY;
 use super::{
-    ControllerList, MAX_CONTROLLERS, battery_pack_presence, cache_modes, cache_status_detail,
+    MAX_CONTROLLERS, ToolQueryResult, battery_pack_presence, cache_modes, cache_status_detail,
     run_command,
 };
 use crate::facts::catalog::controller::{BatteryCondition, MemberDiskCache};
@@ -20,7 +20,7 @@ struct ControllerDetail {
     fields: Fields,
 }
 
-pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const DETAIL: &str = "ctrl all show detail";
     let detail = run_command(host, tool, DETAIL)?;
     let slots = parse_slots(&detail)
@@ -127,7 +127,7 @@ fn battery_state(fields: &Fields) -> FieldReading<BatteryCondition> {
         word if word.starts_with("not present") => Some(BatteryCondition::Absent),
         _ => None,
     });
-    worst_of([count, status])
+    worst_reading([count, status])
 }
 
 fn parse_volumes(answer: &[u8], controller: &Fields) -> Vec<Volume> {
@@ -197,6 +197,6 @@ fn disk_cache(controller: &Fields) -> FieldReading<MemberDiskCache> {
     if said.is_empty() {
         FieldReading::missing("drive write cache")
     } else {
-        worst_of(said)
+        worst_reading(said)
     }
 }

@@ -12,21 +12,21 @@ use serde_json::Value;
 use super::fields::{self, Fields, normalise};
 use super::report::{
     Adapter, FieldReading, Volume, default_write_mode, is_battery_absent, parse_pci, parse_wwn,
-    worst_of,
+    worst_reading,
 };
 use super::storcli_json::{
     controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
     response_data, table_rows, text_field,
 };
 use super::synonyms::MEGARAID;
-use super::{ControllerList, megaraid_battery, run_command};
+use super::{ToolQueryResult, megaraid_battery, run_command};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{
     BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const ALL: &str = "/cALL show all J nolog";
     let all = run_command(host, tool, ALL)?;
     let volumes = run_command(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
@@ -127,7 +127,7 @@ fn battery_module_state(data: &Value) -> FieldReading<BatteryCondition> {
     if states.is_empty() {
         FieldReading::missing("Cachevault_Info or BBU_Info")
     } else {
-        worst_of(states)
+        worst_reading(states)
     }
 }
 
@@ -161,7 +161,7 @@ fn worst_battery_state(
             (Err(_), None) => FieldReading::unknown("Status/BBU Status", &code),
         },
     };
-    worst_of([present, module, status])
+    worst_reading([present, module, status])
 }
 
 fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<BatteryCondition> {
@@ -202,13 +202,13 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
     };
     let (flash, battery) = (read(flash), read(battery));
     let of_flash = flash.has("state").then(|| {
-        worst_of([
+        worst_reading([
             flash.parse_value("state", megaraid_battery::parse_battery_state),
             megaraid_battery::parse_replacement_flag(&flash),
         ])
     });
     let of_battery = battery.has("battery state").then(|| {
-        worst_of([
+        worst_reading([
             battery.parse_value("battery state", megaraid_battery::parse_battery_state),
             megaraid_battery::parse_battery_flags(&battery),
         ])
@@ -218,7 +218,7 @@ fn battery_state_from_tables(flash: &[u8], battery: &[u8]) -> FieldReading<Batte
     if accounts.is_empty() {
         FieldReading::missing("state of a battery or flash module")
     } else {
-        worst_of(accounts)
+        worst_reading(accounts)
     }
 }
 
@@ -272,7 +272,7 @@ fn parse_volume(
         policy,
         in_force,
         on_failure,
-        disk_cache: worst_of(
+        disk_cache: worst_reading(
             [disk_cache(own), group_disk_cache(data, group)]
                 .into_iter()
                 .chain(ssd_cache(row)),
@@ -370,5 +370,5 @@ pub fn group_disk_cache(data: &Value, group: &str) -> FieldReading<MemberDiskCac
             _ => None,
         })
     });
-    worst_of(said)
+    worst_reading(said)
 }

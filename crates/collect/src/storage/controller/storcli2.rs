@@ -10,20 +10,20 @@ use serde_json::Value;
 
 use super::report::{
     Adapter, FieldReading, Volume, battery_failure_behaviour, is_battery_absent, parse_pci,
-    parse_wwn, worst_of,
+    parse_wwn, worst_reading,
 };
 use super::storcli::{configured_and_current_policy, group_disk_cache};
 use super::storcli_json::{
     controller_entries, controller_number, parse_exact_field, parse_field, parse_storcli_document,
     response_data, table_rows, text_field,
 };
-use super::{ControllerList, run_command};
+use super::{ToolQueryResult, run_command};
 use crate::facts::catalog::controller::{
     BatteryCondition, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
 use crate::host::{Host, Tool};
 
-pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+pub fn query(host: &dyn Host, tool: Tool) -> ToolQueryResult {
     const ALL: &str = "/call show all nolog J";
     let all = run_command(host, tool, ALL)?;
     let volumes = run_command(host, tool, "/call/vall show all nolog J").unwrap_or_default();
@@ -79,7 +79,7 @@ fn battery_state(data: &Value) -> FieldReading<BatteryCondition> {
     let packs = if packs.is_empty() {
         FieldReading::missing("BBU_Info")
     } else {
-        worst_of(packs)
+        worst_reading(packs)
     };
     if present.value().is_some_and(is_battery_absent) {
         return if packs.value().is_none_or(is_battery_absent) {
@@ -88,7 +88,7 @@ fn battery_state(data: &Value) -> FieldReading<BatteryCondition> {
             FieldReading::conflicting("`HwCfg/BBU` is `Absent` even though a pack is listed")
         };
     }
-    worst_of([present, packs])
+    worst_reading([present, packs])
 }
 
 fn parse_battery_state(word: &str) -> Option<BatteryCondition> {
@@ -131,7 +131,7 @@ fn parse_volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
         policy,
         on_failure: on_failure.only_if_known(&now),
         in_force,
-        disk_cache: worst_of([disk_cache(properties), group_disk_cache(data, group)]),
+        disk_cache: worst_reading([disk_cache(properties), group_disk_cache(data, group)]),
         ..Volume::name_only(format!("VD {number}"))
     })
 }

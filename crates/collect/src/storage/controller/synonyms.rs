@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_stands_for_two_things() {
+    fn synonyms_are_unique() {
         for names in [MEGARAID_JSON, MEGARAID, SMART_ARRAY, ADAPTEC] {
             let all: Vec<&str> = names.iter().flat_map(|row| row.iter().copied()).collect();
             assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());

@@ -8,8 +8,8 @@ mod public_samples;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use self::changes::changes;
-use self::controller_host::{ALL, ControllerHost, HEALTHY, controller_columns};
+use self::changes::output_changes;
+use self::controller_host::{ALL, ControllerHost, HEALTHY, controller_fact_values};
 use super::samples::*;
 use super::{COLLECTOR, REPORTED_FACTS};
 use crate::collector::Request;
@@ -32,9 +32,14 @@ fn first_safer_fact(before: &[String; 5], after: &[String; 5]) -> Option<usize> 
 }
 
 #[test]
-fn a_healthy_controller_is_told_by_every_tool() {
+fn every_tool_reports_healthy_controller() {
     for machine in ControllerHost::all() {
-        assert_eq!(machine.columns(), HEALTHY, "{:?}", machine.answers[0].0);
+        assert_eq!(
+            machine.reported_values(),
+            HEALTHY,
+            "{:?}",
+            machine.answers[0].0
+        );
     }
     let facts = ControllerHost::storcli().facts(&Request::default(), true);
     let disk = Subject::device("sda");
@@ -53,11 +58,11 @@ fn a_healthy_controller_is_told_by_every_tool() {
 }
 
 #[test]
-fn every_state_and_policy_is_understood() {
-    for (machine, old, new, fact, word) in changes() {
+fn output_changes_give_expected_values() {
+    for (machine, old, new, fact, word) in output_changes() {
         let changed = machine.with_replaced(old, new);
         assert_eq!(
-            changed.columns()[fact],
+            changed.reported_values()[fact],
             word,
             "{}: {new}",
             REPORTED_FACTS[fact].name
@@ -66,7 +71,7 @@ fn every_state_and_policy_is_understood() {
 }
 
 #[test]
-fn every_name_of_one_thing_is_read_alike() {
+fn synonymous_keys_give_equal_values() {
     use super::synonyms::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
     let mut tried = 0;
     for machine in ControllerHost::all() {
@@ -88,7 +93,7 @@ fn every_name_of_one_thing_is_read_alike() {
                 }
                 tried += usize::from(renamed.answers != machine.answers);
                 assert_eq!(
-                    renamed.columns(),
+                    renamed.reported_values(),
                     HEALTHY,
                     "{}: {old} as {new}",
                     tool.name()
@@ -118,7 +123,7 @@ fn rename_key(answer: &str, old: &str, new: &str) -> String {
     quoted.split('\n').map(line).join_with("\n")
 }
 
-fn documents_without_one(value: &Value) -> Vec<Value> {
+fn documents_without_one_element(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     match value {
         Value::Object(map) => {
@@ -126,7 +131,7 @@ fn documents_without_one(value: &Value) -> Vec<Value> {
                 let mut rest = map.clone();
                 rest.remove(key);
                 all.push(Value::Object(rest));
-                for smaller in documents_without_one(inner) {
+                for smaller in documents_without_one_element(inner) {
                     let mut changed = map.clone();
                     changed.insert(key.clone(), smaller);
                     all.push(Value::Object(changed));
@@ -138,7 +143,7 @@ fn documents_without_one(value: &Value) -> Vec<Value> {
                 let mut rest = list.clone();
                 rest.remove(i);
                 all.push(Value::Array(rest));
-                for smaller in documents_without_one(inner) {
+                for smaller in documents_without_one_element(inner) {
                     let mut changed = list.clone();
                     changed[i] = smaller;
                     all.push(Value::Array(changed));
@@ -150,9 +155,9 @@ fn documents_without_one(value: &Value) -> Vec<Value> {
     all
 }
 
-fn smaller_answers(answer: &str) -> Vec<String> {
+fn answers_without_one_part(answer: &str) -> Vec<String> {
     if let Ok(document) = serde_json::from_str::<Value>(answer) {
-        return documents_without_one(&document)
+        return documents_without_one_element(&document)
             .iter()
             .map(Value::to_string)
             .collect();
@@ -164,7 +169,7 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 
 #[test]
 #[ignore = "exhaustive"]
-fn taking_anything_away_makes_nothing_safer() {
+fn removing_output_never_makes_facts_safer() {
     // Some firmware does not print these lines, so an answer without one can be complete.
     const NOT_EVERYWHERE: [&str; 11] = [
         "Global Physical",
@@ -180,15 +185,18 @@ fn taking_anything_away_makes_nothing_safer() {
         ": 0 percent",
     ];
     let not_everywhere = |new: &str| NOT_EVERYWHERE.iter().any(|line| new.contains(line));
-    let changed = changes()
+    let changed = output_changes()
         .into_iter()
         .filter(|(_, _, new, ..)| !not_everywhere(new));
     let changed = changed.map(|(machine, old, new, ..)| machine.with_replaced(old, new));
     for machine in ControllerHost::all().into_iter().chain(changed) {
-        let before = machine.columns();
+        let before = machine.reported_values();
         for which in 0..machine.answers.len() {
-            for answer in smaller_answers(&machine.answers[which].2) {
-                let after = machine.clone().with_answer(which, answer.clone()).columns();
+            for answer in answers_without_one_part(&machine.answers[which].2) {
+                let after = machine
+                    .clone()
+                    .with_answer(which, answer.clone())
+                    .reported_values();
                 let wrong = first_safer_fact(&before, &after);
                 assert!(wrong.is_none(), "{before:?} became {after:?} by\n{answer}");
             }
@@ -197,7 +205,7 @@ fn taking_anything_away_makes_nothing_safer() {
 }
 
 #[test]
-fn nothing_is_taken_over_from_another_controller() {
+fn other_controllers_values_are_not_used() {
     let of_other = |text: &str| {
         text.replace("\"Controller\" : 0", "\"Controller\" : 1")
             .replace("00:02:00:00", "00:03:00:00")
@@ -218,14 +226,17 @@ fn nothing_is_taken_over_from_another_controller() {
     let mut machine = ControllerHost::storcli();
     machine.answers[0].2 = both(&bad, &of_other(STORCLI_ALL));
     machine.answers[1].2 = both(STORCLI_VOLUMES, &of_other(STORCLI_VOLUMES));
-    let before = machine.columns();
+    let before = machine.reported_values();
     assert_eq!(
         before,
         ["absent", "always write back", "write back", "stays", "on"]
     );
     for which in 0..2 {
-        for answer in smaller_answers(&machine.answers[which].2) {
-            let after = machine.clone().with_answer(which, answer.clone()).columns();
+        for answer in answers_without_one_part(&machine.answers[which].2) {
+            let after = machine
+                .clone()
+                .with_answer(which, answer.clone())
+                .reported_values();
             assert!(
                 first_safer_fact(&before, &after).is_none(),
                 "{before:?} became {after:?} by\n{answer}"
@@ -235,12 +246,12 @@ fn nothing_is_taken_over_from_another_controller() {
 }
 
 #[test]
-fn what_a_controller_passes_on_is_not_protected_by_it() {
+fn pass_through_disk_has_no_controller_facts() {
     let jbod = ControllerHost {
         address: "0:0:5:0",
         ..ControllerHost::storcli()
     };
-    assert_eq!(jbod.columns(), ["?"; 5]);
+    assert_eq!(jbod.reported_values(), ["?"; 5]);
     let facts = jbod.facts(&Request::default(), true);
     assert_eq!(
         facts
@@ -255,7 +266,7 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
         ..ControllerHost::ssacli()
     };
     let hba = hba.with_replaced("/dev/sda", "/dev/sdb");
-    assert_eq!(hba.columns(), ["?"; 5]);
+    assert_eq!(hba.reported_values(), ["?"; 5]);
     let facts = hba.facts(&Request::default(), true);
     assert_eq!(
         facts
@@ -266,7 +277,7 @@ fn what_a_controller_passes_on_is_not_protected_by_it() {
 }
 
 #[test]
-fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
+fn refused_or_missing_tool_has_remedy() {
     let reading = |machine: &ControllerHost, request: &Request, privileged| {
         machine
             .facts(request, privileged)
@@ -345,15 +356,15 @@ fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
 }
 
 #[test]
-fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
+fn tool_without_controllers_falls_back_to_next_tool() {
     let mut machine = ControllerHost::megacli();
     let none = r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
     machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
-    assert_eq!(machine.columns(), HEALTHY);
+    assert_eq!(machine.reported_values(), HEALTHY);
 }
 
 #[test]
-fn masked_captures_tell_the_same_of_nobodys_hardware() {
+fn masked_capture_keeps_facts_and_hides_serials() {
     let identities = [
         "SK74512345",
         "500605b00d1234a0",
@@ -381,7 +392,7 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
     for machine in ControllerHost::all() {
         let host = machine.host();
         let recording = RecordingHost::new(&host);
-        let mut facts = machine.bare_facts(true);
+        let mut facts = machine.input_facts(true);
         (COLLECTOR.run)(&recording, &Request::default(), &mut facts);
         told += identities
             .iter()
@@ -391,21 +402,24 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
         for identity in identities {
             assert!(!masked.contains(identity), "{identity} in {masked}");
         }
-        let mut replayed = machine.bare_facts(true);
+        let mut replayed = machine.input_facts(true);
         (COLLECTOR.run)(
             &RecordedHost::parse(masked.as_bytes()).unwrap(),
             &Request::default(),
             &mut replayed,
         );
-        assert_eq!(controller_columns(&replayed), controller_columns(&facts));
-        assert_eq!(controller_columns(&replayed), HEALTHY);
+        assert_eq!(
+            controller_fact_values(&replayed),
+            controller_fact_values(&facts)
+        );
+        assert_eq!(controller_fact_values(&replayed), HEALTHY);
     }
     assert!(told >= identities.len(), "the answers held them before");
 }
 
 proptest! {
     #[test]
-    fn any_bytes_do_no_harm(answer: Vec<u8>) {
+    fn arbitrary_output_never_panics(answer: Vec<u8>) {
         super::storcli::parse(&answer, STORCLI_VOLUMES.as_bytes());
         super::storcli::parse(STORCLI_ALL.as_bytes(), &answer);
         super::megacli::parse(&answer, &answer);
@@ -417,18 +431,18 @@ proptest! {
     }
 
     #[test]
-    fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
+    fn unknown_lines_change_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
         let machines = [ControllerHost::megacli(), ControllerHost::ssacli(), ControllerHost::arcconf(), ControllerHost::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), ControllerHost::smartraid(), ControllerHost::arcconf_two("0:0:0:0")];
         let machine = machines[which].clone();
         let last = machine.answers.len() - 1;
         let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
         lines.insert(at.index(lines.len() + 1), &line);
         let answer = lines.join("\n");
-        prop_assert_eq!(machine.with_answer(last, answer).columns(), HEALTHY.map(str::to_owned));
+        prop_assert_eq!(machine.with_answer(last, answer).reported_values(), HEALTHY.map(str::to_owned));
     }
 
     #[test]
-    fn other_values_make_nothing_safer(at: prop::sample::Index, word in prop_oneof![Just("null"), Just("[]"), Just("-1"), Just("\"\""), Just("{}"), Just("\"~\"")]) {
+    fn replaced_json_values_never_make_facts_safer(at: prop::sample::Index, word in prop_oneof![Just("null"), Just("[]"), Just("-1"), Just("\"\""), Just("{}"), Just("\"~\"")]) {
         let starts: Vec<usize> = STORCLI_ALL.match_indices(" : ").map(|(i, _)| i + 3).collect();
         let start = starts[at.index(starts.len())];
         let rest = &STORCLI_ALL[start..];
@@ -439,16 +453,16 @@ proptest! {
         };
         let answer = format!("{}{word}{}", &STORCLI_ALL[..start], &rest[end..]);
         let machine = ControllerHost::storcli();
-        let after = machine.clone().with_answer(0, answer).columns();
-        prop_assert!(first_safer_fact(&machine.columns(), &after).is_none());
+        let after = machine.clone().with_answer(0, answer).reported_values();
+        prop_assert!(first_safer_fact(&machine.reported_values(), &after).is_none());
     }
 }
 
 #[test]
-fn what_another_storage_system_has_is_not_the_controllers() {
+fn external_storage_systems_battery_is_ignored() {
     let elsewhere = "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
     let machine = ControllerHost::ssacli();
-    let with = |detail: String| machine.clone().with_answer(0, detail).columns();
+    let with = |detail: String| machine.clone().with_answer(0, detail).reported_values();
     let without = SSACLI_DETAIL.replace(
         "   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n",
         "",
@@ -459,21 +473,24 @@ fn what_another_storage_system_has_is_not_the_controllers() {
 }
 
 #[test]
-fn the_disks_of_other_volumes_say_nothing() {
+fn disks_of_other_volumes_are_ignored() {
     let [own, other] = ["0:0:0:0", "0:0:1:0"].map(ControllerHost::arcconf_two);
-    assert_eq!(own.columns(), HEALTHY);
+    assert_eq!(own.reported_values(), HEALTHY);
     assert_eq!(
-        other.columns(),
+        other.reported_values(),
         ["healthy", "write back", "write back", "write through", "on"]
     );
-    for answer in smaller_answers(ARCCONF_TWO) {
-        let words = other.clone().with_answer(0, answer.clone()).columns();
+    for answer in answers_without_one_part(ARCCONF_TWO) {
+        let words = other
+            .clone()
+            .with_answer(0, answer.clone())
+            .reported_values();
         assert!(words[4] != "off", "{answer}");
     }
 }
 
 #[test]
-fn disks_are_found_by_place_where_serial_numbers_are_masked() {
+fn masked_serials_fall_back_to_port_address() {
     let places = [
         ("Controller:1,Connector:0,Device:", "Connector 0, Device "),
         ("Connector:0, Device:", "Connector 0, Device "),
@@ -503,7 +520,7 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
                 let caches = ["0:0:0:0", "0:0:1:0"].map(|at| {
                     ControllerHost::arcconf_two(at)
                         .with_answer(0, answer.clone())
-                        .columns()[4]
+                        .reported_values()[4]
                         .clone()
                 });
                 assert_eq!(caches, ["off", "on"], "{member} {mask}");
@@ -513,7 +530,7 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
 }
 
 #[test]
-fn a_lost_disk_makes_no_cache_better() {
+fn missing_disk_never_improves_cache_state() {
     let (head, list) = ARCCONF_TWO.split_once("      Device #0\n").unwrap();
     let disks: Vec<&str> = list.split("      Device #").collect();
     for mask in [None, Some("xxxx")] {
@@ -534,7 +551,7 @@ fn a_lost_disk_makes_no_cache_better() {
             for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
                 let cache = ControllerHost::arcconf_two(at)
                     .with_answer(0, answer.clone())
-                    .columns()[4]
+                    .reported_values()[4]
                     .clone();
                 let may_be_off = at == "0:0:0:0" && left_out & own == 0;
                 assert!(cache != "off" || may_be_off, "{at} {left_out:b} {mask:?}");
@@ -544,9 +561,9 @@ fn a_lost_disk_makes_no_cache_better() {
 }
 
 #[test]
-fn no_two_deviations_come_to_what_opens_the_interlock() {
-    let opens = |machine: &ControllerHost| machine.columns() == HEALTHY;
-    let all: Vec<_> = changes()
+fn no_two_changes_together_look_healthy() {
+    let opens = |machine: &ControllerHost| machine.reported_values() == HEALTHY;
+    let all: Vec<_> = output_changes()
         .into_iter()
         .map(|(machine, old, new, ..)| (machine, old, new))
         .collect();

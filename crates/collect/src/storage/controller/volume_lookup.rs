@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_tells_controller_and_address() {
+    fn device_path_gives_pci_and_scsi_address() {
         let disk = disk(VOLUME_1);
         assert_eq!((disk.pci, disk.address), (Some([0, 2, 0, 0]), Some((2, 1))));
         let nowhere = DiskIdentity::default().with_device_path("../../devices/virtual/block/loop0");
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_count_only_within_the_disks_own_controller() {
+    fn target_number_counts_only_within_controller() {
         use VolumeAddressing::MegaRaid;
         let numbered = |name: &str, target| volume(name, Some(target), None, None);
         let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_believed_unless_they_contradict_each_other() {
+    fn node_and_wwn_identify_volume_unless_contradicted() {
         use VolumeAddressing::Opaque;
         let of = |volumes: &[Volume]| {
             volume_names(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1)
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_driver_says_which_disk_is_no_volume() {
+    fn raid_level_na_means_pass_through() {
         let volumes = [volume("a", None, None, None)];
         let of = |level: Option<&str>, addresses| {
             let disk = DiskIdentity {

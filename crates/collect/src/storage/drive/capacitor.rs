@@ -5,7 +5,7 @@
 //! other sources do not show the capacitor's state and are not read: log page C6h (components),
 //! feature C6h (check interval) and feature C2h (behaviour on failure).
 
-use super::{DriveFacts, DriveQuery, refusal_as};
+use super::{DriveFacts, DriveQuery, cast_refusal};
 use crate::facts::catalog::device::{self, CapacitorCondition};
 use crate::facts::{Reading, UnknownReason, Value};
 use crate::host::Tool;
@@ -80,14 +80,14 @@ pub fn query_capacitor(questions: &DriveQuery, drive: &mut DriveFacts) {
 }
 
 pub fn record_refusal(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.insert(&device::NVME_CAPACITOR, refusal_as(refusal));
+    drive.insert(&device::NVME_CAPACITOR, cast_refusal(refusal));
     record_refusal_for_numbers(refusal, drive);
 }
 
 fn record_refusal_for_numbers(refusal: &Reading<Value>, drive: &mut DriveFacts) {
-    drive.insert(&device::NVME_CAPACITOR_PERCENT, refusal_as(refusal));
-    drive.insert(&device::NVME_PLP_STARTS, refusal_as(refusal));
-    drive.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, refusal_as(refusal));
+    drive.insert(&device::NVME_CAPACITOR_PERCENT, cast_refusal(refusal));
+    drive.insert(&device::NVME_PLP_STARTS, cast_refusal(refusal));
+    drive.insert(&device::NVME_INCOMPLETE_SHUTDOWNS, cast_refusal(refusal));
 }
 
 #[derive(Debug, PartialEq, Eq)]

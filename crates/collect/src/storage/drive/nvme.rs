@@ -7,7 +7,7 @@
 
 use serde_json::Value as Json;
 
-use super::{DriveFacts, DriveQuery, ToolOutput, capacitor, refusal_as};
+use super::{DriveFacts, DriveQuery, ToolOutput, capacitor, cast_refusal};
 use crate::facts::Reading;
 use crate::facts::catalog::device::{self, DriveCacheState, NvmeWarning};
 use crate::host::Tool;
@@ -27,22 +27,22 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
     let identity = questions.run_tool(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
     let has_cache = match &identity {
         Ok(answer) => answer.reading_or_malformed(has_volatile_cache(&answer.json()), "`vwc`"),
-        Err(refusal) => refusal_as(refusal),
+        Err(refusal) => cast_refusal(refusal),
     };
     let awupf = match &identity {
         Ok(answer) => {
             answer.reading_or_absent(answer.json().get("awupf").and_then(Json::as_u64), "`awupf`")
         }
-        Err(refusal) => refusal_as(refusal),
+        Err(refusal) => cast_refusal(refusal),
     };
     let is_on = match (has_cache.value(), &identity) {
         (Some(false), _) => Reading::absent("the drive has no volatile cache"),
-        (_, Err(refusal)) => refusal_as(refusal),
+        (_, Err(refusal)) => cast_refusal(refusal),
         (_, Ok(_)) => {
             match questions.run_tool(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {
                 Ok(answer) => answer
                     .reading_or_absent(parse_cache_state(&answer.text), "whether the cache is on"),
-                Err(refusal) => refusal_as(&refusal),
+                Err(refusal) => cast_refusal(&refusal),
             }
         }
     };
@@ -54,7 +54,7 @@ pub fn query_drive(questions: &DriveQuery) -> DriveFacts {
             let other = ["-q", "noserial", "-n", "standby", "-j", "-H"];
             match questions.run_tool(Tool::Smartctl, &other, &mut drive) {
                 Ok(answer) => warnings_from_smartctl(&answer),
-                Err(_) => refusal_as(&refusal),
+                Err(_) => cast_refusal(&refusal),
             }
         }
     };

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
-use crate::facts::catalog::{self, controller, host as machine, mount};
+use crate::facts::catalog::{self, controller, host as host_facts, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, HostResult, Question, Tool};
@@ -32,7 +32,7 @@ fn run_question(tool: Tool, words: &str, node: &str) -> Question {
     )
 }
 
-fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
+fn insert_disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     let disk = Subject::device(name);
     facts.insert_known(
         &disk,
@@ -55,7 +55,7 @@ fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     disk
 }
 
-fn mount_disk(facts: &mut FactSet, point: &str, disk: &Subject) {
+fn insert_disk_mount(facts: &mut FactSet, point: &str, disk: &Subject) {
     let mount = Subject::mount(point);
     facts.insert_known(
         &mount,
@@ -68,11 +68,11 @@ fn mount_disk(facts: &mut FactSet, point: &str, disk: &Subject) {
     facts.add_edge(&mount, disk);
 }
 
-fn machine(privileged: bool) -> FactSet {
+fn host_facts(privileged: bool) -> FactSet {
     let mut facts = FactSet::default();
     facts.insert_known(
         &Subject::host(),
-        &machine::PRIVILEGED,
+        &host_facts::PRIVILEGED,
         privileged,
         Source::Assumed,
     );
@@ -80,14 +80,14 @@ fn machine(privileged: bool) -> FactSet {
 }
 
 fn collect(host: &FakeHost, transport: &str) -> FactSet {
-    let mut facts = machine(true);
+    let mut facts = host_facts(true);
     let name = if transport == "nvme" {
         "nvme0n1"
     } else {
         "sda"
     };
-    let disk = disk(&mut facts, name, transport);
-    mount_disk(&mut facts, "/", &disk);
+    let disk = insert_disk(&mut facts, name, transport);
+    insert_disk_mount(&mut facts, "/", &disk);
     (COLLECTOR.run)(host, &Request::default(), &mut facts);
     facts
 }
@@ -113,7 +113,7 @@ const ON: &str = "get-feature:0x06 (Volatile Write Cache), Current value:0x00000
 const OFF: &str = "get-feature:0x06 (Volatile Write Cache), Current value:00000000\n\tVolatile Write Cache Enable (WCE): Disabled\n";
 
 #[test]
-fn nvme_disks_tell_their_cache_and_their_warnings() {
+fn nvme_cache_and_warnings_are_read() {
     let disk = Subject::device("nvme0n1");
     let facts = collect(&with_nvme_disk(7, ON, &json!(0)), "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
@@ -179,7 +179,7 @@ fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
 const OCP: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
 
 #[test]
-fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
+fn capacitor_needs_published_log_page() {
     use device::CapacitorCondition::{Absent, Degraded, Failed, Healthy, Unreadable};
     let disk = Subject::device("nvme0n1");
     let other = [0x5a; 16];
@@ -226,7 +226,7 @@ fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
 }
 
 #[test]
-fn half_a_page_says_nothing_of_a_capacitor() {
+fn truncated_capacitor_page_is_rejected() {
     let whole = capacitor_page(&OCP.to_le_bytes(), 3, 118);
     assert!(capacitor::parse_dump(whole.as_bytes()).is_some());
     let lines = || whole.lines().enumerate();
@@ -259,7 +259,7 @@ fn half_a_page_says_nothing_of_a_capacitor() {
 }
 
 #[test]
-fn smartctl_knows_the_warnings_too() {
+fn smartctl_reports_critical_warnings() {
     let answer =
         json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
     let host =
@@ -278,7 +278,7 @@ fn smartctl_knows_the_warnings_too() {
 }
 
 #[test]
-fn half_an_answer_is_no_answer() {
+fn incomplete_nvme_answers_are_rejected() {
     for warning in [
         json!("0"),
         json!({ "vmbu_failed": 0 }),
@@ -315,7 +315,7 @@ fn half_an_answer_is_no_answer() {
 }
 
 #[test]
-fn sata_disks_tell_cache_speed_and_zones() {
+fn sata_cache_rotation_and_smr_are_read() {
     let disk = Subject::device("sda");
     let of = |answer: serde_json::Value| {
         collect(
@@ -358,9 +358,9 @@ fn sata_disks_tell_cache_speed_and_zones() {
 }
 
 #[test]
-fn a_partition_has_the_zones_of_its_disk() {
-    let mut facts = machine(true);
-    let disk = disk(&mut facts, "sda", "sata");
+fn partition_inherits_smr_from_disk() {
+    let mut facts = host_facts(true);
+    let disk = insert_disk(&mut facts, "sda", "sata");
     let part = Subject::device("sda1");
     facts.insert_known(
         &part,
@@ -369,7 +369,7 @@ fn a_partition_has_the_zones_of_its_disk() {
         Source::Assumed,
     );
     facts.add_edge(&part, &disk);
-    mount_disk(&mut facts, "/", &part);
+    insert_disk_mount(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
     let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sda"), answer);
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
@@ -380,7 +380,7 @@ fn a_partition_has_the_zones_of_its_disk() {
 }
 
 #[test]
-fn a_disk_that_sleeps_is_left_alone() {
+fn sleeping_disk_is_not_woken() {
     let message =
         json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
     let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
@@ -405,7 +405,7 @@ fn a_disk_that_sleeps_is_left_alone() {
 }
 
 #[test]
-fn other_tools_know_the_flag_where_smartctl_does_not() {
+fn other_tools_report_cache_without_smartctl() {
     let disk = Subject::device("sda");
     let sas = FakeHost::default()
         .answer(
@@ -445,7 +445,7 @@ fn other_tools_know_the_flag_where_smartctl_does_not() {
 }
 
 #[test]
-fn flags_in_unknown_words_are_no_flags() {
+fn unknown_cache_flag_values_are_rejected() {
     for text in [
         "",
         " write-caching = not supported",
@@ -461,7 +461,7 @@ fn flags_in_unknown_words_are_no_flags() {
 }
 
 #[test]
-fn volumes_and_disks_elsewhere_are_not_asked() {
+fn raid_volumes_and_virtual_transports_are_not_queried() {
     for transport in [
         "megaraid", "raid", "network", "virtio", "xen", "mmc", "pmem",
     ] {
@@ -472,17 +472,17 @@ fn volumes_and_disks_elsewhere_are_not_asked() {
 }
 
 #[test]
-fn disks_that_a_controller_passes_on_are_asked() {
+fn pass_through_disks_are_queried() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
-        let mut facts = machine(true);
-        let disk = disk(&mut facts, "sda", "megaraid");
+        let mut facts = host_facts(true);
+        let disk = insert_disk(&mut facts, "sda", "megaraid");
         facts.insert_known(
             &disk,
             &controller::VOLUME,
             volume.to_owned(),
             Source::Assumed,
         );
-        mount_disk(&mut facts, "/", &disk);
+        insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
         assert_eq!(!host.asked_questions().is_empty(), asked, "{volume}");
@@ -490,14 +490,14 @@ fn disks_that_a_controller_passes_on_are_asked() {
 }
 
 #[test]
-fn only_root_asks_and_only_where_programs_may_run() {
+fn queries_need_root_and_programs() {
     for (privileged, without_programs, expect) in [
         (false, false, UnknownReason::Denied),
         (true, true, UnknownReason::NotCollected),
     ] {
-        let mut facts = machine(privileged);
-        let disk = disk(&mut facts, "sda", "sata");
-        mount_disk(&mut facts, "/", &disk);
+        let mut facts = host_facts(privileged);
+        let disk = insert_disk(&mut facts, "sda", "sata");
+        insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
         (COLLECTOR.run)(
             &host,
@@ -515,7 +515,7 @@ fn only_root_asks_and_only_where_programs_may_run() {
 }
 
 #[test]
-fn whatever_an_answer_tells_is_said_to_want_root() {
+fn queried_facts_are_denied_without_root() {
     let told = |host: FakeHost, transport| {
         let (facts, disk) = (
             collect(&host, transport),
@@ -550,9 +550,9 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
     ] {
         let told = told(host, transport);
         assert_eq!(told.len(), count, "{told:?}");
-        let mut facts = machine(false);
-        let disk = disk(&mut facts, "sda", transport);
-        mount_disk(&mut facts, "/", &disk);
+        let mut facts = host_facts(false);
+        let disk = insert_disk(&mut facts, "sda", transport);
+        insert_disk_mount(&mut facts, "/", &disk);
         (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
         for name in told {
             let reading = facts.reading_by_name(&disk, name);
@@ -582,11 +582,11 @@ impl Host for PanickingHost {
 }
 
 #[test]
-fn a_mistake_of_ours_costs_one_disk_and_is_said() {
-    let mut facts = machine(true);
-    let disks = ["sda", "sdb"].map(|name| disk(&mut facts, name, "sata"));
+fn panic_in_parser_affects_only_one_disk() {
+    let mut facts = host_facts(true);
+    let disks = ["sda", "sdb"].map(|name| insert_disk(&mut facts, name, "sata"));
     for disk in &disks {
-        mount_disk(&mut facts, &format!("/{disk}"), disk);
+        insert_disk_mount(&mut facts, &format!("/{disk}"), disk);
     }
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
     let host = FakeHost::default().answer(run_question(Tool::Smartctl, SMART, "/dev/sdb"), answer);
@@ -617,16 +617,16 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
 }
 
 #[test]
-fn zones_that_are_known_stay_known_where_nobody_is_asked() {
-    let mut facts = machine(false);
-    let disk = disk(&mut facts, "sda", "sata");
+fn known_smr_state_survives_refused_query() {
+    let mut facts = host_facts(false);
+    let disk = insert_disk(&mut facts, "sda", "sata");
     facts.insert_known(
         &disk,
         &device::SHINGLED,
         device::ShingledRecording::Suspected,
         Source::Assumed,
     );
-    mount_disk(&mut facts, "/", &disk);
+    insert_disk_mount(&mut facts, "/", &disk);
     (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
     assert_eq!(
         facts.value(&disk, &device::SHINGLED),
@@ -635,15 +635,15 @@ fn zones_that_are_known_stay_known_where_nobody_is_asked() {
 }
 
 #[test]
-fn few_disks_are_asked() {
-    let mut facts = machine(true);
+fn number_of_queried_disks_is_limited() {
+    let mut facts = host_facts(true);
     for n in 0..500 {
-        let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
+        let disk = insert_disk(&mut facts, &format!("sd{n:03}"), "sata");
         if n % 2 == 0 {
-            mount_disk(&mut facts, &format!("/m{n:03}"), &disk);
+            insert_disk_mount(&mut facts, &format!("/m{n:03}"), &disk);
         }
     }
-    let idle = disk(&mut facts, "sdz", "sata");
+    let idle = insert_disk(&mut facts, "sdz", "sata");
     facts.insert_known(&idle, &device::CONTENT, ContentState::Free, Source::Assumed);
     let host = FakeHost::default();
     let request = Request {
@@ -664,12 +664,12 @@ fn few_disks_are_asked() {
 }
 
 #[test]
-fn what_does_not_end_is_not_waited_for_again_and_again() {
-    let mut facts = machine(true);
+fn timed_out_tool_is_not_run_again() {
+    let mut facts = host_facts(true);
     let mut host = FakeHost::default();
     for n in 0..MAX_DISKS {
-        let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
-        mount_disk(&mut facts, &format!("/m{n:03}"), &disk);
+        let disk = insert_disk(&mut facts, &format!("sd{n:03}"), "sata");
+        insert_disk_mount(&mut facts, &format!("/m{n:03}"), &disk);
         host = host.refuse(
             run_question(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
             HostErrorKind::TimedOut,
@@ -686,7 +686,7 @@ fn what_does_not_end_is_not_waited_for_again_and_again() {
 
 proptest! {
     #[test]
-    fn any_bytes_do_no_harm(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
+    fn arbitrary_answers_never_panic(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
         for answer in [answer, text.into_bytes()] {
             parse_cache_flag(&answer);
             nvme::parse_cache_state(&answer);
@@ -701,7 +701,7 @@ proptest! {
     }
 
     #[test]
-    fn every_warning_is_told(bits in 0_u64..256) {
+    fn every_warning_bit_is_named(bits in 0_u64..256) {
         let told = nvme::critical_warnings(&json!({ "critical_warning": bits })).unwrap();
         prop_assert_eq!(told.is_empty(), bits == 0);
         prop_assert_eq!(told.contains(&"memory backup failed".to_owned()), bits & 16 != 0);

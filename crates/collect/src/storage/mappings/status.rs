@@ -30,9 +30,9 @@ impl From<MappingState> for TargetStatus {
     }
 }
 
-type StatusReader = fn(&[&str]) -> Option<TargetStatus>;
+type StatusParser = fn(&[&str]) -> Option<TargetStatus>;
 
-const READERS: &[(&str, StatusReader)] = &[
+const READERS: &[(&str, StatusParser)] = &[
     ("cache", parse_cache),
     ("clone", parse_clone),
     ("era", parse_era),
@@ -49,7 +49,7 @@ const READERS: &[(&str, StatusReader)] = &[
     ("writecache", parse_writecache),
 ];
 
-pub fn has_state(target: &str) -> bool {
+pub fn has_status_parser(target: &str) -> bool {
     READERS.iter().any(|(name, _)| *name == target)
 }
 
@@ -76,7 +76,7 @@ fn percent([used, all]: [u64; 2]) -> f64 {
     used as f64 / all as f64 * 100.0
 }
 
-fn state_by_fullness(shares: &[[u64; 2]]) -> MappingState {
+fn state_from_usage(shares: &[[u64; 2]]) -> MappingState {
     if shares.iter().any(|[used, all]| used == all) {
         MappingState::Full
     } else {
@@ -144,7 +144,7 @@ fn parse_thin_pool(words: &[&str]) -> Option<TargetStatus> {
         }
         _ => return None,
     };
-    let state = state.max(state_by_fullness(&[metadata, data]));
+    let state = state.max(state_from_usage(&[metadata, data]));
     Some(TargetStatus {
         used_percent: Some([percent(metadata), percent(data)]),
         ..state.into()
@@ -169,7 +169,7 @@ fn parse_snapshot(words: &[&str]) -> Option<TargetStatus> {
         ["Merge", "failed"] => MappingState::Failed,
         [used, metadata] => {
             parse_number(metadata)?;
-            state_by_fullness(&[parse_usage(used)?])
+            state_from_usage(&[parse_usage(used)?])
         }
         _ => return None,
     };
@@ -426,7 +426,7 @@ fn parse_vdo(words: &[&str]) -> Option<TargetStatus> {
         "closed", "closing", "error", "offline", "online", "opening", "unknown",
     ];
     (known.contains(index) && ["online", "offline"].contains(compression)).then_some(())?;
-    (used <= all && all > 0).then(|| mode.max(state_by_fullness(&[[used, all]])).into())
+    (used <= all && all > 0).then(|| mode.max(state_from_usage(&[[used, all]])).into())
 }
 
 fn parse_era(words: &[&str]) -> Option<TargetStatus> {
@@ -436,7 +436,7 @@ fn parse_era(words: &[&str]) -> Option<TargetStatus> {
     parse_number(block)?;
     parse_number(now)?;
     (*root == "-" || parse_number(root).is_some()).then_some(())?;
-    Some(state_by_fullness(&[parse_usage(metadata)?]).into())
+    Some(state_from_usage(&[parse_usage(metadata)?]).into())
 }
 
 fn parse_clone(words: &[&str]) -> Option<TargetStatus> {
@@ -452,7 +452,7 @@ fn parse_clone(words: &[&str]) -> Option<TargetStatus> {
     let [mode_word] = rest else { return None };
     Some(
         parse_metadata_mode(mode_word)?
-            .max(state_by_fullness(&[parse_usage(metadata)?]))
+            .max(state_from_usage(&[parse_usage(metadata)?]))
             .into(),
     )
 }

@@ -18,7 +18,7 @@ use crate::text::display_safe;
 pub fn record_command_line(
     host: &dyn Host,
     facts: &mut FactSet,
-    listed: &mut named_device::LinkDirectories,
+    listed: &mut named_device::TagLinkNames,
 ) {
     let machine = Subject::host();
     match host.config_directives(Path::new(COMMAND_LINE), ConfigDialect::KernelCommandLine) {
@@ -26,7 +26,7 @@ pub fn record_command_line(
             let unread = unexamined_parameters(host, facts, &settings, listed);
             facts.insert(&machine, &boot::PARAMETERS_UNREAD, unread);
             if let Some(entry) = root_flags_entry(&settings) {
-                entry.record(facts);
+                entry.insert_boot_facts(facts);
             }
         }
         Err(miss) => {
@@ -44,7 +44,7 @@ fn last_setting<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s C
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
-fn root_flags_agree(settings: &[ConfigDirective]) -> bool {
+fn has_consistent_root_flags(settings: &[ConfigDirective]) -> bool {
     let mut flags = settings
         .iter()
         .filter(|setting| setting.key == b"rootflags");
@@ -66,7 +66,7 @@ fn root_flags_entry(settings: &[ConfigDirective]) -> Option<BootEntry> {
         options: flags.value.clone(),
         dump_and_pass: None,
         is_complete: last_setting(settings, b"kept")
-            .map(|setting| &*setting.value == b"whole" && root_flags_agree(settings)),
+            .map(|setting| &*setting.value == b"whole" && has_consistent_root_flags(settings)),
         auto: Reading::known(true, Source::file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
         line: None,
@@ -79,7 +79,7 @@ fn unexamined_parameters(
     host: &dyn Host,
     facts: &FactSet,
     settings: &[ConfigDirective],
-    listed: &mut named_device::LinkDirectories,
+    listed: &mut named_device::TagLinkNames,
 ) -> Reading<Vec<String>> {
     let Some(names) = last_setting(settings, b"names") else {
         return Reading::unknown(
@@ -114,7 +114,7 @@ fn unexamined_parameters(
             b"rd.luks.uuid" => is_luks_unlocked(facts, &value),
             b"rd.lvm.lv" => is_volume_active(facts, &value),
             b"rd.lvm.vg" => {
-                let begins = format!("{}-", double_dashes(&value));
+                let begins = format!("{}-", escape_mapping_name(&value));
                 mapping_names(facts).any(|name| {
                     name.strip_prefix(&begins)
                         .is_some_and(|volume| !volume.starts_with('-'))
@@ -127,7 +127,7 @@ fn unexamined_parameters(
             unread.insert(display_safe(&setting.key));
         }
     }
-    if !root_flags_agree(settings) {
+    if !has_consistent_root_flags(settings) {
         unread.insert("rootflags".to_owned());
     }
     Reading::known(unread.into_iter().collect(), written)
@@ -144,12 +144,16 @@ fn mapping_names(facts: &FactSet) -> impl Iterator<Item = String> {
 /// and doubles dashes inside them.
 fn is_volume_active(facts: &FactSet, volume: &str) -> bool {
     volume.split_once('/').is_some_and(|(group, volume)| {
-        let name = format!("{}-{}", double_dashes(group), double_dashes(volume));
+        let name = format!(
+            "{}-{}",
+            escape_mapping_name(group),
+            escape_mapping_name(volume)
+        );
         mapping_names(facts).any(|active| active == name)
     })
 }
 
-fn double_dashes(name: &str) -> String {
+fn escape_mapping_name(name: &str) -> String {
     name.replace('-', "--")
 }
 
@@ -230,36 +234,36 @@ mod tests {
         record_command_line(
             &host,
             &mut facts,
-            &mut named_device::LinkDirectories::default(),
+            &mut named_device::TagLinkNames::default(),
         );
         facts
     }
 
-    fn unread(rows: &[(&str, &str)]) -> Option<String> {
+    fn unexamined_names(rows: &[(&str, &str)]) -> Option<String> {
         collect_facts(rows)
             .host_value(&boot::PARAMETERS_UNREAD)
             .map(|names| names.join(" "))
     }
 
     #[test]
-    fn what_is_not_looked_at_is_told_by_name() {
+    fn unexamined_parameters_are_listed_by_name() {
         assert_eq!(
-            unread(&[("root", "/dev/vda"), ("names", "")]).as_deref(),
+            unexamined_names(&[("root", "/dev/vda"), ("names", "")]).as_deref(),
             Some("")
         );
         assert_eq!(
-            unread(&[("names", "mount.usr,zfs")]).as_deref(),
+            unexamined_names(&[("names", "mount.usr,zfs")]).as_deref(),
             Some("mount.usr zfs")
         );
         assert_eq!(
-            unread(&[("root", "/dev/vda")]),
+            unexamined_names(&[("root", "/dev/vda")]),
             None,
             "a capture from before the names were kept"
         );
     }
 
     #[test]
-    fn what_waits_for_something_is_held_against_what_is_there() {
+    fn device_parameters_are_compared_with_devices() {
         for (key, there, gone) in [
             ("rd.lvm.lv", "rhel/root", "rhel/swap"),
             ("rd.lvm.lv", "my-vg/my-lv", "my/vg-my-lv"),
@@ -270,12 +274,12 @@ mod tests {
             ("rootfstype", "ext4,xfs", "btrfs"),
         ] {
             assert_eq!(
-                unread(&[(key, there), ("names", "")]).as_deref(),
+                unexamined_names(&[(key, there), ("names", "")]).as_deref(),
                 Some(""),
                 "{key}={there}"
             );
             assert_eq!(
-                unread(&[(key, gone), ("names", "")]).as_deref(),
+                unexamined_names(&[(key, gone), ("names", "")]).as_deref(),
                 Some(key),
                 "{key}={gone}"
             );
@@ -283,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn several_options_of_the_root_are_whole_where_they_agree() {
+    fn differing_root_flags_are_incomplete() {
         for (other, whole) in [("noatime", true), ("nobarrier", false)] {
             let rows = [
                 ("rootflags", other),
@@ -297,7 +301,7 @@ mod tests {
                 "{other}"
             );
             assert_eq!(
-                unread(&rows).as_deref(),
+                unexamined_names(&rows).as_deref(),
                 Some(if whole { "" } else { "rootflags" }),
                 "{other}"
             );

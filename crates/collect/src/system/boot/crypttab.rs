@@ -43,7 +43,7 @@ const KNOWN_FLAGS: [&str; 19] = [
 pub fn record_crypttab(
     host: &dyn Host,
     facts: &mut FactSet,
-    listed: &mut named_device::LinkDirectories,
+    listed: &mut named_device::TagLinkNames,
 ) {
     let machine = Subject::host();
     let settings = match host.config_directives(Path::new(CRYPTTAB), ConfigDialect::Crypttab) {
@@ -327,17 +327,17 @@ mod tests {
         record_crypttab(
             &host,
             &mut facts,
-            &mut named_device::LinkDirectories::default(),
+            &mut named_device::TagLinkNames::default(),
         );
         facts
     }
 
-    fn list(facts: &FactSet, key: &Key<Vec<String>>) -> String {
+    fn joined_names(facts: &FactSet, key: &Key<Vec<String>>) -> String {
         facts.host_value(key).unwrap().join(" ")
     }
 
     #[test]
-    fn lines_are_sorted_by_what_is_known_of_them() {
+    fn crypttab_lines_are_classified() {
         let lines = [
             ("data", "UUID=1\tnone\tluks,discard\twhole"),
             ("gone", "UUID=2\tfile\tluks,nofail\twhole"),
@@ -360,21 +360,21 @@ mod tests {
         ];
         let facts = collect_facts(&lines, &unlocked);
         assert_eq!(
-            list(&facts, &boot::UNLOCKED),
+            joined_names(&facts, &boot::UNLOCKED),
             "data gone odd plain said swap null"
         );
-        assert_eq!(list(&facts, &boot::UNLOCKED_OPTIONAL), "gone");
-        assert_eq!(list(&facts, &boot::UNLOCKED_MISSING), "gone null");
-        assert_eq!(list(&facts, &boot::UNLOCKED_UNSEEN), "odd");
-        assert_eq!(list(&facts, &boot::UNLOCKED_BY_DEFAULTS), "plain");
+        assert_eq!(joined_names(&facts, &boot::UNLOCKED_OPTIONAL), "gone");
+        assert_eq!(joined_names(&facts, &boot::UNLOCKED_MISSING), "gone null");
+        assert_eq!(joined_names(&facts, &boot::UNLOCKED_UNSEEN), "odd");
+        assert_eq!(joined_names(&facts, &boot::UNLOCKED_BY_DEFAULTS), "plain");
     }
 
     #[test]
-    fn what_is_not_known_of_a_line_leaves_it_open() {
+    fn unsupported_crypttab_options_leave_line_unseen() {
         let is_known = |value: &str, kind: &str| {
             let facts = collect_facts(&[("data", value)], &[("data", kind)]);
-            list(&facts, &boot::UNLOCKED_UNSEEN).is_empty()
-                && list(&facts, &boot::UNLOCKED_MISSING).is_empty()
+            joined_names(&facts, &boot::UNLOCKED_UNSEEN).is_empty()
+                && joined_names(&facts, &boot::UNLOCKED_MISSING).is_empty()
         };
         for (value, kind) in [
             (
@@ -421,17 +421,17 @@ mod tests {
         }
         let locked = collect_facts(&[("data", "/dev/vdb\tnone\tluks\twhole")], &[]);
         assert_eq!(
-            list(&locked, &boot::UNLOCKED_UNSEEN),
+            joined_names(&locked, &boot::UNLOCKED_UNSEEN),
             "data",
             "what is not unlocked now"
         );
     }
 
     #[test]
-    fn a_line_without_a_type_is_what_is_unlocked_now() {
+    fn type_of_untyped_line_follows_unlocked_mapping() {
         let by_defaults = |value: &str, kind: &str| {
             let facts = collect_facts(&[("data", value)], &[("data", kind)]);
-            !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
+            !joined_names(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
         };
         for (value, kind, expected) in [
             ("/dev/vdb\tthere\t\twhole", "PLAIN", true),
@@ -453,7 +453,7 @@ mod tests {
         }
         let locked = |device: &str| {
             let facts = collect_facts(&[("data", &format!("{device}\tnone\t\twhole"))], &[]);
-            !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
+            !joined_names(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
         };
         assert!(
             locked("/dev/vdb") && !locked("UUID=1"),

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_may_mount_nothing_overrules_nobody() {
+    fn optional_line_never_overrules() {
         let second = "UUID=1-2 /srv/pg noauto,nobarrier";
         for (first, overruled) in [
             ("UUID=1-2 /a defaults", true),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_first_line_sets_is_told_of_the_second() {
+    fn options_set_by_first_mount_are_listed() {
         let mut facts = FactSet::default();
         for (n, (point, options)) in [("/", "nobarrier"), ("/srv/pg", "noatime")]
             .into_iter()
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_the_first_mount_hold() {
+    fn file_system_options_of_first_mount_apply() {
         let root = "UUID=1-2 / defaults";
         for (second, expect) in [
             (
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_side_by_side_has_no_order() {
+    fn sibling_mounts_have_no_order() {
         let a = "/dev/sda1 /srv/a noatime,nobarrier";
         assert_eq!(
             mount_order_facts(&[a, "/dev/sda1 /srv/b noatime"]),

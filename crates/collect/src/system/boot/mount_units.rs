@@ -79,7 +79,7 @@ impl MountUnits {
     /// Records the mounts of all mount units that are not masked. A distribution's unit is left out
     /// if fstab has a line for it (`lines`). It is also left out if it mounts no device and the
     /// admin does not change it.
-    pub fn record(
+    pub fn insert_unit_facts(
         &self,
         host: &dyn Host,
         lines: &BTreeSet<OsString>,
@@ -109,12 +109,12 @@ impl MountUnits {
             let by_admin = settings.iter().any(|line| is_admin_file(&line.file));
             if !by_admin
                 && !last_directive(&settings, b"what")
-                    .is_some_and(|line| names_a_device(&line.setting.value))
+                    .is_some_and(|line| is_device_source(&line.setting.value))
             {
                 continue;
             }
             match self.build_entry(host, name, &main, &settings) {
-                Ok(entry) => entry.record(facts),
+                Ok(entry) => entry.insert_boot_facts(facts),
                 Err(flaw) => facts.add_note(flaw),
             }
         }
@@ -436,7 +436,7 @@ fn is_mount_unit(name: &OsString) -> bool {
 
 /// Whether `What=` is a path or a tag such as `UUID=`. In distributions' own units it is neither,
 /// because they mount the kernel's pseudo file systems.
-fn names_a_device(what: &[u8]) -> bool {
+fn is_device_source(what: &[u8]) -> bool {
     what.starts_with(b"/") || what.contains(&b'=')
 }
 
@@ -447,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_systemd_escape() {
+    fn unit_names_are_escaped_like_systemd() {
         for (point, name) in [
             ("/", "-.mount"),
             ("/srv/pg", "srv-pg.mount"),
@@ -466,7 +466,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_name_ends(name: Vec<u8>) {
+        fn arbitrary_names_terminate(name: Vec<u8>) {
             prop_assert!(drop_in_directories(&name).len() <= name.len() + 1);
             mount_unit_name(&name);
         }

@@ -27,9 +27,9 @@ const TAG_DIRECTORIES: [(&str, &str); 5] = [
     ("ID=", "/dev/disk/by-id"),
 ];
 
-pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
+pub type TagLinkNames = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
-pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
+pub fn record_named_devices(host: &dyn Host, facts: &mut FactSet, listed: &mut TagLinkNames) {
     let lines: Vec<Subject> = facts.subjects_of_scope(Scope::Boot).cloned().collect();
     for line in lines {
         let found = facts
@@ -66,9 +66,9 @@ pub fn device_presence(
     facts: &FactSet,
     given: &str,
     written: &Source,
-    listed: &mut LinkDirectories,
+    listed: &mut TagLinkNames,
 ) -> Reading<BootDeviceState> {
-    let found = if mounted_by_uuid(facts, given).is_some() {
+    let found = if mount_by_uuid(facts, given).is_some() {
         Reading::known(
             BootDeviceState::There,
             Source::derived_from([mount::UUID.name()]),
@@ -134,11 +134,11 @@ pub fn tag_link(given: &str) -> Option<PathBuf> {
 pub fn find_device(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
     let path = tag_link(given).unwrap_or_else(|| path_from_bytes(text::decode_display_safe(given)));
     let linked = device_of_path(host, path_bytes(&path), facts);
-    linked.or_else(|| facts.subject_in_scope(mounted_by_uuid(facts, given)?, Scope::Device))
+    linked.or_else(|| facts.subject_in_scope(mount_by_uuid(facts, given)?, Scope::Device))
 }
 
 /// The mount of the file system that a tag `UUID=` names, for hosts on which udev makes no links.
-fn mounted_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
+fn mount_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
     let named = given.strip_prefix("UUID=")?.trim_matches('"');
     let has_it = |mounted: &&Subject| facts.value(mounted, &mount::UUID).as_deref() == Some(named);
     facts.subjects_of_scope(Scope::Mount).find(has_it)
@@ -196,7 +196,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn device_presence(host: &FakeHost, named: &str, container: &str) -> Option<String> {
+    fn collected_device_state(host: &FakeHost, named: &str, container: &str) -> Option<String> {
         let mut facts = FactSet::default();
         let line = Subject::boot("/data");
         facts.insert_known(
@@ -223,14 +223,14 @@ mod tests {
             "9f-3".to_owned(),
             Source::system_call("superblock"),
         );
-        record_named_devices(host, &mut facts, &mut LinkDirectories::default());
+        record_named_devices(host, &mut facts, &mut TagLinkNames::default());
         facts
             .value(&line, &boot::DEVICE)
             .map(|found| found.as_str().to_owned())
     }
 
     #[test]
-    fn what_is_mounted_from_no_block_device_may_lie_under_dev() {
+    fn bind_loop_and_fuse_need_no_device() {
         for (fstype, option, expected) in [
             ("none", "bind", BootDeviceState::None),
             ("ext4", "loop", BootDeviceState::None),
@@ -251,7 +251,7 @@ mod tests {
             record_named_devices(
                 &FakeHost::default(),
                 &mut facts,
-                &mut LinkDirectories::default(),
+                &mut TagLinkNames::default(),
             );
             assert_eq!(
                 facts.value(&line, &boot::DEVICE),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_there_or_missing_or_none() {
+    fn device_state_from_udev_links_and_stat() {
         let host = FakeHost::default()
             .answer(
                 Question::List("/dev/disk/by-uuid".into()),
@@ -297,7 +297,7 @@ mod tests {
             ("pool/data", "docker", Some("none")),
         ] {
             assert_eq!(
-                device_presence(&host, named, container).as_deref(),
+                collected_device_state(&host, named, container).as_deref(),
                 expected,
                 "{named} in {container}"
             );

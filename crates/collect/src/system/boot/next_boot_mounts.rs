@@ -186,16 +186,16 @@ mod tests {
         facts
     }
 
-    fn mounted_at_boot(mut facts: FactSet, point: &str) -> Option<bool> {
+    fn at_boot_fact(mut facts: FactSet, point: &str) -> Option<bool> {
         record_next_boot_mounts(&mut facts, None);
         facts.value(&Subject::mount(point), &mount::AT_BOOT)
     }
 
     #[test]
-    fn a_line_an_automounter_or_the_kernel_mounts_it() {
-        assert_eq!(mounted_at_boot(facts_with_lines(&[]), "/"), Some(true));
+    fn root_fstab_and_automount_are_mounted_at_boot() {
+        assert_eq!(at_boot_fact(facts_with_lines(&[]), "/"), Some(true));
         assert_eq!(
-            mounted_at_boot(facts_with_lines(&[("/data", Some(true))]), "/data"),
+            at_boot_fact(facts_with_lines(&[("/data", Some(true))]), "/data"),
             Some(true)
         );
         let mut automounted = facts_with_lines(&[]);
@@ -212,36 +212,36 @@ mod tests {
             "autofs".to_owned(),
             Source::file("mountinfo"),
         );
-        assert_eq!(mounted_at_boot(automounted, "/data"), Some(true));
+        assert_eq!(at_boot_fact(automounted, "/data"), Some(true));
     }
 
     #[test]
-    fn nothing_mounts_it() {
-        assert_eq!(mounted_at_boot(facts_with_lines(&[]), "/data"), Some(false));
+    fn unlisted_mount_is_not_mounted_at_boot() {
+        assert_eq!(at_boot_fact(facts_with_lines(&[]), "/data"), Some(false));
         assert_eq!(
-            mounted_at_boot(facts_with_lines(&[("/backup", Some(false))]), "/data"),
+            at_boot_fact(facts_with_lines(&[("/backup", Some(false))]), "/data"),
             Some(false)
         );
         assert_eq!(
-            mounted_at_boot(facts_with_lines(&[]), "/merged"),
+            at_boot_fact(facts_with_lines(&[]), "/merged"),
             None,
             "a program mounted it, and mounts it again"
         );
     }
 
     #[test]
-    fn nothing_is_missing_where_it_cannot_be_known() {
+    fn undecidable_mount_is_unknown_at_boot() {
         assert_eq!(
-            mounted_at_boot(facts_with_lines(&[("/data", None)]), "/data"),
+            at_boot_fact(facts_with_lines(&[("/data", None)]), "/data"),
             None
         );
         assert_eq!(
-            mounted_at_boot(facts_with_lines(&[("/data", Some(false))]), "/data"),
+            at_boot_fact(facts_with_lines(&[("/data", Some(false))]), "/data"),
             None,
             "noauto"
         );
         assert_eq!(
-            mounted_at_boot(facts_with_lines(&[("/link-to-data", Some(true))]), "/data"),
+            at_boot_fact(facts_with_lines(&[("/link-to-data", Some(true))]), "/data"),
             None
         );
         let mut inside = facts_with_lines(&[]);
@@ -251,7 +251,7 @@ mod tests {
             "docker".to_owned(),
             Source::file("cgroup"),
         );
-        assert_eq!(mounted_at_boot(inside, "/data"), None);
+        assert_eq!(at_boot_fact(inside, "/data"), None);
         let mut unread = facts_with_lines(&[]);
         record_next_boot_mounts(&mut unread, Some(&Reading::denied("/etc/fstab")));
         assert_eq!(
@@ -265,6 +265,6 @@ mod tests {
             "/srv".to_owned(),
             Source::file("mountinfo"),
         );
-        assert_eq!(mounted_at_boot(srv, "/data"), None);
+        assert_eq!(at_boot_fact(srv, "/data"), None);
     }
 }

@@ -35,7 +35,7 @@ pub fn record_swaps(
     host: &dyn Host,
     swaps: &[SwapDeclaration],
     facts: &mut FactSet,
-    listed: &mut named_device::LinkDirectories,
+    listed: &mut named_device::TagLinkNames,
 ) {
     let written = Source::file(FSTAB);
     let active = active_swap_paths(host, facts);
@@ -95,7 +95,7 @@ fn swap_line_state(
     named: &str,
     is_known: bool,
     active: &[Vec<u8>],
-    listed: &mut named_device::LinkDirectories,
+    listed: &mut named_device::TagLinkNames,
 ) -> SwapState {
     if named.starts_with("/dev/zram") {
         return SwapState::Unknown;
@@ -170,7 +170,7 @@ mod tests {
     use crate::host::Question;
     use crate::testing::FakeHost;
 
-    fn machine_with(active: &str) -> (FakeHost, FactSet) {
+    fn host_with_active_swap(active: &str) -> (FakeHost, FactSet) {
         let host = FakeHost::default()
             .file(
                 "/proc/swaps",
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn swap_state(active: &str, named: &str, options: &str) -> SwapState {
-        let (host, mut facts) = machine_with(active);
+        let (host, mut facts) = host_with_active_swap(active);
         let options = options.split(',').map(str::to_owned).collect();
         let swap = SwapDeclaration::Line {
             source: named.to_owned(),
@@ -214,7 +214,7 @@ mod tests {
             &host,
             &[swap],
             &mut facts,
-            &mut named_device::LinkDirectories::default(),
+            &mut named_device::TagLinkNames::default(),
         );
         let has = |key: &Key<Vec<String>>| !facts.host_value(key).unwrap().is_empty();
         match (
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_active_is_known_to_be_swap() {
+    fn swap_state_needs_active_swap() {
         for (active, named, expected) in [
             (
                 "/var/there.swap file 1 0 -2",
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_are_not_known_leave_it_open() {
+    fn unknown_swap_options_leave_state_unknown() {
         for options in [
             "defaults",
             "sw,pri=32767",
@@ -301,8 +301,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_whole_and_a_unit_are_not_known() {
-        let (host, mut facts) = machine_with("/dev/vdb partition 1 0 -2");
+    fn incomplete_line_and_swap_unit_are_unknown() {
+        let (host, mut facts) = host_with_active_swap("/dev/vdb partition 1 0 -2");
         let line = |whole| SwapDeclaration::Line {
             source: "/dev/vdb".to_owned(),
             options: Vec::new(),
@@ -318,7 +318,7 @@ mod tests {
             &host,
             &swaps,
             &mut facts,
-            &mut named_device::LinkDirectories::default(),
+            &mut named_device::TagLinkNames::default(),
         );
         assert_eq!(facts.host_value(&boot::SWAPS_UNSEEN).unwrap().len(), 3);
     }

@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_of_every_vendor() {
+    fn identifies_vendor_of_release() {
         const UBUNTU: &str = "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #129-Ubuntu SMP";
         const DEBIAN: &str = "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)";
         for (release, build, name, backports) in [
@@ -343,7 +343,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_has_a_vendor_and_what_looks_like_an_rpm_backports(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
+        fn unknown_rpm_release_counts_as_backporting(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
             identify_vendor(&release, &build);
             debian_upstream_version(&build);
             let vendor = identify_vendor(&format!("4.19.90-1{tail}.x86_64"), "");

@@ -19,7 +19,7 @@ fn stopped_host(lines: &[(&str, &str)]) -> FakeHost {
         )
         .answer(
             Question::Stat("/srv/db/ibdata1".into()),
-            stat(0o100_660, 33, 5),
+            stat_answer(0o100_660, 33, 5),
         );
     let fake = with_directory(with_directory(fake, "/srv/db", 3), "/srv/db/mysql", 4);
     let fake = with_option_file(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "9")]);
@@ -30,7 +30,7 @@ fn stopped_host(lines: &[(&str, &str)]) -> FakeHost {
     )
 }
 
-fn request(target: Option<&str>) -> Request {
+fn request_with_defaults_file(target: Option<&str>) -> Request {
     Request {
         target: target.map(Into::into),
         mysql_defaults: Some(FILE.into()),
@@ -39,14 +39,14 @@ fn request(target: Option<&str>) -> Request {
 }
 
 #[test]
-fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
+fn named_defaults_file_replaces_standard_files() {
     let fake = stopped_host(&[
         ("mysqld.datadir", "/srv/db"),
         ("include", "/srv/conf/more.cnf"),
         ("mysqld.innodb_flush_method", "fsync"),
     ]);
     for target in [None, Some("/srv/db")] {
-        let facts = collect(&fake, &request(target));
+        let facts = collect(&fake, &request_with_defaults_file(target));
         for (name, expected) in [
             ("mysql.data_directory", "/srv/db /srv/conf/own.cnf:1"),
             ("mysql.running", "no /proc"),
@@ -85,10 +85,10 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
 }
 
 #[test]
-fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_not() {
+fn file_with_other_datadir_does_not_apply_to_target() {
     let facts = collect(
         &stopped_host(&[("mysqld.sync_binlog", "1")]),
-        &request(Some("/srv/db")),
+        &request_with_defaults_file(Some("/srv/db")),
     );
     assert_eq!(
         value_and_source(&facts, "mysql.sync_binlog"),
@@ -112,9 +112,9 @@ fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_no
     );
     let other = other.answer(
         Question::Stat("/srv/other/ibdata1".into()),
-        stat(0o100_660, 15, 5),
+        stat_answer(0o100_660, 15, 5),
     );
-    let facts = collect(&other, &request(Some("/srv/db")));
+    let facts = collect(&other, &request_with_defaults_file(Some("/srv/db")));
     assert!(
         value_and_source(&facts, "mysql.sync_binlog").starts_with('?'),
         "{}",
@@ -131,7 +131,7 @@ fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_no
     );
     let facts = collect(
         &stopped_host(&[("mysqld.datadir", "/srv/none")]),
-        &request(None),
+        &request_with_defaults_file(None),
     );
     assert!(
         note_sentences(&facts)[0].contains("--mysql-defaults /srv/conf/own.cnf is not used"),
@@ -141,7 +141,7 @@ fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_no
 }
 
 #[test]
-fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
+fn named_file_is_unused_for_running_server() {
     let lines = [("mysqld.datadir", "/srv/db"), ("mysqld.sync_binlog", "1")];
     let runs = with_option_file(running_host("/usr/sbin/mariadbd", MARIADB), FILE, &lines);
     let runs = with_directory(
@@ -149,7 +149,7 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
         "/srv/db/mysql",
         4,
     );
-    let facts = collect(&runs, &request(Some("/srv/db")));
+    let facts = collect(&runs, &request_with_defaults_file(Some("/srv/db")));
     assert_eq!(
         value_and_source(&facts, "mysql.sync_binlog"),
         "9 /etc/my.cnf:1",
@@ -169,7 +169,7 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
             .answer(Question::Environment(10), "")
             .symlink("/proc/10/cwd", "/srv/db")
             .refuse(Question::Tablespaces(10), HostErrorKind::Denied);
-        let facts = collect(&may, &request(Some("/srv/db")));
+        let facts = collect(&may, &request_with_defaults_file(Some("/srv/db")));
         assert!(
             !value_and_source(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"),
             "{servers} {}",
@@ -185,7 +185,7 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_a_mistake_that_says_what_to_do() {
+fn unreadable_named_file_is_error_with_advice() {
     let config = Question::Config(FILE.into(), ConfigDialect::Mysql);
     for (kind, target, help) in [
         (
@@ -207,7 +207,7 @@ fn a_file_that_cannot_be_read_is_a_mistake_that_says_what_to_do() {
         (HostErrorKind::Failed, None, "readable configuration file"),
     ] {
         let fake = stopped_host(&[]).refuse(config.clone(), kind);
-        let says = config_argument_error(&fake, &request(target)).unwrap();
+        let says = config_argument_error(&fake, &request_with_defaults_file(target)).unwrap();
         assert!(
             says.starts_with("cannot use /srv/conf/own.cnf for --mysql-defaults: refused; "),
             "{says}"
@@ -215,7 +215,7 @@ fn a_file_that_cannot_be_read_is_a_mistake_that_says_what_to_do() {
         assert!(says.contains(help), "{says}");
     }
     assert_eq!(
-        config_argument_error(&stopped_host(&[]), &request(None)),
+        config_argument_error(&stopped_host(&[]), &request_with_defaults_file(None)),
         None
     );
     assert_eq!(

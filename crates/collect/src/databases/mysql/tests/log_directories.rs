@@ -8,7 +8,7 @@ const DIRECTORIES: [&str; 5] = [
     "/srv/was",
 ];
 
-fn log_directories(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
+fn facts_with_log_settings(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet {
     let version = MARIADB.replace("10.11.19", version);
     let fake = with_reply(
         with_option_file(
@@ -27,13 +27,13 @@ fn log_directories(version: &str, lines: &[(&str, &str)], says: &str) -> FactSet
 
 fn binlog_directory_text(version: &str, lines: &[(&str, &str)]) -> String {
     value_and_source(
-        &log_directories(version, lines, ""),
+        &facts_with_log_settings(version, lines, ""),
         "mysql.binlog_directory",
     )
 }
 
 #[test]
-fn the_binary_log_lies_where_its_directory_is_set_in_versions_that_have_that() {
+fn binlog_directory_setting_counts_since_12_3_1() {
     let bare = ("mysqld.log_bin", "1");
     let place = ("mysqld.binlog_directory", "binlogs");
     assert_eq!(
@@ -91,14 +91,14 @@ fn the_binary_log_lies_where_its_directory_is_set_in_versions_that_have_that() {
 }
 
 #[test]
-fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named() {
+fn server_reports_log_directories() {
     let lines = [
         ("mysqld.log_bin", "/srv/log/x"),
         ("mysqld.innodb_log_group_home_dir", "/srv/was"),
         ("mysqld.innodb_undo_tablespaces", "0"),
     ];
     let said = "log_bin\tON\nlog_bin_basename\t/srv/log/x\ninnodb_log_group_home_dir\t/srv/redo/\n";
-    let facts = log_directories("10.11.19", &lines, said);
+    let facts = facts_with_log_settings("10.11.19", &lines, said);
     assert_eq!(
         value_and_source(&facts, "mysql.binlog_directory"),
         "/srv/log /etc/my.cnf:1"
@@ -115,7 +115,7 @@ fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named
         "{says}"
     );
     assert_eq!(note_sentences(&facts).len(), 1, "{says}");
-    let facts = log_directories(
+    let facts = facts_with_log_settings(
         "12.3.1",
         &lines,
         "log_bin\tON\nbinlog_directory\t/srv/binlogs\n",
@@ -124,7 +124,7 @@ fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named
         value_and_source(&facts, "mysql.binlog_directory"),
         "/srv/binlogs the server at /run/mysqld/mysqld.sock"
     );
-    let facts = log_directories(
+    let facts = facts_with_log_settings(
         "10.11.19",
         &[],
         "log_bin\tON\nlog_bin_basename\t/srv/log/x\n",
@@ -133,13 +133,13 @@ fn a_running_server_says_where_its_logs_are_and_a_line_that_says_so_too_is_named
         value_and_source(&facts, "mysql.binlog_directory"),
         "/srv/log the server at /run/mysqld/mysqld.sock"
     );
-    let facts = log_directories("10.11.19", &lines, "log_bin\tOFF\n");
+    let facts = facts_with_log_settings("10.11.19", &lines, "log_bin\tOFF\n");
     assert_eq!(
         value_and_source(&facts, "mysql.binlog_directory"),
         "? not available"
     );
     // An unset redo directory is the data directory, which the server reports as `./`.
-    let facts = log_directories("10.11.19", &[], "innodb_log_group_home_dir\t./\n");
+    let facts = facts_with_log_settings("10.11.19", &[], "innodb_log_group_home_dir\t./\n");
     assert_eq!(
         value_and_source(&facts, "mysql.redo_directory"),
         "/srv/db /proc/10/cwd"

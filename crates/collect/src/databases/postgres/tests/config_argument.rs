@@ -8,7 +8,7 @@ fn with_named_config(fake: FakeHost, lines: &[(&str, &str)]) -> FakeHost {
     with_conf_file(fake, "/srv/conf/more.conf", &[("commit_delay", "7")])
 }
 
-fn request(target: Option<&str>) -> Request {
+fn request_with_config_file(target: Option<&str>) -> Request {
     Request {
         target: target.map(Into::into),
         postgres_config: Some(FILE.into()),
@@ -17,7 +17,7 @@ fn request(target: Option<&str>) -> Request {
 }
 
 #[test]
-fn a_named_configuration_is_read_in_place_of_the_usual_one() {
+fn named_config_replaces_standard_config() {
     let lines = [
         ("data_directory", DATA),
         ("fsync", "on"),
@@ -29,7 +29,7 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
         (&lines[1..], Some(DATA), "/srv/pg /srv/pg"),
     ] {
         let fake = with_named_config(stopped_host(), lines);
-        let facts = collect(&fake, &request(target));
+        let facts = collect(&fake, &request_with_config_file(target));
         let line = lines.len() - 1;
         for (name, expected) in [
             ("pg.data_directory", source.to_owned()),
@@ -62,7 +62,7 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
     }
     let facts = collect(
         &with_named_config(stopped_host(), &lines[1..]),
-        &request(None),
+        &request_with_config_file(None),
     );
     let says = note_sentences(&facts).join("\n");
     assert!(
@@ -72,11 +72,11 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
 }
 
 #[test]
-fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
+fn named_config_is_unused_for_running_server() {
     let lines = [("data_directory", DATA), ("fsync", "on")];
     let facts = collect(
         &with_named_config(running_host(), &lines),
-        &request(Some(DATA)),
+        &request_with_config_file(Some(DATA)),
     );
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
@@ -96,7 +96,7 @@ fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
         HostErrorKind::Denied,
     );
     for fake in [out_of_sight, unreadable] {
-        let facts = collect(&fake, &request(Some(DATA)));
+        let facts = collect(&fake, &request_with_config_file(Some(DATA)));
         assert!(
             !value_and_source(&facts, "pg.fsync").contains("own.conf"),
             "{}",
@@ -113,15 +113,15 @@ fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
 }
 
 #[test]
-fn a_configuration_that_is_about_other_data_says_nothing_of_the_target() {
+fn config_with_other_data_does_not_apply_to_target() {
     let other = with_named_config(
         stopped_host(),
         &[("data_directory", "/srv/other"), ("fsync", "on")],
     )
     .answer(Question::RealPath("/srv/other".into()), "/srv/other")
-    .answer(Question::Stat("/srv/other".into()), stat(26))
+    .answer(Question::Stat("/srv/other".into()), stat_answer(26))
     .file("/srv/other/PG_VERSION", "15\n");
-    let facts = collect(&other, &request(Some(DATA)));
+    let facts = collect(&other, &request_with_config_file(Some(DATA)));
     assert_eq!(
         value_and_source(&facts, "pg.fsync"),
         "no /srv/pg/postgresql.conf:1",
@@ -140,10 +140,10 @@ fn a_configuration_that_is_about_other_data_says_nothing_of_the_target() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_a_mistake() {
+fn unreadable_named_config_is_error() {
     let config = Question::Config(FILE.into(), ConfigDialect::Postgres);
     let fake = with_named_config(stopped_host(), &[]).refuse(config, HostErrorKind::Absent);
-    let says = config_argument_error(&fake, &request(Some(DATA))).unwrap();
+    let says = config_argument_error(&fake, &request_with_config_file(Some(DATA))).unwrap();
     assert!(
         says.starts_with(
             "cannot use /srv/conf/own.conf for --postgres-config: refused; pass the configuration file"
@@ -151,7 +151,10 @@ fn a_configuration_that_cannot_be_read_is_a_mistake() {
         "{says}"
     );
     assert_eq!(
-        config_argument_error(&with_named_config(stopped_host(), &[]), &request(None)),
+        config_argument_error(
+            &with_named_config(stopped_host(), &[]),
+            &request_with_config_file(None)
+        ),
         None
     );
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::super::fields::Fields;
-use super::super::report::{FieldReading, worst_of};
+use super::super::report::{FieldReading, worst_reading};
 use crate::facts::catalog::controller::MemberDiskCache;
 
 #[derive(Clone, Debug, Default)]
@@ -342,7 +342,7 @@ impl DiskInventory {
         if caches.is_empty() {
             FieldReading::missing("write cache of the disks")
         } else {
-            worst_of(caches)
+            worst_reading(caches)
         }
     }
 }

@@ -23,7 +23,7 @@ const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
 
 /// Changes to the answers of a healthy host: the old string, the new one, the index of the affected
 /// fact, and its expected value.
-pub fn changes() -> Vec<(
+pub fn output_changes() -> Vec<(
     ControllerHost,
     &'static str,
     &'static str,

@@ -179,7 +179,7 @@ impl ControllerHost {
             })
     }
 
-    pub fn bare_facts(&self, privileged: bool) -> FactSet {
+    pub fn input_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
         facts.insert_known(
@@ -211,19 +211,19 @@ impl ControllerHost {
     }
 
     pub fn facts(&self, request: &Request, privileged: bool) -> FactSet {
-        let mut facts = self.bare_facts(privileged);
+        let mut facts = self.input_facts(privileged);
         (COLLECTOR.run)(&self.host(), request, &mut facts);
         facts
     }
 
-    pub fn columns(&self) -> [String; 5] {
-        controller_columns(&self.facts(&Request::default(), true))
+    pub fn reported_values(&self) -> [String; 5] {
+        controller_fact_values(&self.facts(&Request::default(), true))
     }
 }
 
 /// The facts of sda: battery, policy, current policy, behaviour on battery failure, disk cache. `?`
 /// stands for unknown.
-pub fn controller_columns(facts: &FactSet) -> [String; 5] {
+pub fn controller_fact_values(facts: &FactSet) -> [String; 5] {
     let told = |key: &KeyInfo| {
         facts
             .reading(&Subject::device("sda"), key.id)

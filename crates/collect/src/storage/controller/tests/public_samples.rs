@@ -12,10 +12,10 @@ fn samples_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage/controller/samples/public")
 }
 
-type Row = (&'static [&'static str], &'static [&'static str]);
+type SampleRow = (&'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip] // Each volume has one line.
-const SAMPLES: &[Row] = &[
+const SAMPLES: &[SampleRow] = &[
     (&["arcconf-getconfig-a.txt"], &[
         // This controller reports the undocumented write-cache mode *Not supported*.
         "1: battery absent",
@@ -150,7 +150,7 @@ fn summary_lines(adapter: &Adapter) -> Vec<String> {
 }
 
 #[test]
-fn public_samples_are_read_as_a_person_reads_them() {
+fn public_samples_give_expected_summaries() {
     for (files, expected) in SAMPLES {
         let found: Vec<String> = parse_sample(files).iter().flat_map(summary_lines).collect();
         assert_eq!(found, *expected, "{files:?}");

@@ -7,7 +7,7 @@ use crate::host::redact::{mapper_targets_with_retention, redact_program_output};
 const POOL: &str = "discard_passdown queue_if_no_space";
 
 /// Status lines, each with the expected state, failed members and lagging members.
-fn cases() -> Vec<(
+fn status_cases() -> Vec<(
     String,
     &'static str,
     &'static [&'static str],
@@ -245,8 +245,8 @@ fn parse_line(line: &str) -> Option<TargetStatus> {
 }
 
 #[test]
-fn every_state_of_every_target() {
-    for (line, state, failed, lagging) in cases() {
+fn every_target_state_is_parsed() {
+    for (line, state, failed, lagging) in status_cases() {
         let text = format!("x: 0 8 {line}\n").into_bytes();
         let kept = String::from_utf8(redact_program_output(
             Tool::Dmsetup,
@@ -267,13 +267,15 @@ fn every_state_of_every_target() {
     }
     for state in MappingState::ALL {
         assert!(
-            cases().iter().any(|(_, word, ..)| *word == state.as_str()),
+            status_cases()
+                .iter()
+                .any(|(_, word, ..)| *word == state.as_str()),
             "no case for {state}"
         );
     }
     for (target, _) in READERS {
         assert!(
-            cases()
+            status_cases()
                 .iter()
                 .any(|(line, ..)| line.split(' ').next() == Some(target)),
             "no case for {target}"
@@ -282,14 +284,14 @@ fn every_state_of_every_target() {
 }
 
 #[test]
-fn targets_with_a_state_are_those_whose_status_leaves() {
+fn parsed_targets_match_retained_status() {
     for (target, leaves) in mapper_targets_with_retention() {
-        assert_eq!(has_state(target), leaves, "{target}");
+        assert_eq!(has_status_parser(target), leaves, "{target}");
     }
 }
 
 #[test]
-fn a_status_without_its_end_or_with_another_word_is_unknown() {
+fn truncated_or_unknown_status_is_rejected() {
     for line in [
         "thin-pool",
         "thin-pool Error",
@@ -333,8 +335,8 @@ fn a_status_without_its_end_or_with_another_word_is_unknown() {
 
 proptest! {
     #[test]
-    fn what_is_cut_off_makes_nothing_better(which in 0usize..66, keep in 0usize..40) {
-        let cases = cases();
+    fn truncated_status_is_never_better(which in 0usize..66, keep in 0usize..40) {
+        let cases = status_cases();
         let Some((line, ..)) = cases.get(which) else { return Ok(()) };
         let whole = parse_line(line).map(|status| status.state);
         let cut: Vec<&str> = line.split(' ').take(keep.max(1)).collect();
@@ -344,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn any_words_do_no_harm(target in prop::sample::select(READERS), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
+    fn arbitrary_words_never_panic(target in prop::sample::select(READERS), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
         parse_target_status(target.0, &words.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
