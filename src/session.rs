@@ -203,9 +203,9 @@ impl Session {
             .collect();
         notes.extend(
             rules
-                .expired_statements()
+                .expired_overrides()
                 .iter()
-                .map(rules::ExpiredStatement::to_note),
+                .map(rules::ExpiredRuleOverride::to_note),
         );
         notes.extend(
             rules

@@ -7,7 +7,7 @@ use super::out::{ExitResult, print, print_error};
 use super::rule_files;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
-use crate::rules::{DisabledRule, ExpiredStatement, Risk, Rule, RuleSet, examples};
+use crate::rules::{DisabledRule, ExpiredRuleOverride, Risk, Rule, RuleSet, examples};
 use crate::session;
 use crate::settings::{self, ValueShape};
 use crate::text::page_layout::PageLayout;
@@ -165,9 +165,9 @@ fn override_notes(rules: &RuleSet) -> impl Iterator<Item = String> {
         );
     let notes = notes.chain(
         rules
-            .expired_statements()
+            .expired_overrides()
             .iter()
-            .map(ExpiredStatement::to_note),
+            .map(ExpiredRuleOverride::to_note),
     );
     notes
         .map(|note| note.to_string())

@@ -33,8 +33,14 @@ impl Session {
                 if is_new {
                     difference.known_changes.push(KnownChange {
                         rule: rule.id.clone(),
-                        title: rule.title.text(facts, &subject, &[]).to_string(),
-                        because: rule.because.text(facts, &subject, &[]).to_string(),
+                        title: rule
+                            .title
+                            .render_for_subject(facts, &subject, &[])
+                            .to_string(),
+                        because: rule
+                            .because
+                            .render_for_subject(facts, &subject, &[])
+                            .to_string(),
                     });
                 }
             }

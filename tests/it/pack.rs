@@ -377,14 +377,14 @@ impl KnownFacts {
             }
             // Only the first mount shows whether the kernel was built with the file system; the
             // disk is still empty then.
-            "filesystem" => {
-                each(
-                    &|fs| match compat::file_system_support_if_rebuilt(fs, kernel, vendor).effect {
-                        Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
-                        effect => effect,
-                    },
-                )
-            }
+            "filesystem" => each(&|fs| match compat::file_system_support_same_builder(
+                fs, kernel, vendor,
+            )
+            .effect
+            {
+                Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
+                effect => effect,
+            }),
             "block.scheduler" => {
                 each(&|name| compat::scheduler_support(name, kernel, vendor).effect)
             }

@@ -38,10 +38,10 @@ pub use {advice_check::check_advice, server::server_settings};
 
 pub use advice_check::{RelatedAdvice, check_advice_with_related};
 pub use kernel_support::{
-    BlockDriver, DiskFormat, MountOptionExample, disk_format_support, file_system_support,
-    file_system_support_if_rebuilt, format_support_if_rebuilt, is_option_listed, layer_support,
-    layer_support_if_rebuilt, mount_option_examples, mount_options_support, options_in_effect,
-    remount_inverse, scheduler_support,
+    BlockDriver, DiskFormat, MountOptionExample, block_driver_support,
+    block_driver_support_same_builder, disk_format_support, disk_format_support_same_builder,
+    file_system_support, file_system_support_same_builder, is_option_listed, mount_option_examples,
+    mount_options_support, options_in_effect, remount_inverse, scheduler_support,
 };
 pub(crate) use kernel_support::{mount_option_support, skips_journal};
 pub use mkfs::{
@@ -111,7 +111,7 @@ impl Effect {
         matches!(self, Self::Unknown)
     }
 
-    pub fn is_accepted(self) -> bool {
+    pub fn is_honoured(self) -> bool {
         matches!(self, Self::Ok | Self::DefaultAnyway)
     }
 }
@@ -189,8 +189,8 @@ pub fn kernel_support_of_feature(
     };
     match known.is_mounted_by(kernel, vendor) {
         Ternary::True => Support::ok(known.source.clone()),
-        Ternary::Unknown if known.needs_kernel_support() => known.support_if_backported(kernel),
-        Ternary::Unknown | Ternary::False => known.support_without_feature(kernel),
+        Ternary::Unknown if known.needs_kernel_support() => known.unknown_backport_support(kernel),
+        Ternary::Unknown | Ternary::False => known.support_if_kernel_lacks_feature(kernel),
     }
 }
 
@@ -276,7 +276,7 @@ mod mkfs_check_tests {
     use crate::facts::catalog::{host, kernel};
     use crate::version::Version;
 
-    fn facts(vendor: &str, version: &str, loaded: &[&str]) -> FactSet {
+    fn kernel_facts(vendor: &str, version: &str, loaded: &[&str]) -> FactSet {
         let mut facts = FactSet::default();
         let machine = Subject::host();
         let seen = || Source::system_call("uname");
@@ -302,7 +302,7 @@ mod mkfs_check_tests {
 
     #[test]
     fn errors_report_missing_drivers_and_tools() {
-        let debian = facts("debian", "6.1.0-28-amd64", &["ext4"]);
+        let debian = kernel_facts("debian", "6.1.0-28-amd64", &["ext4"]);
         for filesystem in [
             NewFilesystem::Ext4,
             NewFilesystem::Xfs,
@@ -322,12 +322,12 @@ mod mkfs_check_tests {
         assert_eq!(
             check_can_create_filesystem(
                 NewFilesystem::Zfs,
-                &facts("debian", "6.1", &["ext4", "zfs"])
+                &kernel_facts("debian", "6.1", &["ext4", "zfs"])
             ),
             Ok(())
         );
 
-        let red_hat = facts("el9", "5.14.0-427.el9", &["xfs"]);
+        let red_hat = kernel_facts("el9", "5.14.0-427.el9", &["xfs"]);
         let none = check_can_create_filesystem(NewFilesystem::Btrfs, &red_hat).unwrap_err();
         assert!(none.contains("RHEL 9 has no btrfs"), "{none}");
 
@@ -346,7 +346,7 @@ mod mkfs_check_tests {
             Source::Assumed,
         );
         crate::compat::derive_compat_facts(&mut bare);
-        let old = facts("debian", "5.10.0-30-amd64", &["xfs"]);
+        let old = kernel_facts("debian", "5.10.0-30-amd64", &["xfs"]);
         assert_eq!(
             check_can_create_filesystem(NewFilesystem::Xfs, &bare),
             Ok(())
@@ -377,7 +377,7 @@ mod on_disk_features_tests {
     use super::*;
 
     #[test]
-    fn kernels_and_features_of_existing_file_systems() {
+    fn kernel_support_of_superblock_features() {
         for (fs, feature, kernel, vendor, expect, says) in [
             (
                 "ext4",
@@ -489,7 +489,7 @@ mod on_disk_features_tests {
     }
 
     #[test]
-    fn e2fsck_versions_and_features() {
+    fn e2fsck_support_depends_on_version() {
         for (feature, tool, expect, says) in [
             ("orphan_file", "1.47.0", Effect::Ok, ""),
             ("orphan_file", "1.46.5", Refused, "refuses to check"),

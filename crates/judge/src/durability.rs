@@ -152,7 +152,7 @@ use crate::text::group_digits;
 
 pub use remedy::{Remedy, VerdictImpact};
 pub use rule_cap::{VerdictCap, VerdictCaps, rule_source};
-pub use verdict::{Evidence, Layer, Path, UndecidedCap, Verdict, VerdictKind};
+pub use verdict::{Evidence, EvidenceLayer, PathVerdict, UndecidedCap, Verdict, VerdictKind};
 
 /// Judges every directory target and inserts the conclusions as facts (`device.cache` and the
 /// derived `target.*` facts).
@@ -177,7 +177,7 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
     let leaves = parallel::map(&bottoms, |disk| device_view::assess_disk(facts, disk));
     let disks: BTreeMap<Subject, DiskAssessment> = bottoms.into_iter().zip(leaves).collect();
     for (disk, leaf) in &disks {
-        write_disk_facts(facts, disk, leaf);
+        insert_disk_facts(facts, disk, leaf);
     }
 
     let is_directory = |of: &&Subject| {
@@ -204,8 +204,8 @@ pub fn judge_targets(facts: &mut FactSet, live: bool, caps: &VerdictCaps) -> Vec
     });
     let mut verdicts = Vec::new();
     for (of, (found, interlock, pages)) in targets.iter().zip(judged) {
-        write_target_facts(facts, of, &found, interlock);
-        write_page_facts(facts, of, pages);
+        insert_target_facts(facts, of, &found, interlock);
+        insert_page_facts(facts, of, pages);
         if found.merged {
             facts.add_note(StorageNote::RoutesBeyondBound {
                 target: of.clone(),
@@ -236,7 +236,7 @@ fn is_leaf_device(facts: &FactSet, device: &Subject) -> bool {
         && facts.value(device, &device::KIND).is_some_and(may_be)
 }
 
-fn write_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment) {
+fn insert_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment) {
     facts.insert_known(disk, &device::CACHE, leaf.cache, leaf.dependencies.source());
     let guarantor = match leaf.guarantor {
         Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
@@ -247,7 +247,7 @@ fn write_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment) 
     facts.insert(disk, &device::GUARANTOR, guarantor);
 }
 
-fn write_target_facts(
+fn insert_target_facts(
     facts: &mut FactSet,
     of: &Subject,
     found: &TargetJudgement,
@@ -280,7 +280,7 @@ fn write_target_facts(
     facts.insert(of, &target::INTERLOCK, interlock);
 }
 
-fn write_page_facts(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {
+fn insert_page_facts(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {
     facts.insert(of, &target::PAGE_WRITES, pages.writes);
     facts.insert(of, &target::PAGE_LINK, pages.link);
     facts.insert(of, &target::PAGE_LINKS, pages.links);
@@ -482,7 +482,7 @@ struct DrillRecord {
 
 /// The record about this target's stack; `None` without a record that counts at least one power
 /// cut and one commit.
-fn find_record(ask: &mut FactReader, target: &Subject) -> Option<DrillRecord> {
+fn find_drill_record(ask: &mut FactReader, target: &Subject) -> Option<DrillRecord> {
     // The record is read without `ask`: otherwise the verdict would list the drill as an
     // assumed fact.
     let facts = ask.facts;
@@ -507,7 +507,7 @@ impl DrillRecord {
             _ => VerdictImpact::AtRisk(Remedy::FindLostFlushes(self.target.clone())),
         };
         Evidence::new(
-            Layer::Measurement,
+            EvidenceLayer::Measurement,
             &self.target,
             bears,
             self.evidence_text(),
@@ -517,8 +517,8 @@ impl DrillRecord {
 
     /// Does nothing if commits were lost, a path is worse than *unproven*, or a database or rule is
     /// the reason for *unproven*.
-    pub fn promote_to_proven_by_drill(&self, paths: &mut [Path]) {
-        let open = |path: &Path| {
+    pub fn promote_to_proven_by_drill(&self, paths: &mut [PathVerdict]) {
+        let open = |path: &PathVerdict| {
             let stays = |one: &Evidence| {
                 (one.layer.is_database() || one.layer.is_rule()) && one.standing.is_unproven()
             };
@@ -586,7 +586,7 @@ mod route_tests {
     }
 
     #[test]
-    fn every_way_through_a_diamond_is_found() {
+    fn find_routes_returns_both_diamond_paths() {
         let (t, a, b, c) = (
             Subject::target("/t"),
             Subject::device("a"),
@@ -604,7 +604,7 @@ mod route_tests {
     }
 
     #[test]
-    fn a_cycle_is_a_broken_way() {
+    fn cycle_makes_route_broken() {
         let (t, a, b) = (
             Subject::target("/t"),
             Subject::device("a"),
@@ -620,7 +620,7 @@ mod route_tests {
     }
 
     #[test]
-    fn too_many_ways_are_merged_and_none_is_lost() {
+    fn too_many_routes_are_merged_with_all_hops() {
         let target = Subject::target("/t");
         let mut facts = FactSet::default();
         facts.add_edge(&target, &device(0, 0));
@@ -637,7 +637,7 @@ mod route_tests {
     }
 
     #[test]
-    fn a_very_deep_stack_ends() {
+    fn very_deep_stack_yields_broken_routes() {
         let mut facts = FactSet::default();
         let target = Subject::target("/t");
         facts.add_edge(&target, &device(0, 0));

@@ -203,7 +203,7 @@ impl LevelOverride {
 
 /// An `[[off]]` or `[[override]]` entry past its last day; the rule applies unchanged again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ExpiredStatement {
+pub struct ExpiredRuleOverride {
     /// Id of the rule: `area.name`.
     pub rule: String,
     /// The last day of the statement about the rule, in UTC.
@@ -217,7 +217,7 @@ pub struct ExpiredStatement {
     pub line: usize,
 }
 
-impl ExpiredStatement {
+impl ExpiredRuleOverride {
     /// The statement of a disabled rule, if its last day is before `today`; otherwise `None`.
     fn from_disabled_rule(off: &DisabledRule, today: Date) -> Option<Self> {
         let DisabledRule {
@@ -282,18 +282,18 @@ pub struct RuleFile {
 
 /// A user's rule file that was read for the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct UserFile {
+pub struct UserRuleFile {
     /// The file's name, as the user gave it.
     pub file: String,
     /// SHA-256 of the file's contents, mistakes included.
     pub sha256: String,
 }
 
-impl UserFile {
+impl UserRuleFile {
     pub fn from_file(file: &RuleFile) -> Self {
         Self {
             file: file.name.clone(),
-            sha256: sha256(file.text.as_bytes()),
+            sha256: sha256_hex(file.text.as_bytes()),
         }
     }
 
@@ -305,7 +305,7 @@ impl UserFile {
     }
 }
 
-fn sha256(bytes: &[u8]) -> String {
+fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
         .fold(String::new(), |mut text, byte| {
@@ -323,7 +323,7 @@ choice! {
     /// The part that a user's command plays in the advised change.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    pub enum Purpose {
+    pub enum CommandPurpose {
         /// The command makes the advised change.
         Apply = "apply",
         /// The command shows whether the change was made.
@@ -335,7 +335,7 @@ choice! {
 
 #[derive(Clone, Debug)]
 pub struct UserCommandSpec {
-    pub purpose: Purpose,
+    pub purpose: CommandPurpose,
     pub command: Template,
 }
 
@@ -344,7 +344,7 @@ pub struct UserCommandSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UserCommand {
     /// Whether the command makes, verifies or reverts the change.
-    pub purpose: Purpose,
+    pub purpose: CommandPurpose,
     /// The command, with the facts of the subject filled in.
     pub command: String,
     /// Display-safe path of the rule file with the command.
@@ -595,7 +595,7 @@ mod user_commands_tests {
     use super::*;
 
     #[test]
-    fn losing_words_are_found_whole_and_in_any_case() {
+    fn destructive_words_match_whole_words_in_any_case() {
         for (command, word) in [
             ("/usr/sbin/mkfs.ext4 {device.path}", Some("mkfs")),
             (

@@ -265,7 +265,7 @@ fn derive_retention_facts(facts: &mut FactSet, cluster: &Subject) {
     let limit = derived_reading(server.wal_size_limit().map(format_postgres_size), &room);
     let cap = derived_reading(server.slot_wal_cap(), &room);
     let holder = derived_reading(
-        server.wal_holder(),
+        server.wal_retention_cause(),
         &[
             postgres::INACTIVE_SLOT.name(),
             postgres::ARCHIVER_FAILING.name(),
@@ -329,7 +329,7 @@ impl ServerFacts<'_> {
         })
     }
 
-    fn wal_holder(&self) -> Result<String, UnknownFact> {
+    fn wal_retention_cause(&self) -> Result<String, UnknownFact> {
         if self.inactive_slot_share()? >= 1.0 {
             let slot = self.require(&postgres::INACTIVE_SLOT)?;
             let retained = text::format_bytes(self.require(&postgres::INACTIVE_SLOT_WAL)?);
@@ -406,7 +406,7 @@ mod retention_tests {
     }
 
     #[test]
-    fn what_holds_the_wal_is_named() {
+    fn wal_retention_cause_is_named() {
         let holder = |values: &[(&Key<u64>, u64)], mode: ArchiveMode| {
             let (mut facts, server) = server_facts(values);
             let test = || Source::system_call("test");
@@ -456,7 +456,7 @@ mod forecast_tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_with_one_unit_where_they_have_one() {
+    fn forecast_text_shares_a_common_unit() {
         for (least, most, told) in [
             (300.0, 300.0, "5 min"),
             (20.0, 190.0, "20 s to 3.2 min"),
@@ -487,7 +487,7 @@ mod redo_tests {
     }
 
     #[test]
-    fn an_hour_at_the_average_rate_fits() {
+    fn redo_capacity_must_hold_an_hour_of_writes() {
         let room = Some(1 << 40);
         for (counts, fit) in [
             // The rate of 1 MiB/s makes 3.5 GiB in an hour, rounded up to 4 GiB.

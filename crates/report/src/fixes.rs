@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
 use super::{Plan, Report, Step, TargetSummary, mkfs, setting_source};
-use walwise_judge::durability::{Layer, Verdict, rule_source};
+use walwise_judge::durability::{EvidenceLayer, Verdict, rule_source};
 use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{Reading, Scope, Subject, Value};
@@ -34,10 +34,11 @@ impl Fix<'_> {
     fn repairs_cause(&self, verdict: Option<&Verdict>) -> bool {
         let mut evidence = verdict.into_iter().flat_map(Verdict::deciding_evidence);
         evidence.any(|one| match one.layer {
-            Layer::Rule => self.rules.iter().any(|id| one.source == rule_source(id)),
-            Layer::Database | Layer::Kernel | Layer::Device | Layer::Measurement => {
-                self.observed.contains(&one.subject)
-            }
+            EvidenceLayer::Rule => self.rules.iter().any(|id| one.source == rule_source(id)),
+            EvidenceLayer::Database
+            | EvidenceLayer::Kernel
+            | EvidenceLayer::Device
+            | EvidenceLayer::Measurement => self.observed.contains(&one.subject),
         })
     }
 }

@@ -7,7 +7,7 @@ use walwise_model::settings::{self, NewFilesystem};
 
 use super::{Report, ReportInput, RunContext, build};
 use walwise_judge::durability::{
-    Evidence, FlushHop, FlushState, HopKind, Layer, Path, Verdict, VerdictKind,
+    Evidence, EvidenceLayer, FlushHop, FlushState, HopKind, PathVerdict, Verdict, VerdictKind,
 };
 use walwise_judge::rules::{
     Advice, Basis, Change, Confidence, EffectScope, Evaluation, Finding, Level, Outcome, Pack,
@@ -496,7 +496,7 @@ fn at_risk_verdict() -> Verdict {
         source: source.to_owned(),
         remedy: None,
     };
-    let path = |disk: &str, standing, evidence| Path {
+    let path = |disk: &str, standing, evidence| PathVerdict {
         hops: vec![data_target(), fs.clone(), md.clone(), Subject::device(disk)],
         standing,
         evidence,
@@ -525,21 +525,21 @@ fn at_risk_verdict() -> Verdict {
                 VerdictKind::AtRisk,
                 vec![
                     piece(
-                        Layer::Device,
+                        EvidenceLayer::Device,
                         &sdb,
                         VerdictKind::AtRisk,
                         "sdb caches writes in a volatile cache and gets no flush",
                         "/sys/class/scsi_disk/1:0:0:0/cache_type",
                     ),
                     piece(
-                        Layer::Kernel,
+                        EvidenceLayer::Kernel,
                         &fs,
                         VerdictKind::AtRisk,
                         "/srv sends no flushes of its own",
                         "/proc/fs/ext4/md0/options",
                     ),
                     piece(
-                        Layer::Database,
+                        EvidenceLayer::Database,
                         &cluster_subject(),
                         VerdictKind::Durable,
                         "the server flushes each commit",

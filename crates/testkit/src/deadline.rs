@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 /// even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Time limit for conditions, for threads to end, and for [`Alarm`]; all of these take less time
+/// Time limit for conditions, for threads to end, and for [`Watchdog`]; all of these take less time
 /// than commands.
 const SHORT_DEADLINE: Duration = Duration::from_secs(90);
 
@@ -81,7 +81,7 @@ pub trait ChildInTime {
 
 impl ChildInTime for Child {
     fn wait_in_time(&mut self) -> ExitStatus {
-        exit_status(self, Instant::now() + DEADLINE)
+        wait_for_exit(self, Instant::now() + DEADLINE)
     }
 
     fn kill_in_time(&mut self) {
@@ -106,13 +106,13 @@ impl ChildInTime for Child {
                 .map(AsFd::as_fd)
                 .chain(err.iter().map(AsFd::as_fd))
                 .collect();
-            if !is_readable(&open, deadline) {
+            if !poll_readable(&open, deadline) {
                 kill_and_fail(self.id(), "closes its output");
             }
             read_available(&mut out, &mut stdout);
             read_available(&mut err, &mut stderr);
         }
-        let status = exit_status(&mut self, deadline);
+        let status = wait_for_exit(&mut self, deadline);
         Output {
             status,
             stdout,
@@ -131,7 +131,7 @@ impl ChildInTime for Child {
     }
 }
 
-fn exit_status(child: &mut Child, deadline: Instant) -> ExitStatus {
+fn wait_for_exit(child: &mut Child, deadline: Instant) -> ExitStatus {
     let mut status = None;
     let is_over = holds_before(deadline, || {
         status = child.try_wait().unwrap();
@@ -146,7 +146,7 @@ fn exit_status(child: &mut Child, deadline: Instant) -> ExitStatus {
 fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     let mut piece = [0; 1 << 14];
     let Some(open) = pipe.as_mut() else { return };
-    if !is_readable(&[open.as_fd()], Instant::now()) {
+    if !poll_readable(&[open.as_fd()], Instant::now()) {
         return;
     }
     match open.read(&mut piece) {
@@ -157,7 +157,7 @@ fn read_available(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
     }
 }
 
-fn is_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
+fn poll_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
     let mut asked: Vec<PollFd<'_>> = open
         .iter()
         .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
@@ -192,7 +192,7 @@ fn command_line(process: u32) -> String {
 
 /// Waits for data and reads once; returns 0 at the end of the source.
 pub fn read_in_time(what: &str, source: &mut (impl Read + AsFd), bytes: &mut [u8]) -> usize {
-    let is_there = is_readable(&[source.as_fd()], Instant::now() + DEADLINE);
+    let is_there = poll_readable(&[source.as_fd()], Instant::now() + DEADLINE);
     assert!(is_there, "never within {} s: {what}", DEADLINE.as_secs());
     source.read(bytes).unwrap()
 }
@@ -228,7 +228,7 @@ impl Iterator for ChildLines {
                 let rest = std::mem::take(&mut self.unread);
                 return (!rest.is_empty()).then(|| String::from_utf8_lossy(&rest).into_owned());
             };
-            if !is_readable(&[source.as_fd()], deadline) {
+            if !poll_readable(&[source.as_fd()], deadline) {
                 kill_and_fail(self.process, "writes a line");
             }
             read_available(&mut self.source, &mut self.unread);
@@ -260,9 +260,9 @@ impl<T> ThreadInTime for ScopedJoinHandle<'_, T> {
     }
 }
 
-pub struct Alarm(#[expect(dead_code, reason = "its end is the message")] Sender<()>);
+pub struct Watchdog(#[expect(dead_code, reason = "its end is the message")] Sender<()>);
 
-impl Alarm {
+impl Watchdog {
     pub fn new(ring: impl FnOnce() + Send + 'static) -> Self {
         let (alarm, dropped) = channel();
         thread::spawn(move || {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use crate::deadline::Alarm;
+use crate::deadline::Watchdog;
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
@@ -185,7 +185,7 @@ fn play(
     let ends = out.clone();
     // The alarm ends a script that does not finish; the assertion below then reports its remaining
     // steps.
-    let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
+    let _alarm = Watchdog::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
     let mut display = Script {
         steps,
         out,

@@ -190,7 +190,7 @@ pub fn directory_owner(
     }
 }
 
-/// Removes the trailing slash that `Path::join` with an empty path leaves.
+/// Removes the trailing slash that `PathVerdict::join` with an empty path leaves.
 fn without_trailing_slash(path: &Path) -> PathBuf {
     path.components().collect()
 }

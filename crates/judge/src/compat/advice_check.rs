@@ -48,7 +48,7 @@ pub fn check_advice_with_related(
         }
         SettingKind::Filesystem => all(&|fs| check_new_file_system(fs, beside.features, facts)),
         SettingKind::MkfsFeatures => {
-            all(&|word| check_mkfs_feature_word(word, beside.filesystem, facts))
+            all(&|word| check_mkfs_feature_argument(word, beside.filesystem, facts))
         }
         SettingKind::FastCommit => all(&|value| match value {
             "on" => check_mkfs_feature("ext4", "fast_commit", facts),
@@ -128,7 +128,11 @@ fn check_mount_options(
 
 /// A word that omits a feature is always accepted, because any kernel mounts a file system without
 /// the feature.
-fn check_mkfs_feature_word(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String> {
+fn check_mkfs_feature_argument(
+    word: &str,
+    fs: Option<&str>,
+    facts: &FactSet,
+) -> Result<(), String> {
     let asked = word.strip_suffix("=1").unwrap_or(word);
     match fs {
         _ if word.starts_with('^') || word.ends_with("=0") => Ok(()),

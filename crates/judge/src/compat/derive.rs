@@ -2,8 +2,8 @@
 //! refuses.
 
 use super::kernel_support::{
-    file_system_support, is_option_listed, mount_options_support, mount_options_support_here,
-    options_in_effect, skips_journal, support_without_journal,
+    file_system_support, is_option_listed, mount_options_support, options_in_effect,
+    running_kernel_options_support, skips_journal, support_without_journal,
 };
 use super::mkfs::mkfs_omit_arguments;
 use super::zfs::openzfs_supports_kernel;
@@ -83,7 +83,7 @@ fn unlisted_mount_options(facts: &FactSet, of: &Subject) -> Reading<Vec<String>>
                 .filter(|option| !is_option_listed(&fstype, option));
             Reading::known(unlisted.collect(), derived_source(facts, &asked))
         }
-        None => missing_reading(facts, &asked),
+        None => first_unknown_input(facts, &asked),
     }
 }
 
@@ -124,7 +124,7 @@ pub fn boot_options_support(facts: &FactSet, line: &Subject) -> Reading<Vec<(Str
         Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
     };
     let asked = if is_running_kernel(facts) {
-        mount_options_support_here
+        running_kernel_options_support
     } else {
         mount_options_support
     };
@@ -220,7 +220,7 @@ fn kernel_and_fstype(
         Some(((fstype, version), vendor)) => {
             Reading::known((fstype, version, vendor), derived_source(facts, &asked))
         }
-        None => missing_reading(facts, &asked),
+        None => first_unknown_input(facts, &asked),
     }
 }
 
@@ -245,7 +245,7 @@ fn default_features_to_omit(
             mkfs_omit_arguments(fs, &tool, &version, &vendor),
             derived_source(facts, &asked),
         ),
-        _ => missing_reading(facts, &asked),
+        _ => first_unknown_input(facts, &asked),
     }
 }
 
@@ -278,11 +278,11 @@ fn openzfs_kernel_support(facts: &FactSet) -> Reading<ZfsSupport> {
                 "check Supported Platforms in the release notes of OpenZFS".to_owned(),
             )),
         },
-        None => missing_reading(facts, &asked),
+        None => first_unknown_input(facts, &asked),
     }
 }
 
-fn missing_reading<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
+fn first_unknown_input<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
     let unknown =
         asked.iter().find_map(
             |(subject, name)| match facts.reading_by_name(subject, name) {

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_loads() {
+    fn feature_table_parses() {
         let table: FeatureTable = parse_without_verification_stamps(TEXT).unwrap();
         assert!(
             table.chosen.len() > 20 && table.present.len() > 5,

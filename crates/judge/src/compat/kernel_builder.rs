@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distributions_are_told_from_everybody_else() {
+    fn vendors_are_classified_by_kernel_builder() {
         for (vendor, is) in [
             ("debian", KernelBuilder::Distribution),
             ("el9", KernelBuilder::Distribution),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_built_this_kernel_builds_the_next_like_it() {
+    fn same_custom_builder_needs_same_vendor_and_tail() {
         for (now, by, then, next_by, is) in [
             ("6.18.1-fc-v6", "other", "6.18.44-fc-v445", "other", true),
             ("6.18.1-fc-v6", "other", "6.18.44-mine", "other", false),
@@ -155,11 +155,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_depends_on_who_builds() {
+    fn built_in_support_depends_on_kernel_builder() {
         use crate::compat::Effect::{Ok, Refused, Unknown};
         use crate::compat::{
-            BlockDriver, DiskFormat, disk_format_support, file_system_support,
-            file_system_support_if_rebuilt, layer_support, layer_support_if_rebuilt,
+            BlockDriver, DiskFormat, block_driver_support, block_driver_support_same_builder,
+            disk_format_support, file_system_support, file_system_support_same_builder,
         };
 
         let version = |text: &str| Version::parse(text).unwrap();
@@ -190,7 +190,7 @@ mod tests {
             );
             if builder_for_vendor(vendor) == KernelBuilder::Custom {
                 assert_eq!(
-                    file_system_support_if_rebuilt(name, &kernel, vendor).effect,
+                    file_system_support_same_builder(name, &kernel, vendor).effect,
                     again,
                     "{case}, again"
                 );
@@ -232,14 +232,14 @@ mod tests {
         ] {
             let kernel = version(kernel);
             assert_eq!(
-                layer_support(of, name, &kernel, vendor).effect,
+                block_driver_support(of, name, &kernel, vendor).effect,
                 now,
                 "{name} of {kernel} of {vendor}"
             );
         }
         let kernel = version("6.18.44");
         assert_eq!(
-            layer_support_if_rebuilt(BlockDriver::Md, "raid1", &kernel, "other").effect,
+            block_driver_support_same_builder(BlockDriver::Md, "raid1", &kernel, "other").effect,
             Ok
         );
         for (vendor, is) in [

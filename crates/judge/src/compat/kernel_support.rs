@@ -63,7 +63,7 @@ pub fn mount_options_support(
 
 /// Like [`mount_options_support`], for the running kernel, which evidently accepts the options in
 /// force.
-pub fn mount_options_support_here(
+pub fn running_kernel_options_support(
     fs: &str,
     options: &[String],
     in_force: &[String],
@@ -118,12 +118,12 @@ struct OptionQuery<'a> {
 /// For a list such as `udf,iso9660`, which mount(8) tries in turn, the type with the most support
 /// counts.
 pub fn file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    best_of_types(fs, |one| {
+    best_support_of_types(fs, |one| {
         built_in_support("file system", one, kernel, vendor)
     })
 }
 
-fn best_of_types(fs: &str, support: impl Fn(&str) -> Support) -> Support {
+fn best_support_of_types(fs: &str, support: impl Fn(&str) -> Support) -> Support {
     let rank = |one: &Support| match (one.effect.is_refused(), one.effect.is_unknown()) {
         (false, false) => 0,
         (false, true) => 1,
@@ -143,9 +143,9 @@ pub fn new_file_system_support(fs: &str, kernel: &Version, vendor: &str) -> Supp
 
 /// Support by the next kernel for a file system type that the running kernel supports, if both
 /// kernels have one builder.
-pub fn file_system_support_if_rebuilt(fs: &str, kernel: &Version, vendor: &str) -> Support {
-    best_of_types(fs, |one| {
-        table_support_if_rebuilt("file system", one, kernel, vendor)
+pub fn file_system_support_same_builder(fs: &str, kernel: &Version, vendor: &str) -> Support {
+    best_support_of_types(fs, |one| {
+        table_support_same_builder("file system", one, kernel, vendor)
     })
 }
 
@@ -186,8 +186,12 @@ pub fn disk_format_support(format: DiskFormat, kernel: &Version, vendor: &str) -
     }
 }
 
-pub fn format_support_if_rebuilt(format: DiskFormat, kernel: &Version, vendor: &str) -> Support {
-    table_support_if_rebuilt("format", format.as_str(), kernel, vendor)
+pub fn disk_format_support_same_builder(
+    format: DiskFormat,
+    kernel: &Version,
+    vendor: &str,
+) -> Support {
+    table_support_same_builder("format", format.as_str(), kernel, vendor)
 }
 
 choice! {
@@ -199,7 +203,12 @@ choice! {
 }
 
 /// Depending on `layer`, `name` is an md level, an md superblock version or a device-mapper target.
-pub fn layer_support(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Support {
+pub fn block_driver_support(
+    layer: BlockDriver,
+    name: &str,
+    kernel: &Version,
+    vendor: &str,
+) -> Support {
     match layer {
         BlockDriver::Md | BlockDriver::DeviceMapper => {
             built_in_support(layer.as_str(), name, kernel, vendor)
@@ -210,13 +219,13 @@ pub fn layer_support(layer: BlockDriver, name: &str, kernel: &Version, vendor: &
     }
 }
 
-pub fn layer_support_if_rebuilt(
+pub fn block_driver_support_same_builder(
     layer: BlockDriver,
     name: &str,
     kernel: &Version,
     vendor: &str,
 ) -> Support {
-    table_support_if_rebuilt(layer.as_str(), name, kernel, vendor)
+    table_support_same_builder(layer.as_str(), name, kernel, vendor)
 }
 
 pub fn scheduler_support(name: &str, kernel: &Version, vendor: &str) -> Support {
@@ -230,10 +239,10 @@ fn table_support(of: &str, name: &str, kernel: &Version, vendor: &str) -> Suppor
     )
 }
 
-fn table_support_if_rebuilt(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
+fn table_support_same_builder(of: &str, name: &str, kernel: &Version, vendor: &str) -> Support {
     find_row(of, name).map_or_else(
         |unknown| unknown,
-        |row| row.support.support_if_rebuilt(kernel, vendor),
+        |row| row.support.support_same_builder(kernel, vendor),
     )
 }
 
@@ -294,7 +303,7 @@ impl OptionQuery<'_> {
     /// remain in effect.
     fn support_of_option(&self, option: &str, beside: &[String], holding: &[String]) -> Support {
         let table = option_table();
-        let family = option_family(self.fs, self.kernel, self.vendor);
+        let family = option_table_driver(self.fs, self.kernel, self.vendor);
         let of_its_own = table.find_row(family.unwrap_or(self.fs), option);
         let Some((row, value)) = of_its_own.or_else(|| table.find_row("vfs", option)) else {
             let seen = self
@@ -304,7 +313,7 @@ impl OptionQuery<'_> {
                 .unwrap_or_else(|| unlisted_option_support(self.fs, family, option, self.kernel));
         };
         if row.not_on_ext3 && self.fs == "ext3" {
-            return row.refused_because(
+            return row.refused_support(
                 "The ext4 driver refuses this option for a file system mounted as ext3.".to_owned(),
             );
         }
@@ -314,7 +323,7 @@ impl OptionQuery<'_> {
         }
         match value.and_then(|value| row.syntax.error_in(value)) {
             Some(ValueError::Refused(what)) => {
-                return row.refused_because(format!("`{}` takes {what}.", option_key(option)));
+                return row.refused_support(format!("`{}` takes {what}.", option_key(option)));
             }
             Some(ValueError::KernelDependent(what)) => {
                 return Support::unknown(format!(
@@ -331,7 +340,7 @@ impl OptionQuery<'_> {
                 row.needs_any.join(" or "),
                 row.because
             );
-            return row.refused_because(because.trim().to_owned());
+            return row.refused_support(because.trim().to_owned());
         }
         if holding.iter().any(|held| held == option)
             && let Some(refused) = self.conflict_support(family.unwrap_or(self.fs), option, beside)
@@ -546,7 +555,7 @@ fn capitalised(text: &str) -> String {
         .unwrap_or_default()
 }
 
-fn option_family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
+fn option_table_driver(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
     // ext3 had its own driver up to Linux 4.2; vendors that backport used the ext4 driver earlier.
     let driver_of_its_own = kernel.number(0) < 4 || (kernel.number(0) == 4 && kernel.number(1) < 3);
     match fs {
@@ -559,7 +568,7 @@ fn option_family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static st
 }
 
 impl OptionEntry {
-    fn refused_because(&self, because: String) -> Support {
+    fn refused_support(&self, because: String) -> Support {
         Support {
             effect: Effect::Refused,
             because,

@@ -29,7 +29,7 @@ impl FileSystemFeature {
         self.told.as_ref().unwrap_or(&self.tool)
     }
 
-    pub(super) fn support_without_feature(&self, kernel: &Version) -> Support {
+    pub(super) fn support_if_kernel_lacks_feature(&self, kernel: &Version) -> Support {
         let (effect, does) = match self.kind {
             FeatureCompatibility::Compatible => (
                 Effect::NoEffect,
@@ -51,7 +51,7 @@ impl FileSystemFeature {
         }
     }
 
-    pub(super) fn support_if_backported(&self, kernel: &Version) -> Support {
+    pub(super) fn unknown_backport_support(&self, kernel: &Version) -> Support {
         Support::unknown(format!(
             "Linux {} and later {}; it is unknown whether the vendor backported this to {kernel}.",
             self.kernel,
@@ -118,10 +118,10 @@ pub fn feature_support_at_mkfs(
     }
     let mounted = kernel.map(|(kernel, vendor)| (kernel, found.is_mounted_by(kernel, vendor)));
     match (tool, mounted) {
-        (_, Some((kernel, Ternary::False))) => found.support_without_feature(kernel),
+        (_, Some((kernel, Ternary::False))) => found.support_if_kernel_lacks_feature(kernel),
         (None, _) => Support::unknown("The version of the mkfs tools is unknown."),
         (_, None) => Support::unknown("The kernel's version is unknown."),
-        (_, Some((kernel, Ternary::Unknown))) => found.support_if_backported(kernel),
+        (_, Some((kernel, Ternary::Unknown))) => found.unknown_backport_support(kernel),
         (Some(tool), Some((_, Ternary::True))) => match &found.advised {
             Some(advised) if tool < advised => ruling(
                 Effect::Deprecated,

@@ -74,7 +74,7 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
         (Some(ValueSyntax::Switch), _) => Support::unknown(format!("{name} must be on or off.")),
         (Some(ValueSyntax::Size), _) if is_postgres_size(value) => known,
         (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
-        (Some(ValueSyntax::Words), _) => postgres_value_support(name, value, server),
+        (Some(ValueSyntax::Words), _) => postgres_enum_value_support(name, value, server),
         (None, Some([low, high])) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,
             _ if high > 1e15 => refused(&format!("a number of at least {low}")),
@@ -83,7 +83,7 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
     }
 }
 
-fn postgres_value_support(name: &str, value: &str, server: &Version) -> Support {
+fn postgres_enum_value_support(name: &str, value: &str, server: &Version) -> Support {
     let mut values = server_table().postgres_value.iter();
     let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value))
     else {
@@ -231,7 +231,7 @@ mod tests {
     use crate::facts::Choice;
     use crate::version::Version;
 
-    fn v(text: &str) -> Version {
+    fn test_version(text: &str) -> Version {
         Version::parse(text).unwrap()
     }
 
@@ -264,7 +264,7 @@ mod tests {
             ("make_it_fast", "17.8", Unknown),
         ] {
             assert_eq!(
-                postgres_setting_support(name, &v(server)).effect,
+                postgres_setting_support(name, &test_version(server)).effect,
                 expect,
                 "{name} on {server}"
             );
@@ -311,7 +311,7 @@ mod tests {
             ("stats_temp_directory", "/run/pg", "14.1", Effect::Ok),
             ("stats_temp_directory", "/run/pg", "15", Refused),
         ] {
-            let ruling = postgres_assignment_support(name, value, &v(server));
+            let ruling = postgres_assignment_support(name, value, &test_version(server));
             assert_eq!(
                 ruling.effect, expect,
                 "{name} = {value} on {server}: {}",
@@ -323,14 +323,14 @@ mod tests {
             );
         }
         assert!(
-            postgres_assignment_support("wal_keep_segments", "3", &v("13"))
+            postgres_assignment_support("wal_keep_segments", "3", &test_version("13"))
                 .because
                 .contains("wal_keep_size")
         );
     }
 
     #[test]
-    fn without_a_version_only_what_every_release_takes_is_known() {
+    fn unknown_version_allows_only_universal_values() {
         assert!(
             every_postgres_accepts("wal_sync_method", "open_datasync")
                 && every_postgres_accepts("data_checksums", "on")
@@ -346,9 +346,9 @@ mod tests {
     }
 
     #[test]
-    fn defaults_and_what_changes_a_setting_are_of_the_release() {
+    fn defaults_and_changed_by_depend_on_release() {
         let told = |of: &str, name: &str, server: &str| {
-            let all = server_settings(ServerKind::from_word(of).unwrap(), &v(server));
+            let all = server_settings(ServerKind::from_word(of).unwrap(), &test_version(server));
             let mut named = all.iter().filter(|one| one.name == name);
             let found = named.next().map(|one| (one.default, one.changed_by));
             assert!(named.next().is_none(), "{name} twice");
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn mysql_and_mariadb_take_what_their_versions_know() {
+    fn mysql_setting_support_by_release() {
         for (line, version, name, value, expected) in [
             (
                 "mysql",

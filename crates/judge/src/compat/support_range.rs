@@ -98,7 +98,7 @@ impl SupportRange {
 
     /// Support by a kernel whose builder also built a kernel with the feature. Only a removal from
     /// Linux or an unlisted major version counts against the feature.
-    pub fn support_if_rebuilt(&self, kernel: &Version, vendor: &str) -> Support {
+    pub fn support_same_builder(&self, kernel: &Version, vendor: &str) -> Support {
         let ruling = self.support_for_kernel(kernel, vendor);
         if ruling.effect.is_refused() || kernel.number(0) >= FIRST_UNKNOWN_MAJOR {
             return ruling;
@@ -217,13 +217,13 @@ pub fn vendor_release_number(version: &Version) -> u64 {
 mod tests {
     use super::*;
 
-    fn v(text: &str) -> Version {
+    fn test_version(text: &str) -> Version {
         Version::parse(text).unwrap()
     }
 
     fn support_range(steps: &[(&str, Effect)]) -> SupportRange {
         let step = |(from, is): &(&str, Effect)| EffectChange {
-            from: v(from),
+            from: test_version(from),
             is: *is,
             because: String::new(),
             source: String::new(),
@@ -235,14 +235,17 @@ mod tests {
     }
 
     #[test]
-    fn a_backporting_kernel_is_known_only_where_nothing_changes_later() {
+    fn later_steps_make_backporting_kernels_unknown() {
         let changing = support_range(&[
             ("3.10", Effect::Ok),
             ("4.10", Effect::NoEffect),
             ("4.19", Effect::Refused),
         ]);
-        let at =
-            |kernel: &str, vendor: &str| changing.support_for_kernel(&v(kernel), vendor).effect;
+        let at = |kernel: &str, vendor: &str| {
+            changing
+                .support_for_kernel(&test_version(kernel), vendor)
+                .effect
+        };
         assert_eq!(at("4.9.1", "mainline"), Effect::Ok);
         assert_eq!(at("4.18.20", "mainline"), Effect::NoEffect);
         assert_eq!(at("4.18.0-553.el8_10", "el8"), Effect::Unknown);
@@ -256,7 +259,7 @@ mod tests {
         );
         assert_eq!(
             support_range(&[("3.10", Effect::Ok)])
-                .support_for_kernel(&v("8.1"), "mainline")
+                .support_for_kernel(&test_version("8.1"), "mainline")
                 .effect,
             Effect::Unknown
         );
@@ -271,7 +274,11 @@ mod tests {
             ("6.18-rc3", Effect::Deprecated),
         ];
         let passing = support_range(&steps);
-        let at = |kernel: &str, vendor: &str| passing.support_for_kernel(&v(kernel), vendor).effect;
+        let at = |kernel: &str, vendor: &str| {
+            passing
+                .support_for_kernel(&test_version(kernel), vendor)
+                .effect
+        };
         for (kernel, vendor, expect) in [
             ("6.18-rc1", "mainline", Effect::Refused),
             ("6.18-rc2", "mainline", Effect::Refused),
@@ -288,12 +295,14 @@ mod tests {
         // vendors may backport it.
         let staying = support_range(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(
-            staying.support_for_kernel(&v("6.18"), "mainline").effect,
+            staying
+                .support_for_kernel(&test_version("6.18"), "mainline")
+                .effect,
             Effect::Refused
         );
         assert_eq!(
             staying
-                .support_for_kernel(&v("5.14.0-503.el9"), "el9")
+                .support_for_kernel(&test_version("5.14.0-503.el9"), "el9")
                 .effect,
             Effect::Unknown
         );
@@ -303,7 +312,7 @@ mod tests {
     fn acceptance_decides_if_all_steps_agree() {
         let taken = |steps: &[(&str, Effect)], kernel: &str, vendor: &str| {
             support_range(steps)
-                .support_if_accepted(&v(kernel), vendor)
+                .support_if_accepted(&test_version(kernel), vendor)
                 .map(|ruling| ruling.effect)
         };
         let gone = [("3.10", Effect::Deprecated), ("6.1", Effect::Refused)];
@@ -326,13 +335,17 @@ mod tests {
     }
 
     #[test]
-    fn releases_order_within_a_version() {
+    fn vendor_release_numbers_order_kernels() {
         let mut with_vendor = support_range(&[("3.10", Effect::Ok)]);
         with_vendor.vendors.insert(
             "el7".to_owned(),
             support_range(&[("3.10.0", Effect::Ok), ("3.10.0-1127", Effect::NoEffect)]).steps,
         );
-        let at = |kernel: &str| with_vendor.support_for_kernel(&v(kernel), "el7").effect;
+        let at = |kernel: &str| {
+            with_vendor
+                .support_for_kernel(&test_version(kernel), "el7")
+                .effect
+        };
         assert_eq!(at("3.10.0-957.el7.x86_64"), Effect::Ok);
         assert_eq!(at("3.10.0-1127.19.1.el7.x86_64"), Effect::NoEffect);
         assert_eq!(at("3.10.0-1160.el7.x86_64"), Effect::NoEffect);

@@ -72,7 +72,7 @@ pub struct OptionConflict {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CombinedEffect {
+pub struct InForceEffect {
     pub option: String,
     pub is: Effect,
     pub because: String,
@@ -125,7 +125,7 @@ pub struct OptionEntry {
     #[serde(default = "refused")]
     pub without: Effect,
     #[serde(default)]
-    pub in_force: Vec<CombinedEffect>,
+    pub in_force: Vec<InForceEffect>,
     /// Words in /proc/self/mountinfo that also prove that the kernel accepts the options.
     #[serde(default)]
     pub shown_as: Vec<String>,

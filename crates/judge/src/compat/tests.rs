@@ -3,18 +3,18 @@
 use super::*;
 use crate::version::Version;
 
-fn v(text: &str) -> Version {
+fn test_version(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
-fn effect(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
+fn last_option_effect(fs: &str, options: &str, kernel: &str, vendor: &str) -> Effect {
     let options: Vec<String> = options.split(',').map(str::to_owned).collect();
     let backports = vendor.starts_with("el") || vendor == "sles";
     let rulings = mount_options_support(
         fs,
         &options,
         &[],
-        &v(kernel).with_backports(backports),
+        &test_version(kernel).with_backports(backports),
         vendor,
     );
     rulings.last().unwrap().effect
@@ -244,7 +244,7 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "commit=30", "2.6.32", "mainline", Unknown),
     ] {
         assert_eq!(
-            effect(fs, options, kernel, vendor),
+            last_option_effect(fs, options, kernel, vendor),
             expect,
             "{fs} {options} on {kernel} ({vendor})"
         );
@@ -252,11 +252,11 @@ fn mount_options_of_documented_kernels() {
 }
 
 #[test]
-fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
+fn options_in_force_decide_remount_support() {
     let ruled = |option: &str, in_force: &str| {
         let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
         let fs = if option == "noattr2" { "xfs" } else { "btrfs" };
-        mount_options_support(fs, &options, &in_force, &v("6.1"), "mainline")
+        mount_options_support(fs, &options, &in_force, &test_version("6.1"), "mainline")
             .remove(0)
             .effect
     };
@@ -269,7 +269,7 @@ fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
 }
 
 #[test]
-fn what_is_in_force_is_taken_by_this_kernel() {
+fn running_kernel_accepts_options_in_force() {
     for (fs, option, in_force, kernel, vendor, here, elsewhere) in [
         (
             "xfs",
@@ -366,11 +366,12 @@ fn what_is_in_force_is_taken_by_this_kernel() {
     ] {
         let backports = vendor.starts_with("el") || vendor == "sles";
         let (options, in_force) = ([option.to_owned()], [in_force.to_owned()]);
-        let kernel = v(kernel).with_backports(backports);
-        let ruled =
-            kernel_support::mount_options_support_here(fs, &options, &in_force, &kernel, vendor)
-                .remove(0)
-                .effect;
+        let kernel = test_version(kernel).with_backports(backports);
+        let ruled = kernel_support::running_kernel_options_support(
+            fs, &options, &in_force, &kernel, vendor,
+        )
+        .remove(0)
+        .effect;
         assert_eq!(ruled, here, "{fs} {option} on this {kernel}");
         let ruled = mount_options_support(fs, &options, &in_force, &kernel, vendor)
             .remove(0)
@@ -380,7 +381,7 @@ fn what_is_in_force_is_taken_by_this_kernel() {
 }
 
 #[test]
-fn the_last_word_of_a_line_wins_where_it_does() {
+fn later_options_override_earlier_ones() {
     for (fs, line, expect) in [
         ("ext4", "nobarrier,barrier=1", "barrier=1"),
         ("ext4", "barrier=1,nobarrier", "nobarrier"),
@@ -422,7 +423,7 @@ fn the_last_word_of_a_line_wins_where_it_does() {
 }
 
 #[test]
-fn some_options_are_refused_beside_others() {
+fn conflicting_options_are_refused() {
     for (fs, line, kernel, expect) in [
         ("ext4", "delalloc,data=journal", "6.18", Refused),
         ("ext4", "delalloc,nodelalloc,data=journal", "6.18", Refused),
@@ -445,7 +446,7 @@ fn some_options_are_refused_beside_others() {
         ("xfs", "lazytime=1", "6.18", Unknown),
     ] {
         assert_eq!(
-            effect(fs, line, kernel, "mainline"),
+            last_option_effect(fs, line, kernel, "mainline"),
             expect,
             "{fs} {line} on {kernel}"
         );
@@ -453,11 +454,12 @@ fn some_options_are_refused_beside_others() {
 }
 
 #[test]
-fn everything_but_ok_says_why() {
+fn effects_other_than_ok_have_a_reason() {
     for fs in ["ext4", "xfs", "btrfs"] {
         for kernel in ["3.10.1", "4.18.20", "6.1", "6.18.44", "7.1"] {
             for example in mount_option_examples(fs) {
-                let ruling = mount_option_support(fs, &example.option, &v(kernel), "mainline");
+                let ruling =
+                    mount_option_support(fs, &example.option, &test_version(kernel), "mainline");
                 let silent = ruling.because.is_empty() && ruling.effect != Effect::Ok;
                 assert!(
                     !silent || ruling.effect == Unknown,
@@ -518,9 +520,10 @@ fn features_of_new_file_systems() {
 }
 
 #[test]
-fn what_tools_set_by_default_must_be_mountable() {
+fn mkfs_defaults_must_be_mountable() {
     let judge = |fs: &str, tool: &str, kernel: &str, vendor: &str| {
-        mountability_of_mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &[]).effect
+        mountability_of_mkfs_defaults(fs, &test_version(tool), &test_version(kernel), vendor, &[])
+            .effect
     };
     assert_eq!(judge("ext4", "1.47.0", "6.1", "debian"), Effect::Ok);
     assert_eq!(
@@ -545,7 +548,7 @@ fn what_tools_set_by_default_must_be_mountable() {
 }
 
 #[test]
-fn what_the_kernel_cannot_mount_is_left_out() {
+fn unmountable_mkfs_defaults_are_omitted() {
     for (fs, tool, kernel, vendor, expect) in [
         ("ext4", "1.47.0", "6.1", "debian", ""),
         ("ext4", "1.47.0", "5.10", "mainline", "^orphan_file"),
@@ -563,9 +566,15 @@ fn what_the_kernel_cannot_mount_is_left_out() {
         ("btrfs", "6.19", "5.15", "mainline", "^block-group-tree"),
         ("btrfs", "6.19", "6.1", "mainline", ""),
     ] {
-        let words = mkfs_omit_arguments(fs, &v(tool), &v(kernel), vendor);
+        let words = mkfs_omit_arguments(fs, &test_version(tool), &test_version(kernel), vendor);
         assert_eq!(words.join(","), expect, "{fs} {tool} on {kernel}");
-        let with = mountability_of_mkfs_defaults(fs, &v(tool), &v(kernel), vendor, &words);
+        let with = mountability_of_mkfs_defaults(
+            fs,
+            &test_version(tool),
+            &test_version(kernel),
+            vendor,
+            &words,
+        );
         assert_eq!(
             with.effect,
             Effect::Ok,
@@ -579,9 +588,9 @@ fn what_the_kernel_cannot_mount_is_left_out() {
     }
 }
 
-mod lines_and_advice {
+mod boot_lines_and_advice {
     use super::super::{RelatedAdvice, derive_compat_facts};
-    use super::v;
+    use super::test_version;
     use crate::facts::catalog::{boot, host, kernel, mount, postgres};
     use crate::facts::{FactSet, Reading, Source, Subject, UnknownReason};
 
@@ -589,10 +598,15 @@ mod lines_and_advice {
         words.split(',').map(str::to_owned).collect()
     }
 
-    fn with_kernel(release: &str, vendor: &str) -> FactSet {
+    fn facts_with_kernel(release: &str, vendor: &str) -> FactSet {
         let mut facts = FactSet::default();
         let uname = || Source::system_call("uname");
-        facts.insert_known(&Subject::host(), &kernel::VERSION, v(release), uname());
+        facts.insert_known(
+            &Subject::host(),
+            &kernel::VERSION,
+            test_version(release),
+            uname(),
+        );
         facts.insert_known(
             &Subject::host(),
             &kernel::VENDOR,
@@ -602,7 +616,7 @@ mod lines_and_advice {
         facts
     }
 
-    fn with_line(mut facts: FactSet, fs: &str, options: &str) -> FactSet {
+    fn with_boot_line(mut facts: FactSet, fs: &str, options: &str) -> FactSet {
         let line = Subject::boot("/data");
         facts.insert_known(
             &line,
@@ -620,9 +634,9 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn a_line_is_sorted_by_effect() {
-        let mut facts = with_line(
-            with_kernel("6.1.0-28-amd64", "debian"),
+    fn boot_options_are_grouped_by_effect() {
+        let mut facts = with_boot_line(
+            facts_with_kernel("6.1.0-28-amd64", "debian"),
             "xfs",
             "noatime,nobarrier,attr2,inode64,frobnicate,lazytime",
         );
@@ -645,14 +659,14 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn what_a_later_word_takes_back_is_not_in_effect() {
+    fn overridden_boot_options_are_not_in_effect() {
         for (fs, options, in_effect) in [
             ("ext4", "nobarrier,barrier=1", "barrier=1"),
             ("ext4", "barrier=1,nobarrier", "nobarrier"),
             ("btrfs", "nodatacow,compress=zstd:3", "compress=zstd:3"),
             ("xfs", "nobarrier,noatime", "nobarrier,noatime"),
         ] {
-            let mut facts = with_line(FactSet::default(), fs, options);
+            let mut facts = with_boot_line(FactSet::default(), fs, options);
             derive_compat_facts(&mut facts);
             let line = Subject::boot("/data");
             assert_eq!(
@@ -664,8 +678,8 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn without_a_kernel_nothing_is_known() {
-        let mut facts = with_line(FactSet::default(), "xfs", "nobarrier");
+    fn boot_option_effects_need_kernel_version() {
+        let mut facts = with_boot_line(FactSet::default(), "xfs", "nobarrier");
         derive_compat_facts(&mut facts);
         let line = Subject::boot("/data");
         for key in [
@@ -684,12 +698,12 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn an_assumed_kernel_marks_what_is_concluded() {
-        let mut facts = with_line(with_kernel("6.1", "debian"), "xfs", "nobarrier");
+    fn assumed_kernel_marks_derived_facts() {
+        let mut facts = with_boot_line(facts_with_kernel("6.1", "debian"), "xfs", "nobarrier");
         facts.insert_known(
             &Subject::host(),
             &kernel::VERSION,
-            v("6.12"),
+            test_version("6.12"),
             Source::Assumed,
         );
         derive_compat_facts(&mut facts);
@@ -698,8 +712,8 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn the_mounted_file_system_helps_to_decide() {
-        let mut facts = with_line(with_kernel("6.1", "debian"), "btrfs", "space_cache");
+    fn current_mount_options_decide_boot_options() {
+        let mut facts = with_boot_line(facts_with_kernel("6.1", "debian"), "btrfs", "space_cache");
         let mounted = Subject::mount("/data");
         facts.link(&Subject::boot("/data"), &mounted);
         facts.insert_known(
@@ -727,7 +741,7 @@ mod lines_and_advice {
             (Some(true), "rw", "data=ordered,commit=30", None),
             (None, "rw", "data=ordered", None),
         ] {
-            let mut facts = with_line(with_kernel("6.18", "debian"), "ext4", options);
+            let mut facts = with_boot_line(facts_with_kernel("6.18", "debian"), "ext4", options);
             let mounted = Subject::mount("/data");
             facts.link(&line, &mounted);
             let source = || Source::file("mountinfo");
@@ -747,10 +761,16 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn only_what_was_seen_says_what_this_kernel_takes() {
+    fn only_observed_mounts_prove_kernel_support() {
         let judged = |kernel: Source, in_force: Source| {
-            let mut facts = with_line(with_kernel("6.1.102", "amazon"), "xfs", "prjquota");
-            facts.insert_known(&Subject::host(), &kernel::VERSION, v("6.1.102"), kernel);
+            let mut facts =
+                with_boot_line(facts_with_kernel("6.1.102", "amazon"), "xfs", "prjquota");
+            facts.insert_known(
+                &Subject::host(),
+                &kernel::VERSION,
+                test_version("6.1.102"),
+                kernel,
+            );
             let mounted = Subject::mount("/data");
             facts.link(&Subject::boot("/data"), &mounted);
             facts.insert_known(
@@ -781,7 +801,7 @@ mod lines_and_advice {
         );
     }
 
-    fn facts_of_mount(facts: &mut FactSet, fs: &str) -> Subject {
+    fn insert_mount(facts: &mut FactSet, fs: &str) -> Subject {
         let mounted = Subject::mount("/data");
         facts.insert_known(
             &mounted,
@@ -806,7 +826,7 @@ mod lines_and_advice {
         )
     }
 
-    fn guard_with(
+    fn check_with_related(
         setting: &str,
         values: &[&str],
         beside: &RelatedAdvice<'_>,
@@ -824,8 +844,8 @@ mod lines_and_advice {
 
     #[test]
     fn advice_that_the_kernel_would_refuse_is_held_back() {
-        let mut facts = with_kernel("6.1", "debian");
-        let xfs = facts_of_mount(&mut facts, "xfs");
+        let mut facts = facts_with_kernel("6.1", "debian");
+        let xfs = insert_mount(&mut facts, "xfs");
         assert!(check_without_related("mount.options", &["noatime"], &facts, &xfs).is_ok());
         assert!(check_without_related("mount.options", &["inode64"], &facts, &xfs).is_ok());
         for refused in [
@@ -851,14 +871,14 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn advice_for_what_is_not_known_is_held_back() {
+    fn advice_with_unknown_support_is_rejected() {
         let facts = FactSet::default();
         let mounted = Subject::mount("/data");
         assert!(
             check_without_related("mount.options", &["noatime"], &facts, &mounted).is_err(),
             "no kernel"
         );
-        let facts = with_kernel("6.1", "debian");
+        let facts = facts_with_kernel("6.1", "debian");
         assert!(
             check_without_related("mount.options", &["nobarrier"], &facts, &mounted).is_err(),
             "no file system"
@@ -874,7 +894,7 @@ mod lines_and_advice {
                 filesystem,
                 ..RelatedAdvice::default()
             };
-            guard_with("mount.options", &errors, &beside, &facts, &blank).is_ok()
+            check_with_related("mount.options", &errors, &beside, &facts, &blank).is_ok()
         };
         assert_eq!(
             [Some("ext4"), Some("xfs"), None].map(made),
@@ -884,24 +904,24 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn file_systems_must_exist_and_what_their_tool_makes_must_mount() {
+    fn new_file_systems_need_driver_and_mountable_defaults() {
         let blank = Subject::target("/dev/sdb");
-        let el9 = with_kernel("5.14.0-362.el9", "el9");
+        let el9 = facts_with_kernel("5.14.0-362.el9", "el9");
         assert!(check_without_related("filesystem", &["ext4"], &el9, &blank).is_ok());
         assert!(check_without_related("filesystem", &["btrfs"], &el9, &blank).is_err());
-        let mut old = with_kernel("5.10.1", "mainline");
+        let mut old = facts_with_kernel("5.10.1", "mainline");
         assert!(check_without_related("filesystem", &["xfs"], &old, &blank).is_ok());
         old.insert_known(
             &Subject::host(),
             &host::XFSPROGS,
-            v("6.5.0"),
+            test_version("6.5.0"),
             Source::system_call("mkfs.xfs -V"),
         );
         assert!(
             check_without_related("filesystem", &["xfs"], &old, &blank).is_err(),
             "nrext64"
         );
-        let mut custom = with_kernel("6.12", "mainline");
+        let mut custom = facts_with_kernel("6.12", "mainline");
         assert!(check_without_related("filesystem", &["btrfs"], &custom, &blank).is_err());
         custom.insert_known(
             &Subject::host(),
@@ -913,13 +933,13 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn a_newer_mkfs_may_make_what_it_is_told_to_keep_simple() {
+    fn omitted_features_make_newer_mkfs_acceptable() {
         let blank = Subject::target("/dev/sdb");
-        let mut facts = with_kernel("5.10.1", "mainline");
+        let mut facts = facts_with_kernel("5.10.1", "mainline");
         facts.insert_known(
             &Subject::host(),
             &host::XFSPROGS,
-            v("6.5.0"),
+            test_version("6.5.0"),
             Source::system_call("mkfs.xfs -V"),
         );
         derive_compat_facts(&mut facts);
@@ -936,7 +956,7 @@ mod lines_and_advice {
                 filesystem: Some("xfs"),
                 features,
             };
-            guard_with(setting, &[word], &beside, &facts, &blank).is_ok()
+            check_with_related(setting, &[word], &beside, &facts, &blank).is_ok()
         };
         assert!(!with(&[], "filesystem", "xfs"));
         assert!(with(&words, "filesystem", "xfs"));
@@ -953,7 +973,7 @@ mod lines_and_advice {
     }
 
     #[test]
-    fn servers_must_know_their_settings() {
+    fn unknown_server_settings_are_rejected() {
         let mut facts = FactSet::default();
         let cluster = Subject::cluster("/pg");
         let none = Subject::target("/new");
@@ -969,14 +989,14 @@ mod lines_and_advice {
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
-            v("11.22"),
+            test_version("11.22"),
             Source::file("PG_VERSION"),
         );
         assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_err());
         facts.insert_known(
             &cluster,
             &postgres::VERSION,
-            v("17.2"),
+            test_version("17.2"),
             Source::file("PG_VERSION"),
         );
         assert!(check_without_related("pg.wal_init_zero", &["on"], &facts, &cluster).is_ok());
@@ -987,8 +1007,8 @@ mod lines_and_advice {
 
     #[test]
     fn features_need_kernel_and_tools() {
-        let mut facts = with_kernel("6.12", "mainline");
-        let mounted = facts_of_mount(&mut facts, "ext4");
+        let mut facts = facts_with_kernel("6.12", "mainline");
+        let mounted = insert_mount(&mut facts, "ext4");
         assert!(
             check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_err(),
             "no tools known"
@@ -996,7 +1016,7 @@ mod lines_and_advice {
         facts.insert_known(
             &Subject::host(),
             &host::E2FSPROGS,
-            v("1.47.0"),
+            test_version("1.47.0"),
             Source::system_call("mke2fs -V"),
         );
         assert!(check_without_related("ext4.fast_commit", &["on"], &facts, &mounted).is_ok());
@@ -1013,7 +1033,7 @@ mod lines_and_advice {
 }
 
 #[test]
-fn a_misspelt_option_is_told_which_was_meant() {
+fn misspelt_option_gets_suggestion() {
     let kernel = Version::parse("6.1").unwrap();
     for (fs, option, expected) in [
         ("ext4", "noatiem", Some("noatime")),

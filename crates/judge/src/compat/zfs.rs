@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_loads_and_later_releases_know_no_less() {
+    fn later_openzfs_releases_support_no_fewer_kernels() {
         assert!(parse_without_verification_stamps::<ZfsTable>(TEXT).is_ok());
         let mut rows: Vec<(&Version, &Version)> = zfs_releases_with_kernels().collect();
         rows.sort_by_key(|(release, _)| release_numbers(release));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_beyond_the_newest_is_not_supported_and_nothing_is_guessed() {
+    fn openzfs_support_by_module_and_kernel() {
         for (module, kernel, expected) in [
             ("2.1.11-1", "6.1.0-28-amd64", Some(true)),
             ("2.1.11-1", "6.2.16", Some(true)),

@@ -9,7 +9,7 @@ use super::Evidence;
 use super::fact_reader::FactReader;
 use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
 use crate::durability::page_atomicity::{self, AtomicityBasis};
-use crate::durability::{Layer, Remedy};
+use crate::durability::{EvidenceLayer, Remedy};
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::catalog::target::{self, DirectoryRole};
 use crate::facts::{
@@ -50,7 +50,7 @@ pub fn judge_cluster(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> C
     };
     let disables_flush = match ask.facts.server_area_of(cluster) {
         Some(ServerArea::Mysql) => mysql::judge_settings(ask, of, cluster, &mut sayer),
-        Some(ServerArea::Pg) | None => judge_settings(ask, of, cluster, &mut sayer),
+        Some(ServerArea::Pg) | None => judge_postgres_settings(ask, of, cluster, &mut sayer),
     };
     let EvidenceLog {
         evidence,
@@ -70,7 +70,7 @@ pub fn judge_cluster(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> C
 
 /// Adds the evidence about PostgreSQL's settings to `sayer`. Returns true if the settings
 /// disable every flush.
-fn judge_settings(
+fn judge_postgres_settings(
     ask: &mut FactReader,
     of: &Subject,
     cluster: &Subject,
@@ -94,7 +94,7 @@ fn judge_settings(
             format!(
                 "PostgreSQL reports commits before it flushes them (synchronous_commit is off): a crash can lose {}, \
                  but corrupts nothing",
-                crash_loss_text(ask, cluster)
+                postgres_crash_loss_text(ask, cluster)
             ),
         ),
         Some(
@@ -124,13 +124,13 @@ fn judge_settings(
     };
     judge_page_copies(ask, of, cluster, &copies, sayer);
 
-    preload_disables_flush(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
+    judge_preloaded_library(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
 }
 
 /// Extent of the loss in a crash if commits do not wait for the flush (PostgreSQL manual,
 /// *Asynchronous Commit*). On a running server the default delay is not trusted, because the
 /// server did not report the setting.
-fn crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
+fn postgres_crash_loss_text(ask: &mut FactReader, cluster: &Subject) -> String {
     let key = &postgres::WAL_WRITER_DELAY;
     let is_default = matches!(
         ask.facts.reading(cluster, key.id()).source(),
@@ -211,12 +211,17 @@ impl EvidenceLog {
         says: String,
     ) {
         let source = ask.source_text(cluster, key);
-        self.evidence
-            .push(Evidence::new(Layer::Database, cluster, bears, says, source));
+        self.evidence.push(Evidence::new(
+            EvidenceLayer::Database,
+            cluster,
+            bears,
+            says,
+            source,
+        ));
     }
 }
 
-fn preload_disables_flush(
+fn judge_preloaded_library(
     ask: &mut FactReader,
     cluster: &Subject,
     name: &str,
@@ -302,7 +307,7 @@ fn judge_page_copies<T: FactValue>(
         return sayer.push_evidence(ask, cluster, key, Unproven, says);
     }
     let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
-    let (bears, says) = match page_atomicity::page_outcome(ask, of, cluster) {
+    let (bears, says) = match page_atomicity::page_atomicity_basis(ask, of, cluster) {
         AtomicityBasis::NeverOverwritten => (
             Durable,
             format!("ZFS writes pages atomically here, so none can be torn ({reads})"),

@@ -80,7 +80,7 @@ mod sd {
 }
 
 use super::fact_reader::{FactDependencies, FactReader};
-use super::{Evidence, Layer, Remedy, VerdictImpact, raid_controller};
+use super::{Evidence, EvidenceLayer, Remedy, VerdictImpact, raid_controller};
 use crate::facts::catalog::device::{
     self, CacheType, CapacitorCondition, DeviceKind, QueueWriteCache, Transport, WriteGuarantor,
 };
@@ -257,7 +257,13 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
             }
         };
         let bears = VerdictImpact::Contradictory(Remedy::WriteBackQueue(disk.clone()));
-        claims.push(Evidence::new(Layer::Device, disk, bears, says, source));
+        claims.push(Evidence::new(
+            EvidenceLayer::Device,
+            disk,
+            bears,
+            says,
+            source,
+        ));
         CacheVolatility::Contradictory
     } else {
         CacheVolatility::None
@@ -280,7 +286,7 @@ fn assess_attached_disk(mut ask: FactReader, disk: &Subject) -> DiskAssessment {
 
     let (passage, bears, says) = flush_outcome_in_queue(&mut ask, disk, queue, cache, raid, &word);
     let source = ask.source_text(disk, &device::WRITE_CACHE);
-    let belief = Evidence::new(Layer::Kernel, disk, bears, says, source);
+    let belief = Evidence::new(EvidenceLayer::Kernel, disk, bears, says, source);
     let write_back = match queue {
         _ if word.reports_volatile() => Ternary::True,
         Some(true) => Ternary::True,
@@ -317,7 +323,7 @@ fn disk_cache_report(
 ) -> CacheReport {
     match cache_report_source(transport) {
         CacheReportSource::Nvme => nvme::cache_report(ask, disk),
-        CacheReportSource::Virtio => cache_report(ask, disk),
+        CacheReportSource::Virtio => virtio_cache_report(ask, disk),
         CacheReportSource::DriverOnly | CacheReportSource::Sd => sd::cache_report(ask, disk),
     }
 }
@@ -430,7 +436,7 @@ fn cache_evidence_with_queue(
         CacheReport::Unreported(why) => {
             match cache_report_source(transport) {
                 CacheReportSource::Nvme => nvme::note_missing_nvme_facts(ask, disk),
-                CacheReportSource::Virtio => note_missing_cache_facts(ask, disk),
+                CacheReportSource::Virtio => note_missing_virtio_cache_facts(ask, disk),
                 CacheReportSource::DriverOnly => ask.note_missing(disk, &device::CACHE_TYPE, None),
                 CacheReportSource::Sd => sd::note_missing_cache_facts(ask, disk),
             }
@@ -446,7 +452,7 @@ fn cache_evidence_with_queue(
     };
     (
         cache,
-        Evidence::new(Layer::Device, disk, bears, says, source),
+        Evidence::new(EvidenceLayer::Device, disk, bears, says, source),
     )
 }
 
@@ -597,7 +603,7 @@ fn device_evidence<T>(
     says: String,
 ) -> Evidence {
     let source = ask.source_text(disk, from);
-    Evidence::new(Layer::Device, disk, bears, says, source)
+    Evidence::new(EvidenceLayer::Device, disk, bears, says, source)
 }
 
 // Reports of virtio-blk disks: `cache_type`, from the device configuration (virtio
@@ -606,7 +612,7 @@ fn device_evidence<T>(
 // The value is the hypervisor's statement, which a guest can also set. A guest cannot see
 // whether the hypervisor honours flushes.
 
-fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
+fn virtio_cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     match ask
         .get(disk, &device::CACHE_TYPE)
         .map(CacheType::can_hold_writes)
@@ -622,6 +628,6 @@ fn cache_report(ask: &mut FactReader, disk: &Subject) -> CacheReport {
     }
 }
 
-fn note_missing_cache_facts(ask: &mut FactReader, disk: &Subject) {
+fn note_missing_virtio_cache_facts(ask: &mut FactReader, disk: &Subject) {
     ask.note_missing(disk, &device::CACHE_TYPE, None);
 }

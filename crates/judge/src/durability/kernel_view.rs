@@ -11,7 +11,7 @@ pub use queue::queue_findings;
 
 use super::device_view::{CacheVolatility, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, Layer, VerdictImpact};
+use super::{Evidence, EvidenceLayer, VerdictImpact};
 use crate::durability::Remedy;
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState,
@@ -38,7 +38,7 @@ fn kernel_evidence<T>(
     says: String,
 ) -> Evidence {
     let source = ask.source_text(hop, from);
-    Evidence::new(Layer::Kernel, hop, bears, says, source)
+    Evidence::new(EvidenceLayer::Kernel, hop, bears, says, source)
 }
 
 // State of an md array: whether the array runs, and whether a power failure can damage data at
@@ -54,13 +54,13 @@ fn array_findings(ask: &mut FactReader, hop: &Subject) -> Vec<HopFinding> {
         .into_iter()
         .chain(level.and_then(|level| missing_member_finding(ask, hop, level)));
     let more = match level {
-        Some(level) => level_finding(ask, hop, level),
-        None => Some(unknown_level_finding(ask, hop)),
+        Some(level) => array_level_finding(ask, hop, level),
+        None => Some(unknown_array_level_finding(ask, hop)),
     };
     state.chain(more).collect()
 }
 
-fn unknown_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
+fn unknown_array_level_finding(ask: &FactReader, hop: &Subject) -> HopFinding {
     let says = format!(
         "the RAID level of {} is unknown, so a write hole cannot be ruled out",
         hop.name()
@@ -127,7 +127,11 @@ fn missing_member_finding(
     ))
 }
 
-fn level_finding(ask: &mut FactReader, hop: &Subject, level: ArrayLevel) -> Option<HopFinding> {
+fn array_level_finding(
+    ask: &mut FactReader,
+    hop: &Subject,
+    level: ArrayLevel,
+) -> Option<HopFinding> {
     match level {
         ArrayLevel::Raid1 | ArrayLevel::Raid10 => array_failure_finding(ask, hop, level),
         ArrayLevel::Raid4 | ArrayLevel::Raid5 | ArrayLevel::Raid6 => {

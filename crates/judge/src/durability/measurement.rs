@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::device_view::{DiskAssessment, FlushOutcome};
 use super::fact_reader::FactReader;
-use super::{Evidence, Layer, Remedy, VerdictImpact};
+use super::{Evidence, EvidenceLayer, Remedy, VerdictImpact};
 use crate::facts::catalog::device::{self, CapacitorCondition, Medium};
 use crate::facts::catalog::probe;
 use crate::facts::{FactValue, Key, Subject};
@@ -174,5 +174,5 @@ fn measured_evidence<T>(
     says: String,
 ) -> Evidence {
     let source = ask.source_text(target, from);
-    Evidence::new(Layer::Measurement, target, bears, says, source)
+    Evidence::new(EvidenceLayer::Measurement, target, bears, says, source)
 }

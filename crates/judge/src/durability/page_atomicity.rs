@@ -24,19 +24,19 @@ pub enum AtomicityBasis {
     /// A clause that names the missing fact, and the unknown reading that `page_conclusion`
     /// returns.
     Unknown(&'static str, Reading<PageAtomicity>),
-    Chain(PageLinkChain),
+    Chain(AtomicityChain),
 }
 
-pub struct PageLinkChain {
-    links: Vec<PageLink>,
+pub struct AtomicityChain {
+    links: Vec<AtomicityLink>,
 }
 
-impl PageLinkChain {
+impl AtomicityChain {
     pub fn holds(&self) -> Ternary {
         Ternary::all(self.links.iter().map(|link| link.holds))
     }
 
-    fn weakest_link(&self) -> Option<&PageLink> {
+    fn weakest_link(&self) -> Option<&AtomicityLink> {
         self.links
             .iter()
             .filter(|link| link.holds != Ternary::True)
@@ -44,7 +44,11 @@ impl PageLinkChain {
     }
 }
 
-pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> AtomicityBasis {
+pub fn page_atomicity_basis(
+    ask: &mut FactReader,
+    of: &Subject,
+    cluster: &Subject,
+) -> AtomicityBasis {
     let unknown = "it is unknown whether the file system writes pages atomically";
     let Some(home) = ask.facts.subject_in_scope(of, Scope::Mount) else {
         return AtomicityBasis::Unknown(
@@ -53,22 +57,28 @@ pub fn page_outcome(ask: &mut FactReader, of: &Subject, cluster: &Subject) -> At
         );
     };
     let Some(fstype) = ask.require(&home, &mount::FSTYPE) else {
-        return AtomicityBasis::Unknown(unknown, unknown_reading(ask.facts, &home, &mount::FSTYPE));
+        return AtomicityBasis::Unknown(
+            unknown,
+            unknown_atomicity_reading(ask.facts, &home, &mount::FSTYPE),
+        );
     };
     let (page, mut links) = server_links(ask, cluster);
     if fstype == ZFS {
-        return zfs_outcome(ask, &home, page);
+        return zfs_atomicity_basis(ask, &home, page);
     }
     links.push(kernel_version_link(ask));
     links.extend(file_system_links(ask, of, &home, &fstype, page));
     links.extend(device::device_links(ask, of, &home, page));
-    AtomicityBasis::Chain(PageLinkChain { links })
+    AtomicityBasis::Chain(AtomicityChain { links })
 }
 
-fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityBasis {
+fn zfs_atomicity_basis(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityBasis {
     let Some(record) = ask.require(home, &mount::ZFS_RECORD) else {
         let says = "the ZFS record size is unknown";
-        return AtomicityBasis::Unknown(says, unknown_reading(ask.facts, home, &mount::ZFS_RECORD));
+        return AtomicityBasis::Unknown(
+            says,
+            unknown_atomicity_reading(ask.facts, home, &mount::ZFS_RECORD),
+        );
     };
     match page_fits(page, record) {
         Ternary::True => AtomicityBasis::NeverOverwritten,
@@ -81,14 +91,18 @@ fn zfs_outcome(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> Atomi
                 "the ZFS record size is {}, smaller than a page",
                 bytes_text(record)
             );
-            AtomicityBasis::Chain(PageLinkChain {
-                links: vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)],
+            AtomicityBasis::Chain(AtomicityChain {
+                links: vec![AtomicityLink::new(
+                    LinkPlace::FileSystem,
+                    Ternary::False,
+                    says,
+                )],
             })
         }
     }
 }
 
-fn unknown_reading<T: FactValue>(
+fn unknown_atomicity_reading<T: FactValue>(
     facts: &FactSet,
     of: &Subject,
     key: &Key<T>,
@@ -111,7 +125,7 @@ pub struct PageConclusion {
 pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> PageConclusion {
     let all = clusters.iter().map(|cluster| {
         let mut ask = FactReader::new(facts);
-        let page = page_outcome(&mut ask, of, cluster);
+        let page = page_atomicity_basis(&mut ask, of, cluster);
         (page, ask)
     });
     let Some((page, ask)) = all.min_by_key(|(page, _)| severity_rank(page)) else {
@@ -144,7 +158,7 @@ pub fn page_conclusion(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> P
     let links = chain
         .links
         .iter()
-        .map(PageLink::summary_with_state)
+        .map(AtomicityLink::summary_with_state)
         .collect();
     PageConclusion {
         writes: Reading::known(writes, source.clone()),
@@ -194,23 +208,23 @@ const POSTGRES_PAGE: u64 = 8192;
 /// prevention*).
 const OLDEST_TESTED_KERNEL: [u64; 2] = [5, 10];
 
-fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<PageLink>) {
+fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<AtomicityLink>) {
     match ask.facts.server_area_of(cluster) {
         Some(ServerArea::Mysql) => {
             let page = ask.get(cluster, &mysql::PAGE_SIZE);
             let of_page = match page {
-                Some(page) => PageLink::new(
+                Some(page) => AtomicityLink::new(
                     LinkPlace::Page,
                     Ternary::True,
                     format!("InnoDB pages are {}", bytes_text(page)),
                 ),
-                None => PageLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
+                None => AtomicityLink::unknown(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
             };
             (page, vec![of_page, innodb_link(ask, cluster)])
         }
         Some(ServerArea::Pg) | None => {
             let says = "PostgreSQL writes pages through the page cache, which does not make an 8 kB write atomic";
-            let of_page = PageLink::new(
+            let of_page = AtomicityLink::new(
                 LinkPlace::Page,
                 Ternary::True,
                 format!("PostgreSQL pages are {}", bytes_text(POSTGRES_PAGE)),
@@ -219,7 +233,7 @@ fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<Pa
                 Some(POSTGRES_PAGE),
                 vec![
                     of_page,
-                    PageLink::new(LinkPlace::Server, Ternary::False, says),
+                    AtomicityLink::new(LinkPlace::Server, Ternary::False, says),
                 ],
             )
         }
@@ -228,7 +242,7 @@ fn server_links(ask: &mut FactReader, cluster: &Subject) -> (Option<u64>, Vec<Pa
 
 /// The link that depends on how InnoDB opens its data files: `innodb_data_file_buffering`
 /// decides in MariaDB 11.0 and later, `innodb_flush_method` otherwise.
-fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
+fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> AtomicityLink {
     let buffered = "InnoDB writes data files through the page cache";
     let part = LinkPlace::Server;
     if ask
@@ -238,7 +252,7 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
         let key = &mysql::DATA_FILE_BUFFERING;
         match (ask.get(cluster, key), ask.facts.get(cluster, key)) {
             (Some(true), _) => {
-                return PageLink::new(
+                return AtomicityLink::new(
                     part,
                     Ternary::False,
                     format!("{buffered} (innodb_data_file_buffering is on)"),
@@ -247,7 +261,7 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
             (Some(false), _) => {
                 let says =
                     "InnoDB writes data files with O_DIRECT (innodb_data_file_buffering is off)";
-                return PageLink::new(part, Ternary::True, says);
+                return AtomicityLink::new(part, Ternary::True, says);
             }
             // Before 11.0, MariaDB has only `innodb_flush_method`, which is judged below.
             (
@@ -258,7 +272,7 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
                 },
             ) => {}
             (None, Reading::Known { .. } | Reading::Unknown { .. }) => {
-                return PageLink::unknown(part, ask, cluster, key);
+                return AtomicityLink::unknown(part, ask, cluster, key);
             }
         }
     }
@@ -267,36 +281,36 @@ fn innodb_link(ask: &mut FactReader, cluster: &Subject) -> PageLink {
         Some(method @ (InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync)) => {
             let says =
                 format!("InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})");
-            PageLink::new(part, Ternary::True, says)
+            AtomicityLink::new(part, Ternary::True, says)
         }
         Some(
             method @ (InnodbFlushMethod::Fsync
             | InnodbFlushMethod::Dsync
             | InnodbFlushMethod::Littlesync
             | InnodbFlushMethod::Nosync),
-        ) => PageLink::new(
+        ) => AtomicityLink::new(
             part,
             Ternary::False,
             format!("{buffered} (innodb_flush_method is {method})"),
         ),
-        None => PageLink::unknown(part, ask, cluster, key),
+        None => AtomicityLink::unknown(part, ask, cluster, key),
     }
 }
 
-fn kernel_version_link(ask: &mut FactReader) -> PageLink {
+fn kernel_version_link(ask: &mut FactReader) -> AtomicityLink {
     let host = Subject::host();
     let Some(version) = ask.get(&host, &kernel::VERSION) else {
-        return PageLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
+        return AtomicityLink::unknown(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
     };
     if [version.number(0), version.number(1)] >= OLDEST_TESTED_KERNEL {
-        return PageLink::new(
+        return AtomicityLink::new(
             LinkPlace::Kernel,
             Ternary::True,
             format!("Linux {version} is 5.10 or later"),
         );
     }
     let says = format!("Linux {version} is older than 5.10, the first release that Amazon tested");
-    PageLink::new(LinkPlace::Kernel, Ternary::False, says)
+    AtomicityLink::new(LinkPlace::Kernel, Ternary::False, says)
 }
 
 // The file system link: each page must be stored contiguously at a multiple of its size, and
@@ -311,12 +325,16 @@ fn file_system_links(
     home: &Subject,
     fstype: &str,
     page: Option<u64>,
-) -> Vec<PageLink> {
+) -> Vec<AtomicityLink> {
     if fstype != "ext4" {
         let says = format!(
             "{fstype} is not ext4 with page-sized clusters, the setup that Amazon documents"
         );
-        return vec![PageLink::new(LinkPlace::FileSystem, Ternary::False, says)];
+        return vec![AtomicityLink::new(
+            LinkPlace::FileSystem,
+            Ternary::False,
+            says,
+        )];
     }
     vec![
         ext4_cluster_link(ask, home, page),
@@ -326,17 +344,17 @@ fn file_system_links(
 
 /// The link for ext4's clusters: each page lies within one cluster if the cluster size is a
 /// multiple of the page size.
-fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> PageLink {
+fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) -> AtomicityLink {
     let part = LinkPlace::FileSystem;
     let Some(features) = ask.get(home, &mount::EXT4_FEATURES) else {
-        return PageLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
+        return AtomicityLink::unknown(part, ask, home, &mount::EXT4_FEATURES);
     };
     if !features.iter().any(|feature| feature == "bigalloc") {
         let says = "ext4 has no clusters (bigalloc), so a page can be stored in separate blocks";
-        return PageLink::new(part, Ternary::False, says);
+        return AtomicityLink::new(part, Ternary::False, says);
     }
     let Some(cluster) = ask.get(home, &mount::EXT4_CLUSTER) else {
-        return PageLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
+        return AtomicityLink::unknown(part, ask, home, &mount::EXT4_CLUSTER);
     };
     let of = if cluster == 0 {
         Ternary::Unknown
@@ -352,15 +370,15 @@ fn ext4_cluster_link(ask: &mut FactReader, home: &Subject, page: Option<u64>) ->
             bytes_text(cluster)
         ),
     };
-    PageLink::new(part, of, says)
+    AtomicityLink::new(part, of, says)
 }
 
-fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> PageLink {
+fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> AtomicityLink {
     let part = LinkPlace::FileSystem;
     let data = ask.get(home, &mount::EXT4_DATA);
     match data {
         Some(JournalMode::Journal) => {
-            return PageLink::new(
+            return AtomicityLink::new(
                 part,
                 Ternary::False,
                 "data=journal turns direct I/O into buffered I/O",
@@ -368,26 +386,26 @@ fn direct_io_link(ask: &mut FactReader, of: &Subject, home: &Subject) -> PageLin
         }
         Some(JournalMode::Ordered | JournalMode::Writeback) => {}
         None if ask.get(home, &mount::EXT4_JOURNAL) == Some(false) => {}
-        None => return PageLink::unknown(part, ask, home, &mount::EXT4_DATA),
+        None => return AtomicityLink::unknown(part, ask, home, &mount::EXT4_DATA),
     }
     let journalled = |flag: &InodeFlag| matches!(flag, InodeFlag::JournalData);
     match ask.get(of, &target::FLAGS) {
         Some(flags) if flags.iter().any(journalled) => {
-            return PageLink::new(
+            return AtomicityLink::new(
                 part,
                 Ternary::False,
                 "the attribute +j turns direct I/O into buffered I/O",
             );
         }
         Some(_) => {}
-        None => return PageLink::unknown(part, ask, of, &target::FLAGS),
+        None => return AtomicityLink::unknown(part, ask, of, &target::FLAGS),
     }
     let features = ask.get(home, &mount::EXT4_FEATURES).unwrap_or_default();
     if features.iter().any(|feature| feature == "encrypt") {
         let says = "files may be encrypted, which can turn direct I/O into buffered I/O";
-        return PageLink::new(part, Ternary::Unknown, says);
+        return AtomicityLink::new(part, Ternary::Unknown, says);
     }
-    PageLink::new(part, Ternary::True, "ext4 passes direct I/O to the device")
+    AtomicityLink::new(part, Ternary::True, "ext4 passes direct I/O to the device")
 }
 
 /// The largest InnoDB page in bytes (innodb_page_size). PostgreSQL's largest page is smaller: 32
@@ -411,14 +429,14 @@ choice! {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct PageLink {
+struct AtomicityLink {
     pub place: LinkPlace,
     /// Whether a page at an offset that is a multiple of its size passes this link undivided.
     pub holds: Ternary,
     text: String,
 }
 
-impl PageLink {
+impl AtomicityLink {
     /// `says` is a clause without a full stop.
     pub fn new(place: LinkPlace, holds: Ternary, says: impl Into<String>) -> Self {
         Self {
@@ -496,7 +514,7 @@ mod page_link_tests {
 
     proptest! {
         #[test]
-        fn an_unknown_page_is_any_page(sectors in 0u64..1024) {
+        fn unknown_page_size_counts_as_any_size(sectors in 0u64..1024) {
             for judge in [page_fits as fn(Option<u64>, u64) -> Ternary, is_page_multiple] {
                 let of_all = PAGES.map(|page| judge(Some(page), sectors * 512));
                 let unknown = judge(None, sectors * 512);
@@ -507,7 +525,7 @@ mod page_link_tests {
     }
 
     #[test]
-    fn no_page_of_nothing() {
+    fn page_size_zero_is_no_multiple() {
         assert_eq!(is_page_multiple(Some(0), 4096), Ternary::Unknown);
     }
 }

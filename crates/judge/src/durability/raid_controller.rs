@@ -5,7 +5,7 @@
 
 use super::device_view::CacheVolatility;
 use super::fact_reader::FactReader;
-use super::{Evidence, Layer, Remedy, VerdictImpact};
+use super::{Evidence, EvidenceLayer, Remedy, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
@@ -54,7 +54,7 @@ pub fn megaraid_dropped_flushes_evidence(ask: &mut FactReader, disk: &Subject) -
         "megaraid_sas before Linux 4.9 acknowledges flushes for {} without sending them",
         disk.name()
     );
-    let evidence = Evidence::new(Layer::Kernel, disk, bears, says, source);
+    let evidence = Evidence::new(EvidenceLayer::Kernel, disk, bears, says, source);
     match passes {
         Ternary::True => None,
         Ternary::False => Some(evidence),
@@ -219,6 +219,6 @@ pub fn controller_cache(ask: &mut FactReader, disk: &Subject) -> (CacheVolatilit
         .unwrap_or_default();
     (
         cache,
-        Evidence::new(Layer::Device, disk, bears, says, source),
+        Evidence::new(EvidenceLayer::Device, disk, bears, says, source),
     )
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fact_reader::FactReader;
-use super::{Evidence, Layer, Remedy, UndecidedCap, VerdictImpact};
+use super::{Evidence, EvidenceLayer, Remedy, UndecidedCap, VerdictImpact};
 use crate::facts::Subject;
 use crate::facts::catalog::target::VerdictKind;
 use crate::ternary::Ternary;
@@ -61,7 +61,7 @@ impl VerdictCaps {
                     "{fact} could not be read, so a known fault that loses flushed data cannot be ruled out"
                 );
                 found.push(Evidence::new(
-                    Layer::Rule,
+                    EvidenceLayer::Rule,
                     subject,
                     VerdictImpact::Unproven,
                     says,
@@ -86,7 +86,7 @@ impl VerdictCaps {
                     ) => VerdictImpact::Unproven,
                 };
                 found.push(Evidence::new(
-                    Layer::Rule,
+                    EvidenceLayer::Rule,
                     subject,
                     bears,
                     cap.reason.clone(),

@@ -1,6 +1,8 @@
 mod caps {
     use super::machine::{TestHost, data_target};
-    use crate::durability::{Layer, Verdict, VerdictCap, VerdictCaps, VerdictKind, judge_targets};
+    use crate::durability::{
+        EvidenceLayer, Verdict, VerdictCap, VerdictCaps, VerdictKind, judge_targets,
+    };
     use crate::facts::Subject;
     use crate::ternary::Ternary;
 
@@ -32,17 +34,17 @@ mod caps {
     }
 
     fn machine_without_flushes() -> TestHost {
-        TestHost::with_volatile_disk().with("mount.barrier", "off")
+        TestHost::with_volatile_disk().with_fact("mount.barrier", "off")
     }
 
-    fn subjects(machine: &TestHost) -> Vec<Subject> {
+    fn cappable_subjects(machine: &TestHost) -> Vec<Subject> {
         let mut all = machine.facts.layers_below(&data_target());
         all.extend([Subject::host(), data_target()]);
         all
     }
 
     #[test]
-    fn a_cap_lowers_and_never_raises_whatever_it_is_about() {
+    fn cap_only_lowers_verdict_for_any_subject() {
         for (start, before) in [
             (
                 TestHost::with_volatile_disk as fn() -> TestHost,
@@ -50,7 +52,7 @@ mod caps {
             ),
             (machine_without_flushes, VerdictKind::AtRisk),
         ] {
-            for subject in subjects(&start()) {
+            for subject in cappable_subjects(&start()) {
                 for standing in [VerdictKind::AtRisk, VerdictKind::Unproven] {
                     let verdict = verdict_with_cap(start(), &subject, standing, Ternary::True);
                     assert_eq!(
@@ -60,7 +62,9 @@ mod caps {
                     );
                     let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
                     assert_eq!(
-                        evidence.filter(|one| one.layer == Layer::Rule).count(),
+                        evidence
+                            .filter(|one| one.layer == EvidenceLayer::Rule)
+                            .count(),
                         verdict.paths.len()
                     );
                 }
@@ -69,8 +73,8 @@ mod caps {
     }
 
     #[test]
-    fn an_undecided_cap_leaves_the_verdict_and_is_named() {
-        for subject in subjects(&TestHost::with_volatile_disk()) {
+    fn undecided_cap_keeps_verdict_and_is_listed() {
+        for subject in cappable_subjects(&TestHost::with_volatile_disk()) {
             let verdict = verdict_with_cap(
                 TestHost::with_volatile_disk(),
                 &subject,
@@ -131,13 +135,13 @@ mod drill_records {
     }
 
     #[test]
-    fn a_clean_drill_settles_what_nobody_could_tell_and_nothing_else() {
-        let usb = || TestHost::with_volatile_disk().with("device.transport", "usb");
-        let server_unread = || usb().with_cluster().with("pg.fsync", "?");
+    fn clean_drill_promotes_only_unproven_stacks() {
+        let usb = || TestHost::with_volatile_disk().with_fact("device.transport", "usb");
+        let server_unread = || usb().with_cluster().with_fact("pg.fsync", "?");
         for (machine, without, with) in [
             (usb(), VerdictKind::Unproven, VerdictKind::ProvenByDrill),
             (
-                TestHost::with_volatile_disk().with("mount.barrier", "?"),
+                TestHost::with_volatile_disk().with_fact("mount.barrier", "?"),
                 VerdictKind::Unproven,
                 VerdictKind::ProvenByDrill,
             ),
@@ -147,12 +151,12 @@ mod drill_records {
                 VerdictKind::Durable,
             ),
             (
-                usb().with("mount.barrier", "off"),
+                usb().with_fact("mount.barrier", "off"),
                 VerdictKind::AtRisk,
                 VerdictKind::AtRisk,
             ),
             (
-                TestHost::with_volatile_disk().with("device.write_cache", "write through"),
+                TestHost::with_volatile_disk().with_fact("device.write_cache", "write through"),
                 VerdictKind::Contradictory,
                 VerdictKind::Contradictory,
             ),
@@ -173,8 +177,8 @@ mod drill_records {
     }
 
     #[test]
-    fn the_sentence_says_when_how_often_and_how_much_that_shows() {
-        let usb = TestHost::with_volatile_disk().with("device.transport", "usb");
+    fn drill_sentence_states_date_cuts_and_detectable_share() {
+        let usb = TestHost::with_volatile_disk().with_fact("device.transport", "usb");
         let verdict = machine_with_drill(usb.clone(), 20, 0).verdict();
         for said in [
             "on 2026-11-22",
@@ -223,7 +227,7 @@ mod drill_records {
             "device.write_cache",
         ] {
             let machine =
-                machine_with_drill(TestHost::with_protected_cache().with(fact, "?"), 20, 0);
+                machine_with_drill(TestHost::with_protected_cache().with_fact(fact, "?"), 20, 0);
             assert_ne!(open(machine), Some(true), "{fact}");
         }
     }
@@ -242,17 +246,17 @@ mod torn_pages {
     use super::machine::TestHost;
 
     #[test]
-    fn without_copies_only_a_file_system_of_whole_pages_will_do() {
+    fn without_page_copies_only_zfs_prevents_torn_pages() {
         let machine = |setting: &str, roles: &str, fstype: &str, record: &str| {
             TestHost::with_volatile_disk()
                 .with_cluster()
-                .with("pg.full_page_writes", setting)
-                .with("target.roles", roles)
-                .with("mount.fstype", fstype)
-                .with("mount.class", if fstype == "zfs" { "zfs" } else { "block" })
-                .with("zfs.sync", "standard")
-                .with("zfs.no_cache_flush", "false")
-                .with("zfs.recordsize", record)
+                .with_fact("pg.full_page_writes", setting)
+                .with_fact("target.roles", roles)
+                .with_fact("mount.fstype", fstype)
+                .with_fact("mount.class", if fstype == "zfs" { "zfs" } else { "block" })
+                .with_fact("zfs.sync", "standard")
+                .with_fact("zfs.no_cache_flush", "false")
+                .with_fact("zfs.recordsize", record)
         };
         for (setting, roles, fstype, record, verdict) in [
             ("true", "data,wal", "ext4", "?", "durable"),

@@ -10,7 +10,7 @@ choice! {
     /// The source layer of a piece of evidence.
     #[derive(Serialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    pub enum Layer {
+    pub enum EvidenceLayer {
         /// Whether the server flushes before it reports a commit.
         Database = "database",
         /// Whether the kernel passes a flush on.
@@ -26,7 +26,7 @@ choice! {
     }
 }
 
-impl Layer {
+impl EvidenceLayer {
     pub(crate) fn is_database(self) -> bool {
         matches!(self, Self::Database)
     }
@@ -48,7 +48,7 @@ impl Layer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evidence {
     /// The origin of the evidence, such as `kernel` or `device`.
-    pub layer: Layer,
+    pub layer: EvidenceLayer,
     /// The server, file system, layer or disk that the evidence is about.
     pub subject: Subject,
     /// The best verdict that the evidence allows.
@@ -65,7 +65,7 @@ pub struct Evidence {
 
 impl Evidence {
     pub fn new(
-        layer: Layer,
+        layer: EvidenceLayer,
         subject: &Subject,
         bears: VerdictImpact,
         says: String,
@@ -85,7 +85,7 @@ impl Evidence {
 
 /// One path from the target to a disk, with the evidence about its hops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Path {
+pub struct PathVerdict {
     /// The subjects on the path in order; the target is first and the disk last.
     pub hops: Vec<Subject>,
     /// The worst verdict of the path's evidence.
@@ -143,7 +143,7 @@ pub struct Verdict {
     /// The path of a commit's flush, hop by hop, and where the commit may be lost.
     pub flush_path: Vec<FlushHop>,
     /// Every path from the target to a disk, worst first.
-    pub paths: Vec<Path>,
+    pub paths: Vec<PathVerdict>,
     /// Facts that were needed and are unknown.
     pub missing: Vec<MissingFact>,
 }

@@ -13,8 +13,8 @@ use super::flush_path::{AssessedHop, FlushPathInput, InvisibleLayer, build_flush
 use super::kernel_view::{self, DisksBelow};
 use super::rule_cap::VerdictCaps;
 use super::{
-    DrillRecord, Evidence, Layer, Path, Remedy, Route, UndecidedCap, Verdict, VerdictImpact,
-    VerdictKind, find_record, find_routes, measurement, redundancy, remedy,
+    DrillRecord, Evidence, EvidenceLayer, PathVerdict, Remedy, Route, UndecidedCap, Verdict,
+    VerdictImpact, VerdictKind, find_drill_record, find_routes, measurement, redundancy, remedy,
 };
 use crate::facts::catalog::device::WriteGuarantor;
 use crate::facts::catalog::host::{self, RunEnvironment};
@@ -76,7 +76,7 @@ pub fn judge_target(
         common.extend(caps.cap_evidence(&mut ask, of_all));
     }
 
-    let mut paths: Vec<Path> = Vec::new();
+    let mut paths: Vec<PathVerdict> = Vec::new();
     let mut hops_of_ways = Vec::new();
     for way in &ways {
         let judged = assess_route(&mut ask, way, disks, caps);
@@ -86,7 +86,7 @@ pub fn judge_target(
             .flat_map(|hop| &hop.evidence)
             .cloned()
             .collect();
-        paths.push(Path {
+        paths.push(PathVerdict {
             hops: way.hops.clone(),
             standing: VerdictKind::Durable,
             evidence,
@@ -110,7 +110,7 @@ pub fn judge_target(
         below.iter().map(|(disk, leaf)| (*disk, *leaf)),
     );
 
-    let drill = find_record(&mut ask, target);
+    let drill = find_drill_record(&mut ask, target);
     measured.extend(drill.as_ref().map(DrillRecord::evidence));
     common.extend(measured.iter().cloned());
 
@@ -159,7 +159,7 @@ pub fn judge_target(
         .filter_map(flush_suppressor)
         .collect();
     let (redundancy, second_fault) = redundancy::target_redundancy(&mut ask, target);
-    let unseen = unseen_layers(facts, seen_by);
+    let unseen = invisible_layers(facts, seen_by);
     let flush_path = build_flush_path(&FlushPathInput {
         facts,
         servers: &servers,
@@ -347,7 +347,7 @@ fn assess_route(
     };
     if let (Some(says), Some(last)) = (unread, last) {
         let evidence = Evidence::new(
-            Layer::Kernel,
+            EvidenceLayer::Kernel,
             last,
             VerdictImpact::Unproven,
             says,
@@ -366,7 +366,7 @@ fn assess_route(
 
 fn verdict_sentence(
     standing: VerdictKind,
-    paths: &[Path],
+    paths: &[PathVerdict],
     no_database: bool,
     cache: CacheVolatility,
     disks: &[&str],
@@ -458,7 +458,7 @@ fn verdict_sentence(
     }
 }
 
-fn unseen_layers(facts: &FactSet, seen_by: Option<RunEnvironment>) -> Vec<InvisibleLayer> {
+fn invisible_layers(facts: &FactSet, seen_by: Option<RunEnvironment>) -> Vec<InvisibleLayer> {
     let technology = facts.host_value(&host::VIRTUALISATION);
     let (in_container, in_guest, vantage) = match seen_by {
         Some(RunEnvironment::Host) => (false, false, false),

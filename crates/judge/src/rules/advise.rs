@@ -191,7 +191,7 @@ impl AdviceSpec {
             tradeoff: self
                 .tradeoff
                 .as_ref()
-                .map(|price| price.text(facts, subject, &[]).to_string()),
+                .map(|price| price.render_for_subject(facts, subject, &[]).to_string()),
             apply: commands(&self.apply),
             verify: commands(&self.verify),
             undo: commands(&self.undo),

@@ -137,7 +137,7 @@ pub(super) fn evaluate_condition(cond: &Condition, view: &SubjectView<'_>) -> Te
         view,
         elements: &[],
     }
-    .result(cond)
+    .evaluate(cond)
 }
 
 pub(super) struct SubjectView<'f> {
@@ -211,11 +211,11 @@ impl LookupScope<'_, '_> {
         }
     }
 
-    fn result(&self, cond: &Condition) -> Ternary {
+    fn evaluate(&self, cond: &Condition) -> Ternary {
         match cond {
-            Condition::All(conds) => Ternary::all(conds.iter().map(|one| self.result(one))),
-            Condition::Any(conds) => Ternary::any(conds.iter().map(|one| self.result(one))),
-            Condition::Not(cond) => !self.result(cond),
+            Condition::All(conds) => Ternary::all(conds.iter().map(|one| self.evaluate(one))),
+            Condition::Any(conds) => Ternary::any(conds.iter().map(|one| self.evaluate(one))),
+            Condition::Not(cond) => !self.evaluate(cond),
             Condition::Every(relation, cond) => {
                 let stack = self.stack();
                 Ternary::all(self.element_truths(&stack, *relation, cond))
@@ -237,7 +237,7 @@ impl LookupScope<'_, '_> {
         relation: QuantifiedElement,
         cond: &'s Condition,
     ) -> impl Iterator<Item = Ternary> + 's {
-        let on = move |element| self.with_element(element, |place| place.result(cond));
+        let on = move |element| self.with_element(element, |place| place.evaluate(cond));
         let unseen = move || {
             stack
                 .find_unread_stack_end(self.view.facts, relation)
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
+    fn quantifier_over_incomplete_stack_is_unknown() {
         let (mut set, target, below) = half_read_stack();
         let truth = |set: &FactSet, relation| {
             BoundCondition::new(&every_cache_protected(relation), set, &target).result()
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn the_elements_that_a_condition_is_about() {
+    fn deciding_elements_of_quantifiers() {
         let (mut set, target, _) = half_read_stack();
         set.insert_known(
             &Subject::device("loop0"),
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_on_nothing_itself_has_the_stack_of_what_it_is_linked_to() {
+    fn cluster_uses_stack_of_linked_target() {
         let (mut set, target, below) = half_read_stack();
         set.add_edge(&below, &Subject::device("sda"));
         let cluster = Subject::cluster("/t");

@@ -24,7 +24,7 @@ mod tests {
     use crate::rules::{RuleSet, examples};
 
     #[test]
-    fn they_have_no_mistakes_and_do_what_their_examples_say() {
+    fn builtin_rules_parse_and_pass_their_examples() {
         let (set, mistakes) = RuleSet::parse_as_builtin(&builtin_files());
         let mistakes: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
         assert!(mistakes.is_empty(), "{}", mistakes.join("\n\n"));

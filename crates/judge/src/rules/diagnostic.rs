@@ -300,7 +300,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_many_mistakes_is_counted_and_not_told() {
+    fn diagnostics_beyond_the_limit_are_cut_off() {
         let diags = |count| {
             (0..count)
                 .map(|at| Diagnostic::mistake(at..at, "wrong", None))

@@ -126,7 +126,7 @@ mod tests {
     use crate::version::Version;
 
     #[test]
-    fn a_trace_reads_as_a_tree_with_what_was_seen() {
+    fn trace_prints_as_tree_with_readings() {
         let (target, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
         facts.link(&target, &top);
@@ -172,7 +172,7 @@ mod tests {
                 cache.map_or(unknown, known),
             );
         }
-        let rules = tests::good();
+        let rules = tests::good_rule_set();
         let rule = rules.find("mount.barrier-option").unwrap();
         let finding = evaluate_rule(
             rule,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Purpose, UserCommand};
+use super::{CommandPurpose, UserCommand};
 use crate::escape::ShellCommand;
 use crate::facts::{MissingFact, Reading, Subject, Value, choice};
 use crate::ternary::Ternary;
@@ -254,11 +254,11 @@ impl Advice {
     }
 
     pub fn commands(&self) -> [(&'static str, &[ShellCommand]); 3] {
-        let of = |purpose: Purpose, commands| (purpose.as_str(), commands);
+        let of = |purpose: CommandPurpose, commands| (purpose.as_str(), commands);
         [
-            of(Purpose::Apply, &*self.apply),
-            of(Purpose::Verify, &*self.verify),
-            of(Purpose::Undo, &*self.undo),
+            of(CommandPurpose::Apply, &*self.apply),
+            of(CommandPurpose::Verify, &*self.verify),
+            of(CommandPurpose::Undo, &*self.undo),
         ]
     }
 }

@@ -257,7 +257,7 @@ fn parse_examples(
     problems: &mut Diagnostics,
 ) -> Vec<RuleExample> {
     let mut examples: Vec<RuleExample> = Vec::new();
-    for item in fields.table_list("example", problems) {
+    for item in fields.parse_list_field("example", problems) {
         let Some(example) = example::parse_example(item, sight, problems) else {
             continue;
         };
@@ -321,11 +321,11 @@ fn parse_rule(
     let texts = head.parse_templates(quantifies, problems);
     let question = question.map(|text| parse_question(&text, problems));
     let mut advise = Vec::new();
-    for item in fields.table_list("advise", problems) {
+    for item in fields.parse_list_field("advise", problems) {
         advise.extend(advice::parse_advice(item, sight, level, author, problems));
     }
     let mut evidence = Vec::new();
-    for item in fields.table_list("evidence", problems) {
+    for item in fields.parse_list_field("evidence", problems) {
         evidence.extend(parse_evidence(item, problems));
     }
     let examples = match terms.examples {

@@ -224,7 +224,7 @@ impl Rule {
         let told = |here| {
             move |text: &Template| Fix {
                 here,
-                text: self.with_user_file_line(&text.text(facts, subject, which)),
+                text: self.with_user_file_line(&text.render_for_subject(facts, subject, which)),
             }
         };
         let here = self.remedy.as_ref().filter(known).map(told(true));

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rule_set::RuleSet;
-use super::{DisabledRule, ExpiredStatement, LevelOverride, UserFile, sha256};
+use super::{DisabledRule, ExpiredRuleOverride, LevelOverride, UserRuleFile, sha256_hex};
 
 /// The rules and tables in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,13 +23,13 @@ pub struct Pack {
     /// SHA-256 of the rules and tables that come with walwise.
     pub shipped_sha256: String,
     /// Rule files of the user, with their SHA-256.
-    pub user_files: Vec<UserFile>,
+    pub user_files: Vec<UserRuleFile>,
     /// Rules to which a user's file gives another level.
     pub overrides: Vec<LevelOverride>,
     /// Rules that a user's file disables.
     pub off: Vec<DisabledRule>,
     /// Statements in a user's file whose last day has passed.
-    pub expired: Vec<ExpiredStatement>,
+    pub expired: Vec<ExpiredRuleOverride>,
 }
 
 /// File names, each with the SHA-256 of the contents.
@@ -38,7 +38,7 @@ pub type FileSums = Vec<(String, String)>;
 pub fn file_sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> FileSums {
     files
         .into_iter()
-        .map(|(name, text)| (name.to_owned(), sha256(text.as_bytes())))
+        .map(|(name, text)| (name.to_owned(), sha256_hex(text.as_bytes())))
         .collect()
 }
 
@@ -56,7 +56,7 @@ impl Pack {
             user_files: rules.user_files().to_vec(),
             overrides: rules.level_overrides().to_vec(),
             off: rules.disabled_rules().to_vec(),
-            expired: rules.expired_statements().to_vec(),
+            expired: rules.expired_overrides().to_vec(),
         }
     }
 
@@ -90,7 +90,7 @@ pub fn fingerprint(sums: &FileSums) -> String {
     for (name, sum) in lines {
         let _ = writeln!(text, "{sum}  {name}");
     }
-    sha256(text.as_bytes())
+    sha256_hex(text.as_bytes())
 }
 
 #[cfg(test)]
@@ -100,15 +100,15 @@ mod tests {
 
     /// The input and its sum are the example of FIPS 180-4.
     #[test]
-    fn a_sum_is_what_the_standard_says() {
+    fn sha256_matches_fips_example() {
         assert_eq!(
-            sha256(b"abc"),
+            sha256_hex(b"abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
         );
     }
 
     #[test]
-    fn every_letter_counts_and_the_directory_of_a_users_file_does_not() {
+    fn fingerprint_ignores_user_file_directory() {
         let shipped = file_sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile {

@@ -14,7 +14,8 @@ use super::load::{self, LoadOptions, LoadedFile};
 use super::model::{Author, ExampleLoading, Rule};
 use super::suggest::nearest_word_hint;
 use super::{
-    ADJUSTABLE_LEVELS, DisabledRule, ExpiredStatement, LevelOverride, RuleFile, UserFile, builtin,
+    ADJUSTABLE_LEVELS, DisabledRule, ExpiredRuleOverride, LevelOverride, RuleFile, UserRuleFile,
+    builtin,
 };
 use crate::escape::ShellCommand;
 use crate::text::{line_index, names_and_count};
@@ -24,8 +25,8 @@ pub struct RuleSet {
     rules: Vec<Rule>,
     off: Vec<DisabledRule>,
     overrides: Vec<LevelOverride>,
-    expired: Vec<ExpiredStatement>,
-    user_files: Vec<UserFile>,
+    expired: Vec<ExpiredRuleOverride>,
+    user_files: Vec<UserRuleFile>,
     not_in_force: Vec<String>,
     remarks: Vec<String>,
 }
@@ -103,7 +104,7 @@ impl RuleSet {
         found.extend(remark_empty_files(&parts));
         found.extend(remark_unknown_rules(&parts));
         let mut set = Self {
-            user_files: users.iter().map(UserFile::from_file).collect(),
+            user_files: users.iter().map(UserRuleFile::from_file).collect(),
             ..Self::default()
         };
         set.rules = parts
@@ -111,7 +112,7 @@ impl RuleSet {
             .flat_map(|part| part.loaded.rules.drain(..))
             .map(|(rule, _)| rule)
             .collect();
-        set.drop_expired_statements(&mut parts, today);
+        set.drop_expired_overrides(&mut parts, today);
         found.extend(set.apply_disabled_rules(&parts));
         found.extend(set.apply_level_overrides(&parts));
         for (index, diag) in found {
@@ -151,8 +152,8 @@ impl RuleSet {
         self
     }
 
-    fn drop_expired_statements(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
-        let mut holds = |expired: Option<ExpiredStatement>| {
+    fn drop_expired_overrides(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
+        let mut holds = |expired: Option<ExpiredRuleOverride>| {
             let holds = expired.is_none();
             self.expired.extend(expired);
             holds
@@ -163,8 +164,8 @@ impl RuleSet {
             ..
         } in parts.iter_mut().map(|part| &mut part.loaded)
         {
-            off.retain(|(off, _)| holds(ExpiredStatement::from_disabled_rule(off, today)));
-            levels.retain(|(given, _)| holds(ExpiredStatement::from_override(given, today)));
+            off.retain(|(off, _)| holds(ExpiredRuleOverride::from_disabled_rule(off, today)));
+            levels.retain(|(given, _)| holds(ExpiredRuleOverride::from_override(given, today)));
         }
     }
 
@@ -172,7 +173,7 @@ impl RuleSet {
     /// because no file may improve a verdict.
     fn apply_disabled_rules(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
-        for (index, off, span) in indexed_statements(parts, |loaded| &loaded.off) {
+        for (index, off, span) in indexed_user_entries(parts, |loaded| &loaded.off) {
             match self.off.iter().find(|other| other.rule == off.rule) {
                 Some(other) => {
                     let message = format!(
@@ -202,7 +203,7 @@ impl RuleSet {
     /// that can lose data must stay optional.
     fn apply_level_overrides(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diagnostic)> {
         let mut found = Vec::new();
-        for (index, given, span) in indexed_statements(parts, |loaded| &loaded.overrides) {
+        for (index, given, span) in indexed_user_entries(parts, |loaded| &loaded.overrides) {
             let mut mistake = |message: String, help: Option<String>| {
                 found.push((index, Diagnostic::mistake(span.clone(), message, help)));
             };
@@ -284,7 +285,7 @@ impl RuleSet {
         &self.overrides
     }
 
-    pub fn expired_statements(&self) -> &[ExpiredStatement] {
+    pub fn expired_overrides(&self) -> &[ExpiredRuleOverride] {
         &self.expired
     }
 
@@ -298,7 +299,7 @@ impl RuleSet {
         &self.remarks
     }
 
-    pub(crate) fn user_files(&self) -> &[UserFile] {
+    pub(crate) fn user_files(&self) -> &[UserRuleFile] {
         &self.user_files
     }
 }
@@ -350,7 +351,7 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     })
 }
 
-fn indexed_statements<'p, T: 'p>(
+fn indexed_user_entries<'p, T: 'p>(
     parts: &'p [ParsedFile<'_>],
     of: fn(&LoadedFile) -> &Vec<(T, Span)>,
 ) -> impl Iterator<Item = (usize, &'p T, &'p Span)> {

@@ -63,7 +63,7 @@ impl Placeholder {
         format!("{{{}{prefix}}}", self.kind.name())
     }
 
-    fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
+    fn render_for_subject(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
         let shown = match self.kind {
             PlaceholderKind::Subject if self.in_code => {
                 shell_quote_or_name(SUBJECT, subject.name())
@@ -183,11 +183,16 @@ impl Template {
     }
 
     /// An unknown fact prints as `unknown`. `which` are the elements found by the condition.
-    pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
+    pub fn render_for_subject(
+        &self,
+        facts: &FactSet,
+        subject: &Subject,
+        which: &[&Subject],
+    ) -> Arc<str> {
         if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
         }
-        self.render_with(|place| place.text(facts, subject, which))
+        self.render_with(|place| place.render_for_subject(facts, subject, which))
             .into()
     }
 
@@ -391,7 +396,7 @@ mod tests {
         );
         assert_eq!(unknown, ["mount.pont"]);
         assert_eq!(template.as_written(), source);
-        let text = template.text(&FactSet::default(), &Subject::mount("/srv"), &[]);
+        let text = template.render_for_subject(&FactSet::default(), &Subject::mount("/srv"), &[]);
         assert_eq!(
             &*text,
             "unknown ${mount.fstype} {} { print $1 } {a,b} {mount.pont} /srv"
@@ -414,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_optional_is_there_where_the_fact_is_known() {
+    fn optional_placeholder_is_rendered_if_fact_is_known() {
         let source = "findmnt{mount.point? --target=} -J";
         assert_eq!(
             render_command(source, "/", Some("/a b")),
@@ -428,14 +433,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_in_a_sentence_is_quoted_too() {
+    fn placeholders_in_inline_code_are_shell_quoted() {
         let told = |point: &str| {
             let (subject, mut facts) = (Subject::mount("/"), FactSet::default());
             facts.insert_known(&subject, &mount::POINT, point.to_owned(), Source::Assumed);
             let source = "{mount.point} lacks a line: `walwise check {mount.point} --format fstab` prints it";
             Template::parse(source, catalog::find_by_name)
                 .0
-                .text(&facts, &subject, &[])
+                .render_for_subject(&facts, &subject, &[])
                 .to_string()
         };
         assert_eq!(
@@ -449,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_elements_are_named_and_the_rest_is_counted() {
+    fn which_lists_few_elements_and_counts_the_rest() {
         let (template, _) = Template::parse("{which} turns", catalog::find_by_name);
         assert!(template.uses_which_placeholder());
         let disks: Vec<Subject> = (0..9).map(|n| Subject::device(format!("sd{n}"))).collect();
@@ -462,14 +467,14 @@ mod tests {
         ] {
             let which: Vec<&Subject> = disks.iter().take(count).collect();
             assert_eq!(
-                &*template.text(&FactSet::default(), &Subject::target("/t"), &which),
+                &*template.render_for_subject(&FactSet::default(), &Subject::target("/t"), &which),
                 text
             );
         }
     }
 
     #[test]
-    fn quotes_around_placeholders_are_seen() {
+    fn quoted_placeholders_are_detected() {
         for (command, quoted) in [
             ("sh -c 'x {mount.point}'", true),
             ("echo \"{mount.point}\"", true),
@@ -486,7 +491,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_fact_in_a_command_is_one_inert_word(value in "[ -~]{0,12}") {
+        fn fact_in_command_is_one_shell_word(value in "[ -~]{0,12}") {
             let line = render_command("x {mount.point}", "/", Some(&value));
             if let Some(word) = line.strip_prefix("x ") {
                 prop_assert_eq!(shell::quote_display_safe_shell_name(&value), Some(word.to_owned()));

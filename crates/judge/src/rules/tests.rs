@@ -67,7 +67,7 @@ mod bounds {
     }
 
     #[test]
-    fn syntax_that_never_ends_comes_to_a_few_mistakes() {
+    fn endless_broken_syntax_reports_few_mistakes() {
         for text in [
             "{",
             "}",
@@ -101,7 +101,7 @@ mod bounds {
     }
 
     #[test]
-    fn a_file_and_a_list_have_their_largest() {
+    fn file_and_list_sizes_are_limited() {
         let says = |text: &str| {
             load::load_rule_file("a.toml", text, load::LoadOptions::USER)
                 .diags
@@ -125,13 +125,13 @@ mod coverage {
     use crate::rules::model::{Condition, ExampleFact, FactTest, Rule, RuleExample};
     use crate::rules::{RuleSet, builtin, examples};
 
-    fn tests_of<'a>(cond: &'a Condition, tests: &mut Vec<&'a FactTest>) {
+    fn collect_fact_tests<'a>(cond: &'a Condition, tests: &mut Vec<&'a FactTest>) {
         match cond {
             Condition::All(kids) | Condition::Any(kids) => {
-                kids.iter().for_each(|kid| tests_of(kid, tests));
+                kids.iter().for_each(|kid| collect_fact_tests(kid, tests));
             }
             Condition::Not(kid) | Condition::Every(_, kid) | Condition::Some(_, kid) => {
-                tests_of(kid, tests);
+                collect_fact_tests(kid, tests);
             }
             Condition::Fact(test) => tests.push(test),
         }
@@ -169,7 +169,7 @@ mod coverage {
         let mut idle = Vec::new();
         for rule in set.rules() {
             let mut tests = Vec::new();
-            tests_of(&rule.when, &mut tests);
+            collect_fact_tests(&rule.when, &mut tests);
             let facts: BTreeSet<&str> = tests.iter().map(|test| test.fact.name).collect();
             for fact in facts {
                 if !rule
@@ -187,16 +187,16 @@ mod coverage {
     /// Rules must not test the rotational flag, because virtual disks and RAID volumes may report
     /// it wrongly (sysfs-block, queue/rotational).
     #[test]
-    fn no_rule_goes_by_the_rotational_flag() {
+    fn no_rule_tests_the_rotational_flag() {
         let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
         for rule in set.rules() {
             let mut tests = Vec::new();
-            tests_of(&rule.when, &mut tests);
+            collect_fact_tests(&rule.when, &mut tests);
             for advice in &rule.advise {
                 advice
                     .when
                     .iter()
-                    .for_each(|when| tests_of(when, &mut tests));
+                    .for_each(|when| collect_fact_tests(when, &mut tests));
             }
             assert!(
                 tests
@@ -238,7 +238,7 @@ mod scale {
         set: &RuleSet,
     ) -> FactSet {
         let conds: Vec<&Condition> = set.rules().iter().map(|rule| &rule.when).collect();
-        let values = worlds::values(&conds);
+        let values = worlds::distinct_fact_values(&conds);
         let mut facts = FactSet::default();
         let put = |facts: &mut FactSet, subject: &Subject| {
             let info = |name: &&'static str| {
@@ -320,12 +320,12 @@ mod scale {
     }
 
     #[test]
-    fn a_thousand_subjects_take_as_much_as_each_by_itself() {
+    fn evaluation_work_grows_linearly_with_hosts() {
         let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
         let names = set
             .rules()
             .iter()
-            .flat_map(|rule| worlds::values(&[&rule.when]).into_keys());
+            .flat_map(|rule| worlds::distinct_fact_values(&[&rule.when]).into_keys());
         let names: Vec<&'static str> = names.collect();
         for round in 0..3 {
             let known = names
@@ -364,7 +364,7 @@ use crate::facts::{FactSet, Scope, Subject};
 
 pub(super) const TODAY: Date = date(2026, 11, 23);
 
-pub(super) fn good() -> RuleSet {
+pub(super) fn good_rule_set() -> RuleSet {
     let text = include_str!("../../../../tests/rules/good.toml").to_owned();
     let (set, mistakes) = RuleSet::parse_as_builtin(&[RuleFile {
         name: "good.toml".to_owned(),
@@ -376,7 +376,7 @@ pub(super) fn good() -> RuleSet {
 
 #[test]
 fn good_rules_do_what_their_examples_say() {
-    let failures: Vec<String> = examples::run_examples(good().rules())
+    let failures: Vec<String> = examples::run_examples(good_rule_set().rules())
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -384,7 +384,7 @@ fn good_rules_do_what_their_examples_say() {
 }
 
 #[test]
-fn bad_rules_say_what_is_wrong_with_them() {
+fn bad_rules_report_expected_diagnostics() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../../../tests/rules/bad");
     settings.set_prepend_module_to_snapshot(false);
@@ -494,12 +494,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_text_is_too_strange(text in any::<String>()) {
+    fn any_text_loads_without_panic(text in any::<String>()) {
         load_and_render(text);
     }
 
     #[test]
-    fn a_damaged_file_is_read_as_far_as_it_goes(at in 0..4000usize, length in 0..40usize, with in ".{0,8}") {
+    fn damaged_file_keeps_rules_or_reports_mistakes(at in 0..4000usize, length in 0..40usize, with in ".{0,8}") {
         let mut text = include_str!("../../../../tests/rules/good.toml").to_owned();
         let fit = |text: &str, at: usize| text.floor_char_boundary(at.min(text.len()));
         let (start, end) = (fit(&text, at), fit(&text, at + length));

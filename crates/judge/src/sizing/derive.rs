@@ -113,7 +113,7 @@ mod mysql {
                 if counts.seconds < MIN_COUNTED_SECONDS {
                     return Reading::ambiguous("the server has run for less than an hour");
                 }
-                self.fit_by_free_space("redo log")
+                self.enough_unless_free_space_unknown("redo log")
             };
             let judged = counts.capacity_fit(self.log_free_bytes());
             let fit = judged.map_or_else(unsettled, |(fit, _)| {
@@ -304,7 +304,7 @@ struct WalConclusions {
 
 impl ServerFacts<'_> {
     /// `Enough`, or why the free space next to the log is unknown.
-    fn fit_by_free_space(&self, log: &str) -> Reading<LogSizeFit> {
+    fn enough_unless_free_space_unknown(&self, log: &str) -> Reading<LogSizeFit> {
         let scope = mount::FREE.info.scope;
         match self.facts.subject_in_scope(self.subject, scope) {
             Some(mount) => self
@@ -385,7 +385,7 @@ impl ServerFacts<'_> {
             .unwrap_or_default()
             / 1e6;
         let fit = sizing.max_wal_size_fit(self.log_free_bytes());
-        let no_free = || self.fit_by_free_space("WAL");
+        let no_free = || self.enough_unless_free_space_unknown("WAL");
         let size = fit.and_then(|(_, size)| size);
         let needed = sizing.wal_size_for_timeout(LONGER_TIMEOUT);
         let has_room = self.log_free_bytes().is_some_and(|free| needed <= free / 2);

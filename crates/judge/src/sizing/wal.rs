@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distance_is_that_of_the_server() {
+    fn checkpoint_distance_matches_postgres_formula() {
         // 64 segments divided by 1.9, 2.9 and 2.5, rounded down.
         let segments = |settings: CheckpointSettings, most| {
             saturating_bytes(settings.checkpoint_distance(most)) >> 24
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_whose_checkpoints_are_timed_is_left_alone() {
+    fn timed_checkpoints_need_no_larger_max_wal_size() {
         let quiet = WalSizing::new(DEFAULT, wal_counts(10.0, 2000, 15, 600_000.0)).unwrap();
         assert_eq!(
             quiet.max_wal_size_fit(Some(1 << 40)),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_that_of_busy_times_and_has_room() {
+    fn max_wal_size_fits_peak_rate_and_free_space() {
         // One hour a day at 60 MiB/s forces a checkpoint every 8.8 s; the rest of the day is idle.
         let gib = 60.0 * 3600.0 / 1024.0;
         let sizing = WalSizing::new(DEFAULT, wal_counts(gib, 276, 409, 86_400.0)).unwrap();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn recovery_is_foretold_from_what_the_wal_holds() {
+    fn recovery_forecast_uses_wal_contents() {
         let sizing = WalSizing::new(DEFAULT, wal_counts(1000.0, 10, 1900, 60_000.0)).unwrap();
         let (now, then) = (
             sizing.recovery_forecast(1 << 30, 300.0).unwrap(),
@@ -364,7 +364,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_size_is_too_large(
+        fn recommended_wal_size_fits_free_space(
             most in 1u64..1 << 44, segment in prop::sample::select(vec![1u64 << 20, 16 << 20, 1 << 30]), free in 0u64..1 << 46,
             gib in 0.0..1e6, timed in 0u64..1 << 40, requested in 0u64..1 << 40, seconds in 1.0..1e9,
         ) {

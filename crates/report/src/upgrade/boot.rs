@@ -182,7 +182,7 @@ fn improved_option_items<'r>(
         };
         let was_wrong = real.facts.value(line, key).unwrap_or_default();
         let right = |(option, ruling): &(String, Support)| {
-            was_wrong.contains(option) && ruling.effect.is_accepted()
+            was_wrong.contains(option) && ruling.effect.is_honoured()
         };
         // An option that stops being redundant is not an improvement.
         let then = if *part == UpgradeSection::Needless {

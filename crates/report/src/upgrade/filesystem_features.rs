@@ -170,7 +170,7 @@ impl<'f> BootEnvironment<'f> {
             UpgradeItem::new_undecided(subject, failure_level(self.facts, subject), what, ruling)
         };
         let judge = if self.same_builder {
-            compat::format_support_if_rebuilt
+            compat::disk_format_support_same_builder
         } else {
             compat::disk_format_support
         };

@@ -32,9 +32,9 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let again = is_same_custom_builder(now.as_ref(), then.as_ref());
     let judge = |layer: BlockDriver, name: &str| match &then {
         Some((version, vendor)) if again => {
-            compat::layer_support_if_rebuilt(layer, name, version, vendor)
+            compat::block_driver_support_same_builder(layer, name, version, vendor)
         }
-        Some((version, vendor)) => compat::layer_support(layer, name, version, vendor),
+        Some((version, vendor)) => compat::block_driver_support(layer, name, version, vendor),
         None => Support::unknown("The version of the new kernel is unknown."),
     };
     for (subject, kind) in &devices {

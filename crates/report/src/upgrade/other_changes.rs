@@ -213,7 +213,7 @@ fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let mut items = Vec::new();
     let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
     let judge = if is_same_custom_builder(now.as_ref(), then.as_ref()) {
-        compat::format_support_if_rebuilt
+        compat::disk_format_support_same_builder
     } else {
         compat::disk_format_support
     };

@@ -61,7 +61,7 @@ pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeIt
     {
         let again = is_same_custom_builder(now.as_ref(), then.as_ref());
         let judge = if again {
-            compat::file_system_support_if_rebuilt
+            compat::file_system_support_same_builder
         } else {
             compat::file_system_support
         };
@@ -160,7 +160,7 @@ fn unknown_filesystem_support(
         .filter(|fstype| fstype != "auto")?;
     let again = is_same_custom_builder(now, then) && is_supported_now(&real.facts, &fstype);
     let judge = if again {
-        compat::file_system_support_if_rebuilt
+        compat::file_system_support_same_builder
     } else {
         compat::file_system_support
     };

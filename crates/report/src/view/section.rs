@@ -2,7 +2,7 @@
 
 use super::{RichText, Tone};
 use crate::{LayerRow, Step};
-use walwise_judge::durability::{Layer, VerdictKind};
+use walwise_judge::durability::{EvidenceLayer, VerdictKind};
 use walwise_judge::rules::{Finding, Level, Outcome, UserCommand};
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::{MissingFact, Subject};
@@ -74,7 +74,7 @@ pub enum Badge {
     Standing(VerdictKind),
     /// The heading of a target: its verdict, or the contents of a disk, which has no verdict.
     Verdict(RichText, Option<VerdictKind>),
-    Layer(Layer),
+    Layer(EvidenceLayer),
     Change(String),
     /// The kind of a remark, for example `note` or `caveat`.
     Remark(&'static str),

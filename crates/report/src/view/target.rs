@@ -6,7 +6,7 @@ use super::{
     ReportPart, RichText, Section, answers, findings, latency, plan, unknown_facts, wording,
 };
 use crate::{DirectoryRow, Report, TargetSummary};
-use walwise_judge::durability::{Path, Verdict};
+use walwise_judge::durability::{PathVerdict, Verdict};
 use walwise_model::facts::Subject;
 
 pub fn verdict_heading(report: &Report, target: &TargetSummary) -> RichText {
@@ -231,7 +231,7 @@ pub fn evidence_sections(verdict: &Verdict) -> Vec<Section> {
         .collect()
 }
 
-fn path_text(path: &Path) -> RichText {
+fn path_text(path: &PathVerdict) -> RichText {
     let hops = path.hops.iter().map(Subject::name).map(RichText::code);
     hops.reduce(|all, hop| all.append(" → ").append_rich_text(hop))
         .unwrap_or_default()

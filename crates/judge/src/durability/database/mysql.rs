@@ -5,7 +5,7 @@
 //! `sync_binlog = 0` can therefore lose commits although the redo log was flushed.
 
 use super::{
-    EvidenceLog, PageProtection, holds_tearable_pages, judge_page_copies, preload_disables_flush,
+    EvidenceLog, PageProtection, holds_tearable_pages, judge_page_copies, judge_preloaded_library,
 };
 use crate::durability::Remedy;
 use crate::durability::VerdictImpact::{self, AtRisk, Durable, Unproven};
@@ -33,7 +33,7 @@ pub fn judge_settings(
     let off = judge_flush_method(ask, of, cluster, name, sayer);
     judge_fast_doublewrite(ask, of, cluster, name, sayer);
     judge_doublewrite(ask, of, cluster, sayer);
-    preload_disables_flush(ask, cluster, name, sayer) || off
+    judge_preloaded_library(ask, cluster, name, sayer) || off
 }
 
 fn judge_redo_log(ask: &mut FactReader, cluster: &Subject, name: &str, sayer: &mut EvidenceLog) {

@@ -6,7 +6,7 @@
 
 use super::{device_evidence, nvme};
 use crate::durability::fact_reader::FactReader;
-use crate::durability::{Evidence, Layer, Remedy, VerdictImpact};
+use crate::durability::{Evidence, EvidenceLayer, Remedy, VerdictImpact};
 use crate::facts::catalog::device::{self, NvmeWarning, Transport};
 use crate::facts::{Choice, MissingFact, Reading, Subject, UnknownReason};
 
@@ -117,7 +117,7 @@ fn unread_warning_evidence(ask: &mut FactReader, disk: &Subject) -> Vec<Evidence
                 .extend(MissingFact::from_reading(disk, fact, reading));
             let says = format!("it is unknown {question} {name} {predicate}");
             found.push(Evidence::new(
-                Layer::Device,
+                EvidenceLayer::Device,
                 disk,
                 VerdictImpact::Unproven,
                 says,

@@ -4,7 +4,7 @@
 //! `atomic_write_unit_max_bytes` holds only for RWF_ATOMIC writes, which no server here uses.
 //! NVMe's AWUPF is often wrong and is not used.
 
-use super::{LinkPlace, PageLink, bytes_text, is_page_multiple, page_fits};
+use super::{AtomicityLink, LinkPlace, bytes_text, is_page_multiple, page_fits};
 use crate::durability::fact_reader::FactReader;
 use crate::durability::find_routes;
 use crate::facts::catalog::device::{self, CloudDiskService, DeviceKind};
@@ -23,7 +23,7 @@ pub fn device_links(
     of: &Subject,
     home: &Subject,
     page: Option<u64>,
-) -> Vec<PageLink> {
+) -> Vec<AtomicityLink> {
     let facts = ask.facts;
     let mut links = Vec::new();
     let mut ends = 0;
@@ -44,7 +44,7 @@ pub fn device_links(
     }
     let (ways, _) = find_routes(facts, of);
     links.extend(ways.into_iter().filter_map(|way| {
-        Some(PageLink::new(
+        Some(AtomicityLink::new(
             LinkPlace::Layer,
             Ternary::Unknown,
             way.broken?,
@@ -52,14 +52,23 @@ pub fn device_links(
     }));
     if ends == 0 {
         let says = format!("the underlying device of {} was not found", home.name());
-        links.push(PageLink::new(LinkPlace::Device, Ternary::Unknown, says));
+        links.push(AtomicityLink::new(
+            LinkPlace::Device,
+            Ternary::Unknown,
+            says,
+        ));
     }
     links
 }
 
-fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<PageLink> {
+fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<AtomicityLink> {
     let Some(kind) = ask.get(hop, &device::KIND) else {
-        return vec![PageLink::unknown(LinkPlace::Layer, ask, hop, &device::KIND)];
+        return vec![AtomicityLink::unknown(
+            LinkPlace::Layer,
+            ask,
+            hop,
+            &device::KIND,
+        )];
     };
     match kind {
         DeviceKind::Partition => vec![partition_link(ask, hop, page)],
@@ -73,7 +82,7 @@ fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<Pa
                 ]
             }
             Some(_) => vec![undocumented_layer_link(hop)],
-            None => vec![PageLink::unknown(
+            None => vec![AtomicityLink::unknown(
                 LinkPlace::Mapping,
                 ask,
                 hop,
@@ -96,17 +105,17 @@ fn layer_links(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Vec<Pa
     }
 }
 
-fn undocumented_layer_link(hop: &Subject) -> PageLink {
+fn undocumented_layer_link(hop: &Subject) -> AtomicityLink {
     let says = format!(
         "{} may split or move a page; no documentation rules that out",
         hop.name()
     );
-    PageLink::new(LinkPlace::Layer, Ternary::Unknown, says)
+    AtomicityLink::new(LinkPlace::Layer, Ternary::Unknown, says)
 }
 
-fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> PageLink {
+fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> AtomicityLink {
     let Some(start) = ask.get(hop, &device::START) else {
-        return PageLink::unknown(LinkPlace::Partition, ask, hop, &device::START);
+        return AtomicityLink::unknown(LinkPlace::Partition, ask, hop, &device::START);
     };
     let holds = is_page_multiple(page, start);
     let of_page = match holds {
@@ -114,16 +123,16 @@ fn partition_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> Pag
         Ternary::Unknown => "",
         Ternary::False => ", not a multiple of the page size",
     };
-    PageLink::new(
+    AtomicityLink::new(
         LinkPlace::Partition,
         holds,
         format!("{} begins at byte {start}{of_page}", hop.name()),
     )
 }
 
-fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> PageLink {
+fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -> AtomicityLink {
     let Some(alignment) = ask.get(hop, &device::DM_ALIGNMENT) else {
-        return PageLink::unknown(LinkPlace::Mapping, ask, hop, &device::DM_ALIGNMENT);
+        return AtomicityLink::unknown(LinkPlace::Mapping, ask, hop, &device::DM_ALIGNMENT);
     };
     let holds = is_page_multiple(page, alignment);
     let only = match holds {
@@ -135,7 +144,7 @@ fn linear_mapping_link(ask: &mut FactReader, hop: &Subject, page: Option<u64>) -
         hop.name(),
         bytes_text(alignment)
     );
-    PageLink::new(LinkPlace::Mapping, holds, says)
+    AtomicityLink::new(LinkPlace::Mapping, holds, says)
 }
 
 fn request_size_link(
@@ -143,7 +152,7 @@ fn request_size_link(
     part: LinkPlace,
     hop: &Subject,
     page: Option<u64>,
-) -> PageLink {
+) -> AtomicityLink {
     match ask.get(hop, &device::MAX_IO) {
         Some(most) => {
             let says = format!(
@@ -151,15 +160,15 @@ fn request_size_link(
                 hop.name(),
                 bytes_text(most)
             );
-            PageLink::new(part, page_fits(page, most), says)
+            AtomicityLink::new(part, page_fits(page, most), says)
         }
-        None => PageLink::unknown(part, ask, hop, &device::MAX_IO),
+        None => AtomicityLink::unknown(part, ask, hop, &device::MAX_IO),
     }
 }
 
-fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> PageLink {
+fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> AtomicityLink {
     let name = disk.name();
-    let open = |says: String| PageLink::new(LinkPlace::Device, Ternary::Unknown, says);
+    let open = |says: String| AtomicityLink::new(LinkPlace::Device, Ternary::Unknown, says);
     match ask.get(disk, &device::CLOUD) {
         // The volume is on Nitro: only EBS volumes attached by NVMe have this model, and only Nitro
         // instances attach volumes by NVMe.
@@ -168,7 +177,7 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
                 "Amazon documents that {name} writes {} atomically (EBS on Nitro)",
                 bytes_text(EBS_ATOMIC_BYTES)
             );
-            PageLink::new(LinkPlace::Device, page_fits(page, EBS_ATOMIC_BYTES), says)
+            AtomicityLink::new(LinkPlace::Device, page_fits(page, EBS_ATOMIC_BYTES), says)
         }
         Some(CloudDiskService::AmazonInstanceStore) => open(format!(
             "whether {name} writes a page atomically depends on the instance type"
@@ -189,10 +198,14 @@ fn disk_atomicity_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) 
     }
 }
 
-fn kernel_atomic_write_link(ask: &mut FactReader, disk: &Subject, page: Option<u64>) -> PageLink {
+fn kernel_atomic_write_link(
+    ask: &mut FactReader,
+    disk: &Subject,
+    page: Option<u64>,
+) -> AtomicityLink {
     let name = disk.name();
     let Some(most) = ask.get(disk, &device::ATOMIC_WRITE_MAX) else {
-        return PageLink::unknown(LinkPlace::Device, ask, disk, &device::ATOMIC_WRITE_MAX);
+        return AtomicityLink::unknown(LinkPlace::Device, ask, disk, &device::ATOMIC_WRITE_MAX);
     };
     let says = match page_fits(page, most) {
         Ternary::True | Ternary::Unknown => {
@@ -203,5 +216,5 @@ fn kernel_atomic_write_link(ask: &mut FactReader, disk: &Subject, page: Option<u
         }
         Ternary::False => format!("{name} does not report atomic writes of a page"),
     };
-    PageLink::new(LinkPlace::Device, Ternary::False, says)
+    AtomicityLink::new(LinkPlace::Device, Ternary::False, says)
 }

@@ -47,7 +47,7 @@ pub fn flush_path_contradiction(verdict: &Verdict) -> Option<&'static str> {
     None
 }
 
-fn path_text(machine: &TestHost) -> String {
+fn flush_path_text(machine: &TestHost) -> String {
     let verdict = machine.verdict();
     assert_eq!(
         flush_path_contradiction(&verdict),
@@ -63,61 +63,61 @@ fn path_text(machine: &TestHost) -> String {
 #[test]
 fn every_hop_passes_a_flush_on() {
     let path = "no server yet not judged, ext4 passed, sda flush sent";
-    assert_eq!(path_text(&TestHost::with_volatile_disk()), path);
+    assert_eq!(flush_path_text(&TestHost::with_volatile_disk()), path);
     let with_server = TestHost::with_volatile_disk()
         .with_cluster()
-        .with("cluster.kind", "postgres");
+        .with_fact("cluster.kind", "postgres");
     assert_eq!(
-        path_text(&with_server),
+        flush_path_text(&with_server),
         "PostgreSQL passed, ext4 passed, sda flush sent"
     );
 }
 
 #[test]
-fn the_place_where_a_commit_is_lost() {
+fn flush_path_marks_the_hop_that_loses_commits() {
     let server = || {
         TestHost::with_volatile_disk()
             .with_cluster()
-            .with("cluster.kind", "postgres")
+            .with_fact("cluster.kind", "postgres")
     };
     for (machine, path) in [
         (
-            TestHost::with_volatile_disk().with("mount.barrier", "off"),
+            TestHost::with_volatile_disk().with_fact("mount.barrier", "off"),
             "no server yet not judged, ext4 DROPPED, sda LOST HERE",
         ),
         (
-            server().with("pg.fsync", "false"),
+            server().with_fact("pg.fsync", "false"),
             "PostgreSQL DROPPED, ext4 passed, sda LOST HERE",
         ),
         (
-            server().with("pg.synchronous_commit", "off"),
+            server().with_fact("pg.synchronous_commit", "off"),
             "PostgreSQL LOST HERE, ext4 passed, sda flush sent",
         ),
         (
-            TestHost::with_volatile_disk().with("device.write_cache", "write through"),
+            TestHost::with_volatile_disk().with_fact("device.write_cache", "write through"),
             "no server yet not judged, ext4 passed, sda DISAGREES",
         ),
         (
-            TestHost::with_volatile_disk().with("ext4.journal", "false"),
+            TestHost::with_volatile_disk().with_fact("ext4.journal", "false"),
             "no server yet not judged, ext4 LOST HERE, sda flush sent",
         ),
         (
-            TestHost::with_volatile_disk().with("device.write_cache", "?"),
+            TestHost::with_volatile_disk().with_fact("device.write_cache", "?"),
             "no server yet not judged, ext4 passed, sda unknown",
         ),
         (
             TestHost::with_protected_cache()
                 .with_cluster()
-                .with("pg.fsync", "false"),
+                .with_fact("pg.fsync", "false"),
             "server LOST HERE, ext4 passed, sda answered, disks behind it no cache",
         ),
     ] {
-        assert_eq!(path_text(&machine), path);
+        assert_eq!(flush_path_text(&machine), path);
     }
 }
 
 #[test]
-fn a_loop_above_a_drop_loses_nothing() {
+fn loop_device_above_dropped_flush_passes_it_on() {
     let (top, host_mount, disk) = (
         Subject::device("top"),
         Subject::mount("/host"),
@@ -137,22 +137,22 @@ fn a_loop_above_a_drop_loses_nothing() {
         .with_fact_of(&disk, "device.transport", "sata")
         .with_fact_of(&disk, "device.write_cache", "write back");
     let path = "no server yet not judged, ext4 passed, top passed, ext4 DROPPED, sdb LOST HERE";
-    assert_eq!(path_text(&machine), path);
+    assert_eq!(flush_path_text(&machine), path);
 }
 
 #[test]
 fn a_protected_cache_answers_with_and_without_flushes() {
     let path = "no server yet not judged, ext4 passed, sda answered, disks behind it no cache";
-    assert_eq!(path_text(&TestHost::with_protected_cache()), path);
+    assert_eq!(flush_path_text(&TestHost::with_protected_cache()), path);
     let dropped = "no server yet not judged, ext4 DROPPED, sda answered, disks behind it no cache";
     assert_eq!(
-        path_text(&TestHost::with_protected_cache().with("mount.barrier", "off")),
+        flush_path_text(&TestHost::with_protected_cache().with_fact("mount.barrier", "off")),
         dropped
     );
 }
 
 #[test]
-fn what_cannot_be_seen_is_a_hop() {
+fn invisible_layers_appear_as_hops() {
     let path = "no server yet not judged, ext4 passed, sda flush sent, ";
     for (from, beyond) in [
         ("guest", "hypervisor unseen"),
@@ -160,7 +160,7 @@ fn what_cannot_be_seen_is_a_hop() {
         ("?", "virtual machine unseen"),
     ] {
         assert_eq!(
-            path_text(&TestHost::with_volatile_disk().with("host.seen_by", from)),
+            flush_path_text(&TestHost::with_volatile_disk().with_fact("host.seen_by", from)),
             format!("{path}{beyond}")
         );
     }
@@ -169,16 +169,16 @@ fn what_cannot_be_seen_is_a_hop() {
 #[test]
 fn flushes_that_did_not_arrive_contradict_the_disk() {
     let machine = TestHost::with_volatile_disk()
-        .with("device.counts_flushes", "true")
-        .with("probe.flushes_per_commit", "0");
+        .with_fact("device.counts_flushes", "true")
+        .with_fact("probe.flushes_per_commit", "0");
     assert_eq!(
-        path_text(&machine),
+        flush_path_text(&machine),
         "no server yet not judged, ext4 passed, sda DISAGREES"
     );
 }
 
 #[test]
-fn disks_with_one_fate_are_one_hop() {
+fn disks_with_equal_flush_state_share_a_hop() {
     let mount = Subject::mount("/data");
     let mut machine = TestHost::with_volatile_disk();
     for name in ["sdb", "sdc"] {
@@ -190,19 +190,19 @@ fn disks_with_one_fate_are_one_hop() {
             ("device.write_cache", "write back"),
             ("device.cache_type", "write back"),
         ] {
-            machine.insert_text(&disk, fact, word);
+            machine.set_fact_of(&disk, fact, word);
         }
     }
     assert_eq!(
-        path_text(&machine),
+        flush_path_text(&machine),
         "no server yet not judged, ext4 passed, sda sdb sdc flush sent"
     );
-    machine.insert_text(
+    machine.set_fact_of(
         &Subject::device("sdb"),
         "device.write_cache",
         "write through",
     );
     let path = "no server yet not judged, ext4 passed, sda sdc flush sent, sdb DISAGREES";
-    assert_eq!(path_text(&machine), path);
+    assert_eq!(flush_path_text(&machine), path);
     assert_eq!(machine.verdict().target, data_target());
 }

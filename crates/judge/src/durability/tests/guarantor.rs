@@ -6,17 +6,17 @@ use walwise_model::text::JoinText;
 
 fn with_flushes_sent(machine: TestHost) -> TestHost {
     machine
-        .with("device.write_cache", "write back")
-        .with("device.cache_type", "write back")
+        .with_fact("device.write_cache", "write back")
+        .with_fact("device.cache_type", "write back")
 }
 
 fn without_volatile_cache(machine: TestHost) -> TestHost {
     machine
-        .with("device.write_cache", "write through")
-        .with("device.cache_type", "write through")
-        .with("device.drive_cache", "off")
-        .with("nvme.volatile_cache", "false")
-        .with("nvme.critical_warning", "")
+        .with_fact("device.write_cache", "write through")
+        .with_fact("device.cache_type", "write through")
+        .with_fact("device.drive_cache", "off")
+        .with_fact("nvme.volatile_cache", "false")
+        .with_fact("nvme.critical_warning", "")
 }
 
 fn question_text(verdict: &Verdict) -> String {
@@ -33,7 +33,7 @@ fn question_text(verdict: &Verdict) -> String {
 
 /// Columns: name, guarantor, verdict if flushes are sent, verdict without a volatile cache, and
 /// words of the question to the guarantor if a verdict is unproven.
-type Row = (
+type GuarantorCase = (
     &'static str,
     &'static str,
     &'static str,
@@ -41,7 +41,7 @@ type Row = (
     &'static str,
 );
 
-fn assert_rows(row: &Row, machine: &TestHost) {
+fn assert_guarantor_case(row: &GuarantorCase, machine: &TestHost) {
     let (name, guarantor, with_flushes, without, question) = *row;
     for (machine, standing) in [
         (with_flushes_sent(machine.clone()), with_flushes),
@@ -55,7 +55,7 @@ fn assert_rows(row: &Row, machine: &TestHost) {
             verdict.sentence
         );
         assert_eq!(
-            machine.concluded_fact("device.guarantor"),
+            machine.derived_fact_text("device.guarantor"),
             guarantor,
             "{name}"
         );
@@ -91,9 +91,9 @@ fn assert_rows(row: &Row, machine: &TestHost) {
 }
 
 #[test]
-fn every_network() {
+fn guarantor_of_each_network_transport() {
     const ARRAY: &str = "administrator of the array";
-    let rows: [Row; 7] = [
+    let rows: [GuarantorCase; 7] = [
         ("tcp", "array", "unproven", "unproven", ARRAY),
         ("rdma", "array", "unproven", "unproven", ARRAY),
         ("fc", "array", "unproven", "unproven", ARRAY),
@@ -105,17 +105,17 @@ fn every_network() {
     assert_eq!(rows.map(|row| row.0), NetworkTransport::WORDS);
     for row in rows {
         let machine = TestHost::with_volatile_disk()
-            .with("device.transport", "network")
-            .with("device.fabric", row.0);
-        assert_rows(&row, &machine);
-        assert_rows(&row, &machine.with("host.virtualisation", "kvm"));
+            .with_fact("device.transport", "network")
+            .with_fact("device.fabric", row.0);
+        assert_guarantor_case(&row, &machine);
+        assert_guarantor_case(&row, &machine.with_fact("host.virtualisation", "kvm"));
     }
 }
 
 #[test]
-fn every_attachment() {
+fn guarantor_of_each_transport() {
     const HYPERVISOR: &str = "the hypervisor's administrator";
-    let rows: [Row; 16] = [
+    let rows: [GuarantorCase; 16] = [
         ("nvme", "drive", "durable", "durable", ""),
         ("scsi", "drive", "durable", "durable", ""),
         ("sata", "drive", "durable", "durable", ""),
@@ -142,18 +142,18 @@ fn every_attachment() {
     assert_eq!(rows.map(|row| row.0), Transport::WORDS);
     for row in rows {
         let machine = match row.1 {
-            "hypervisor" => TestHost::with_volatile_disk().with("host.virtualisation", "kvm"),
+            "hypervisor" => TestHost::with_volatile_disk().with_fact("host.virtualisation", "kvm"),
             _ => TestHost::with_volatile_disk()
-                .with("device.driver", "mpt3sas")
-                .with("host.virtualisation", "none"),
+                .with_fact("device.driver", "mpt3sas")
+                .with_fact("host.virtualisation", "none"),
         };
-        assert_rows(&row, &machine.with("device.transport", row.0));
+        assert_guarantor_case(&row, &machine.with_fact("device.transport", row.0));
     }
 }
 
 #[test]
-fn every_cloud_by_every_protocol() {
-    let rows: [Row; 8] = [
+fn guarantor_of_each_cloud_disk_service() {
+    let rows: [GuarantorCase; 8] = [
         (
             "Amazon Elastic Block Store",
             "provider",
@@ -210,18 +210,18 @@ fn every_cloud_by_every_protocol() {
         ] {
             let ephemeral = if row.2 == "at risk" { "true" } else { "false" };
             let machine = TestHost::with_volatile_disk()
-                .with("host.virtualisation", "azure")
-                .with("device.transport", transport)
-                .with("device.fabric", fabric)
-                .with("device.cloud", row.0)
-                .with("device.ephemeral", ephemeral);
-            assert_rows(&row, &machine);
+                .with_fact("host.virtualisation", "azure")
+                .with_fact("device.transport", transport)
+                .with_fact("device.fabric", fabric)
+                .with_fact("device.cloud", row.0)
+                .with_fact("device.ephemeral", ephemeral);
+            assert_guarantor_case(&row, &machine);
         }
     }
 }
 
 #[test]
-fn azure_disks_that_no_host_caches() {
+fn azure_disks_beyond_host_cache_limits_are_durable() {
     for (size, sector, standing) in [
         ("1099511627776", "512", "unproven"),
         ("4398046511103", "512", "unproven"),
@@ -231,13 +231,13 @@ fn azure_disks_that_no_host_caches() {
     ] {
         for transport in ["nvme", "hyperv"] {
             let machine = TestHost::with_volatile_disk()
-                .with("device.transport", transport)
-                .with("device.cloud", "Azure managed disk")
-                .with("device.ephemeral", "false")
-                .with("device.size", size)
-                .with("device.logical_block", sector);
+                .with_fact("device.transport", transport)
+                .with_fact("device.cloud", "Azure managed disk")
+                .with_fact("device.ephemeral", "false")
+                .with_fact("device.size", size)
+                .with_fact("device.logical_block", sector);
             assert_eq!(
-                without_volatile_cache(machine).standing_word(),
+                without_volatile_cache(machine).verdict_word(),
                 standing,
                 "{transport} {size} {sector}"
             );
@@ -246,7 +246,7 @@ fn azure_disks_that_no_host_caches() {
 }
 
 #[test]
-fn a_disk_without_a_volatile_cache_in_a_guest() {
+fn uncached_guest_disk_needs_documented_hypervisor() {
     for (virtualisation, standing) in [
         ("kvm", "durable"),
         ("vmware", "unproven"),
@@ -256,11 +256,11 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
     ] {
         for transport in ["nvme", "sata", "scsi"] {
             let machine = TestHost::with_volatile_disk()
-                .with("device.driver", "mpt3sas")
-                .with("device.transport", transport)
-                .with("host.virtualisation", virtualisation);
+                .with_fact("device.driver", "mpt3sas")
+                .with_fact("device.transport", transport)
+                .with_fact("host.virtualisation", virtualisation);
             assert_eq!(
-                without_volatile_cache(machine).standing_word(),
+                without_volatile_cache(machine).verdict_word(),
                 standing,
                 "{transport} {virtualisation}"
             );
@@ -272,16 +272,16 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
 fn guarantors_of_several_disks_are_named_once_each() {
     use crate::facts::Subject;
     let second = Subject::device("sdb");
-    let mut machine = TestHost::with_volatile_disk().with("host.virtualisation", "none");
+    let mut machine = TestHost::with_volatile_disk().with_fact("host.virtualisation", "none");
     machine.facts.add_edge(&Subject::device("sda1"), &second);
     for (fact, word) in [
         ("device.kind", "disk"),
         ("device.transport", "network"),
         ("device.fabric", "rbd"),
     ] {
-        machine.insert_text(&second, fact, word);
+        machine.set_fact_of(&second, fact, word);
     }
-    machine.insert_text(&second, "device.write_cache", "write through");
+    machine.set_fact_of(&second, "device.write_cache", "write through");
     let verdict = machine.verdict();
     assert_eq!(
         verdict.standing,

@@ -1,14 +1,14 @@
 //! The interlock opens in exactly the combinations that its specification allows.
 //!
 //! Three groups of facts, each enumerated completely, cover about 10¹² combinations. A later group
-//! depends on an earlier group only through the values in `Class`; random complete hosts check
+//! depends on an earlier group only through the values in `AssessmentClass`; random complete hosts check
 //! this.
 
-mod factors {
+mod exhaustive_tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::super::machine::{TestHost, data_target};
-    use super::{ALL, Fact, allows_opening, host_with_open_interlock};
+    use super::{ALL, FactDomain, allows_opening, host_with_open_interlock};
     use crate::durability::VerdictCaps;
     use crate::durability::device_view::{
         CacheVolatility, DiskAssessment, FlushOutcome, assess_disk,
@@ -18,27 +18,27 @@ mod factors {
     use crate::facts::{Reading, Subject};
     use crate::ternary::Ternary;
 
-    type Class = (CacheVolatility, FlushOutcome, Ternary, VerdictKind);
+    type AssessmentClass = (CacheVolatility, FlushOutcome, Ternary, VerdictKind);
 
-    const OPENING: Class = (
+    const OPENING: AssessmentClass = (
         CacheVolatility::Protected,
         FlushOutcome::Sent,
         Ternary::True,
         VerdictKind::Durable,
     );
 
-    fn assessment_class(of: &DiskAssessment) -> Class {
+    fn assessment_class(of: &DiskAssessment) -> AssessmentClass {
         let worst = of.evidence.iter().map(|says| says.standing).min().unwrap();
         (of.cache, of.flush_outcome, of.write_back, worst)
     }
 
-    fn find_facts(names: &[&str]) -> Vec<Fact> {
+    fn fact_domains_by_name(names: &[&str]) -> Vec<FactDomain> {
         let find = |name: &&str| *ALL.iter().find(|(fact, _)| fact == name).unwrap();
         names.iter().map(find).collect()
     }
 
     fn for_each_combination(
-        of: &[Fact],
+        of: &[FactDomain],
         machine: &mut TestHost,
         chosen: &mut Vec<&'static str>,
         visit: &mut dyn FnMut(&TestHost, &[&str]),
@@ -47,7 +47,7 @@ mod factors {
             return visit(machine, chosen);
         };
         for value in *values {
-            machine.set(fact, value);
+            machine.set_fact(fact, value);
             chosen.push(value);
             for_each_combination(rest, machine, chosen, visit);
             chosen.pop();
@@ -57,9 +57,9 @@ mod factors {
     fn collect_assessments(
         names: &[&str],
         start: &TestHost,
-        leaves: &mut BTreeMap<Class, DiskAssessment>,
+        leaves: &mut BTreeMap<AssessmentClass, DiskAssessment>,
     ) -> usize {
-        let (of, disk, mut visited) = (find_facts(names), Subject::device("sda"), 0);
+        let (of, disk, mut visited) = (fact_domains_by_name(names), Subject::device("sda"), 0);
         for_each_combination(
             &of,
             &mut start.clone(),
@@ -82,7 +82,7 @@ mod factors {
         visited
     }
 
-    fn all_assessments() -> BTreeMap<Class, DiskAssessment> {
+    fn all_assessments() -> BTreeMap<AssessmentClass, DiskAssessment> {
         let mut found = BTreeMap::new();
         let behind = [
             "controller.battery",
@@ -127,10 +127,10 @@ mod factors {
 
     #[test]
     #[ignore = "exhaustive"]
-    fn a_disk_allows_it_in_exactly_one_state_and_so_does_what_is_joined_to_it() {
+    fn interlock_opens_for_exactly_one_disk_class() {
         let leaves = all_assessments();
         assert!(leaves.contains_key(&OPENING));
-        let of = find_facts(&[
+        let of = fact_domains_by_name(&[
             "mount.fstype",
             "mount.barrier",
             "ext4.journal",
@@ -145,8 +145,8 @@ mod factors {
         for (class, leaf) in &leaves {
             let disks = BTreeMap::from([(disk.clone(), leaf.clone())]);
             let mut machine = host_with_open_interlock()
-                .with("device.counts_flushes", "true")
-                .with("btrfs.devices", "sda");
+                .with_fact("device.counts_flushes", "true")
+                .with_fact("btrfs.devices", "sda");
             for_each_combination(
                 &of,
                 &mut machine,
@@ -186,7 +186,7 @@ mod factors {
     #[test]
     #[ignore = "exhaustive"]
     fn the_interlock_is_the_conjunction_of_its_conditions() {
-        let of = find_facts(&[
+        let of = fact_domains_by_name(&[
             "mount.fstype",
             "mount.class",
             "kernel.version",
@@ -303,11 +303,11 @@ use super::machine::TestHost;
 use crate::durability::VerdictCaps;
 use crate::facts::{Reading, Subject};
 
-type Fact = (&'static str, &'static [&'static str]);
+type FactDomain = (&'static str, &'static [&'static str]);
 
 /// Every deciding fact with its values: all words of a choice, examples of a number, and `?` for an
 /// unknown reading.
-const ALL: &[Fact] = &[
+const ALL: &[FactDomain] = &[
     (
         "controller.battery",
         &[
@@ -495,7 +495,7 @@ fn host_with_open_interlock() -> TestHost {
 
 /// A value for every fact. At least 12 of 13 values on average let the interlock open.
 fn arbitrary_fact_values() -> impl Strategy<Value = Vec<&'static str>> {
-    let one = |(fact, values): &Fact| {
+    let one = |(fact, values): &FactDomain| {
         let fine: Vec<&str> = values
             .iter()
             .copied()
@@ -513,29 +513,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
     #[test]
-    fn a_whole_machine_opens_it_exactly_as_specified(values in arbitrary_fact_values()) {
-        let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with(fact, value));
+    fn random_hosts_open_interlock_as_specified(values in arbitrary_fact_values()) {
+        let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with_fact(fact, value));
         let at = |fact: &str| ALL.iter().position(|(name, _)| *name == fact).map(|at| values[at]).unwrap();
         prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.interlock());
     }
 }
 
 #[test]
-fn every_deviation_alone_and_every_pair_is_as_specified() {
+fn single_and_paired_deviations_match_interlock_spec() {
     let all: Vec<(&str, &str)> = ALL
         .iter()
         .flat_map(|(fact, values)| values.iter().map(|value| (*fact, *value)))
         .collect();
     assert!(interlock_is_open(&host_with_open_interlock()));
     for (i, a) in all.iter().enumerate() {
-        let machine = host_with_open_interlock().with(a.0, a.1);
+        let machine = host_with_open_interlock().with_fact(a.0, a.1);
         let reading = |fact: &str| {
             machine
                 .fact(fact)
                 .map_or("?".to_owned(), ToString::to_string)
         };
         for b in all.iter().skip(i).filter(|b| b.0 != a.0 || b.1 == a.1) {
-            let both = machine.clone().with(b.0, b.1);
+            let both = machine.clone().with_fact(b.0, b.1);
             let counted = [a, b]
                 .iter()
                 .any(|x| **x == ("device.counts_flushes", "true"))
@@ -568,7 +568,7 @@ fn assumed_facts_never_open_it() {
             && host_with_open_interlock().fact(fact).is_some()
     });
     for (fact, values) in deciding {
-        let machine = host_with_open_interlock().with(fact, &format!("~{}", values[0]));
+        let machine = host_with_open_interlock().with_fact(fact, &format!("~{}", values[0]));
         let Reading::Unknown { detail, .. } = machine.interlock() else {
             panic!("{fact}: known")
         };
@@ -637,9 +637,9 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
 }
 
 #[test]
-fn what_is_missing_is_named() {
+fn unknown_interlock_names_missing_facts() {
     let Reading::Unknown { detail, remedy, .. } = TestHost::with_protected_cache()
-        .with("controller.battery", "?")
+        .with_fact("controller.battery", "?")
         .interlock()
     else {
         panic!("known")

@@ -39,59 +39,59 @@ impl TestHost {
         facts.add_edge(&mount, &part);
         facts.add_edge(&part, &disk);
         Self { facts, live: true }
-            .with("target.kind", "directory")
-            .with("target.path", "/data")
-            .with("host.container", "none")
+            .with_fact("target.kind", "directory")
+            .with_fact("target.path", "/data")
+            .with_fact("host.container", "none")
             .with_fact_of(&part, "device.kind", "partition")
     }
 
     /// A host with ext4 and barriers, on a SATA disk whose volatile cache every layer reports.
     pub fn with_volatile_disk() -> Self {
         Self::with_stack_only()
-            .with("host.seen_by", "host")
-            .with("mount.class", "block")
-            .with("mount.fstype", "ext4")
-            .with("mount.barrier", "on")
-            .with("ext4.journal", "true")
-            .with("device.kind", "disk")
-            .with("device.transport", "sata")
-            .with("device.write_cache", "write back")
-            .with("device.cache_type", "write back")
+            .with_fact("host.seen_by", "host")
+            .with_fact("mount.class", "block")
+            .with_fact("mount.fstype", "ext4")
+            .with_fact("mount.barrier", "on")
+            .with_fact("ext4.journal", "true")
+            .with_fact("device.kind", "disk")
+            .with_fact("device.transport", "sata")
+            .with_fact("device.write_cache", "write back")
+            .with_fact("device.cache_type", "write back")
     }
 
     pub fn with_protected_cache() -> Self {
         Self::with_volatile_disk()
-            .with("kernel.version", "6.1.0")
-            .with("kernel.vendor", "debian")
-            .with("device.transport", "megaraid")
-            .with("controller.battery", "healthy")
-            .with("controller.policy", "write back")
-            .with("controller.policy_in_force", "write back")
-            .with("controller.on_battery_failure", "write through")
-            .with("controller.disk_cache", "off")
-            .with("probe.flush_cost", "40")
-            .with("probe.commit", "100")
+            .with_fact("kernel.version", "6.1.0")
+            .with_fact("kernel.vendor", "debian")
+            .with_fact("device.transport", "megaraid")
+            .with_fact("controller.battery", "healthy")
+            .with_fact("controller.policy", "write back")
+            .with_fact("controller.policy_in_force", "write back")
+            .with_fact("controller.on_battery_failure", "write through")
+            .with_fact("controller.disk_cache", "off")
+            .with_fact("probe.flush_cost", "40")
+            .with_fact("probe.commit", "100")
     }
 
-    pub fn with(self, fact: &str, word: &str) -> Self {
+    pub fn with_fact(self, fact: &str, word: &str) -> Self {
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         self.with_fact_of(&default_subject(info.scope), fact, word)
     }
 
     /// Sets a fact: `?` makes it unknown, and `~word` makes its value an assumption.
     pub fn with_fact_of(mut self, of: &Subject, fact: &str, word: &str) -> Self {
-        self.insert_text(of, fact, word);
+        self.set_fact_of(of, fact, word);
         self
     }
 
-    pub fn set(&mut self, fact: &str, word: &str) {
+    pub fn set_fact(&mut self, fact: &str, word: &str) {
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
-        self.insert_text(&default_subject(info.scope), fact, word);
+        self.set_fact_of(&default_subject(info.scope), fact, word);
     }
 
     /// Sets a fact from text. A new layer or file system also gets the state facts of a healthy
     /// one.
-    pub fn insert_text(&mut self, of: &Subject, fact: &str, word: &str) {
+    pub fn set_fact_of(&mut self, of: &Subject, fact: &str, word: &str) {
         let state: &[(&str, &str)] = match (fact, word) {
             ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
                 &[("dm.state", "fine")]
@@ -105,7 +105,7 @@ impl TestHost {
             _ => &[],
         };
         for (fact, word) in state {
-            self.insert_text(of, fact, word);
+            self.set_fact_of(of, fact, word);
         }
         let info = catalog::find_by_name(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
@@ -133,7 +133,7 @@ impl TestHost {
     }
 
     fn insert_default_disk_facts(&mut self, disk: &Subject) {
-        self.insert_text(disk, "device.ephemeral", "false");
+        self.set_fact_of(disk, "device.ephemeral", "false");
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
             let info = catalog::find_by_name(fact).unwrap();
             self.facts
@@ -173,31 +173,31 @@ impl TestHost {
     pub fn with_cluster(mut self) -> Self {
         let cluster = Subject::cluster("/data");
         self.facts.link(&data_target(), &cluster);
-        self.with("pg.fsync", "true")
-            .with("pg.synchronous_commit", "on")
-            .with("pg.synchronous_commit_overrides", "")
-            .with("pg.full_page_writes", "true")
-            .with("pg.fsync_disabled_by", "none")
+        self.with_fact("pg.fsync", "true")
+            .with_fact("pg.synchronous_commit", "on")
+            .with_fact("pg.synchronous_commit_overrides", "")
+            .with_fact("pg.full_page_writes", "true")
+            .with_fact("pg.fsync_disabled_by", "none")
     }
 
     pub fn verdict(&self) -> Verdict {
         self.clone().judge_facts().1
     }
 
-    pub fn standing_word(&self) -> &'static str {
+    pub fn verdict_word(&self) -> &'static str {
         self.verdict().standing.as_str()
     }
 
-    pub fn concluded_fact(&self, fact: &str) -> String {
-        let [value] = self.concluded_facts([fact]);
+    pub fn derived_fact_text(&self, fact: &str) -> String {
+        let [value] = self.derived_fact_texts([fact]);
         value
     }
 
-    pub fn judgement(&self) -> [String; 3] {
-        self.concluded_facts(["target.verdict", "target.cache", "target.flush"])
+    pub fn verdict_cache_and_flush(&self) -> [String; 3] {
+        self.derived_fact_texts(["target.verdict", "target.cache", "target.flush"])
     }
 
-    fn concluded_facts<const N: usize>(&self, of: [&str; N]) -> [String; N] {
+    fn derived_fact_texts<const N: usize>(&self, of: [&str; N]) -> [String; N] {
         let (facts, _) = self.clone().judge_facts();
         of.map(|fact| {
             let info = catalog::find_by_name(fact).unwrap();

@@ -18,17 +18,17 @@ fn host_with_mysql() -> TestHost {
     machine.facts.link(&cluster, &data_target());
     machine.facts.set_server_area(&cluster, ServerArea::Mysql);
     machine
-        .with("target.roles", "data,redo,binlog")
-        .with("target.clusters", "/data")
-        .with("cluster.kind", "mysql")
-        .with("mysql.version", "8.0.36")
-        .with("mysql.innodb_flush_log_at_trx_commit", "1")
-        .with("mysql.innodb_flush_method", "fsync")
-        .with("mysql.innodb_doublewrite", "on")
-        .with("mysql.log_bin", "true")
-        .with("mysql.sync_binlog", "1")
-        .with("mysql.fsync_disabled_by", "none")
-        .with("mysql.running", "true")
+        .with_fact("target.roles", "data,redo,binlog")
+        .with_fact("target.clusters", "/data")
+        .with_fact("cluster.kind", "mysql")
+        .with_fact("mysql.version", "8.0.36")
+        .with_fact("mysql.innodb_flush_log_at_trx_commit", "1")
+        .with_fact("mysql.innodb_flush_method", "fsync")
+        .with_fact("mysql.innodb_doublewrite", "on")
+        .with_fact("mysql.log_bin", "true")
+        .with_fact("mysql.sync_binlog", "1")
+        .with_fact("mysql.fsync_disabled_by", "none")
+        .with_fact("mysql.running", "true")
 }
 
 fn verdict_of_redo_setting(kind: &str, value: &str) -> VerdictKind {
@@ -57,7 +57,7 @@ fn verdict_of_preload(library: &str, running: &str) -> VerdictKind {
 }
 
 #[test]
-fn the_worst_of_all_settings_governs() {
+fn worst_mysql_setting_decides_verdict() {
     let mut seen = 0;
     for kind in ["mysql", "mariadb", "?"] {
         for redo in ["0", "1", "2", "3", "4", "?"] {
@@ -77,15 +77,15 @@ fn the_worst_of_all_settings_governs() {
                     ("?", "?"),
                 ] {
                     let machine = host_with_mysql()
-                        .with("cluster.kind", kind)
-                        .with("mysql.innodb_flush_log_at_trx_commit", redo)
-                        .with("mysql.log_bin", log_bin)
-                        .with("mysql.sync_binlog", sync)
-                        .with("mysql.fsync_disabled_by", library)
-                        .with("mysql.running", running);
+                        .with_fact("cluster.kind", kind)
+                        .with_fact("mysql.innodb_flush_log_at_trx_commit", redo)
+                        .with_fact("mysql.log_bin", log_bin)
+                        .with_fact("mysql.sync_binlog", sync)
+                        .with_fact("mysql.fsync_disabled_by", library)
+                        .with_fact("mysql.running", running);
                     // MariaDB 12.3 and later may keep the binary log in a storage engine; the empty
                     // value rules that out.
-                    let machine = machine.with("mysql.binlog_storage_engine", "");
+                    let machine = machine.with_fact("mysql.binlog_storage_engine", "");
                     let expected = verdict_of_redo_setting(kind, redo)
                         .min(verdict_of_binlog_settings(log_bin, sync))
                         .min(verdict_of_preload(library, running));
@@ -103,7 +103,7 @@ fn the_worst_of_all_settings_governs() {
 }
 
 #[test]
-fn a_doublewrite_that_is_not_known_is_not_taken_for_one_that_keeps_copies() {
+fn unknown_doublewrite_does_not_count_as_on() {
     for (mode, roles, expected) in [
         ("on", "data,redo", "durable"),
         ("off", "data,redo", "at risk"),
@@ -113,9 +113,9 @@ fn a_doublewrite_that_is_not_known_is_not_taken_for_one_that_keeps_copies() {
         ("?", "redo", "durable"),
     ] {
         let machine = host_with_mysql()
-            .with("mysql.innodb_doublewrite", mode)
-            .with("target.roles", roles);
-        assert_eq!(machine.standing_word(), expected, "{mode} on {roles}");
+            .with_fact("mysql.innodb_doublewrite", mode)
+            .with_fact("target.roles", roles);
+        assert_eq!(machine.verdict_word(), expected, "{mode} on {roles}");
     }
 }
 
@@ -129,16 +129,16 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
         ("?", "1", "durable"),
     ] {
         let machine = host_with_mysql()
-            .with("mysql.binlog_storage_engine", engine)
-            .with("mysql.sync_binlog", sync);
-        assert_eq!(machine.standing_word(), expected, "{engine} {sync}");
+            .with_fact("mysql.binlog_storage_engine", engine)
+            .with_fact("mysql.sync_binlog", sync);
+        assert_eq!(machine.verdict_word(), expected, "{engine} {sync}");
     }
 }
 
 fn with_redo_on_other_disk(cache: &str) -> TestHost {
     let (redo, other) = (Subject::target("/redo"), Subject::device("sdb"));
     let cluster = Subject::cluster("/data");
-    let mut machine = host_with_mysql().with("target.roles", "data");
+    let mut machine = host_with_mysql().with_fact("target.roles", "data");
     machine.facts.add_edge(&redo, &other);
     machine.facts.add_subject(&redo);
     machine.facts.link(&cluster, &redo);
@@ -149,35 +149,35 @@ fn with_disk_cache(machine: TestHost, cache: &str) -> TestHost {
     match cache {
         "volatile" => machine,
         "none" => machine
-            .with("device.write_cache", "write through")
-            .with("device.cache_type", "write through")
-            .with("device.drive_cache", "off"),
+            .with_fact("device.write_cache", "write through")
+            .with_fact("device.cache_type", "write through")
+            .with_fact("device.drive_cache", "off"),
         _ => machine
-            .with("device.write_cache", "write back")
-            .with("device.cache_type", "?"),
+            .with_fact("device.write_cache", "write back")
+            .with_fact("device.cache_type", "?"),
     }
 }
 
 #[test]
-fn no_flush_method_is_taken_for_more_than_it_is() {
+fn verdict_by_innodb_flush_method() {
     for method in ["fsync", "O_DSYNC", "O_DIRECT", "nosync", "littlesync", "?"] {
         for (kind, version) in VERSIONS {
             let machine = host_with_mysql()
-                .with("cluster.kind", kind)
-                .with("mysql.version", version)
-                .with("mysql.innodb_flush_method", method)
-                .with("mysql.binlog_storage_engine", "");
+                .with_fact("cluster.kind", kind)
+                .with_fact("mysql.version", version)
+                .with_fact("mysql.innodb_flush_method", method)
+                .with_fact("mysql.binlog_storage_engine", "");
             let expected = match method {
                 "fsync" | "O_DSYNC" | "O_DIRECT" => "durable",
                 "nosync" | "littlesync" => "at risk",
                 _ => "unproven",
             };
             assert_eq!(
-                machine.standing_word(),
+                machine.verdict_word(),
                 expected,
                 "{method} of {kind} {version}"
             );
-            let flush = machine.concluded_fact("target.flush");
+            let flush = machine.derived_fact_text("target.flush");
             assert_eq!(
                 flush == "suppressed",
                 expected == "at risk",
@@ -198,10 +198,10 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
                     with_redo_on_other_disk(cache)
                 };
                 let machine = machine
-                    .with("cluster.kind", kind)
-                    .with("mysql.version", version)
-                    .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC")
-                    .with("mysql.binlog_storage_engine", "");
+                    .with_fact("cluster.kind", kind)
+                    .with_fact("mysql.version", version)
+                    .with_fact("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC")
+                    .with_fact("mysql.binlog_storage_engine", "");
                 let expected = match (kind, version, together, cache) {
                     ("mysql", "8.0.36", true, _) | ("mysql", "8.0.36", false, "none") => "durable",
                     ("mysql", "?", ..) => "unproven",
@@ -209,7 +209,7 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
                     _ => "unproven",
                 };
                 assert_eq!(
-                    machine.standing_word(),
+                    machine.verdict_word(),
                     expected,
                     "{kind} {version}, together {together}, {cache}"
                 );
@@ -218,42 +218,44 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
     }
     // O_DIRECT_NO_FSYNC omits only the flushes of data files, and this target holds none.
     let only_redo = host_with_mysql()
-        .with("target.roles", "redo")
-        .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
+        .with_fact("target.roles", "redo")
+        .with_fact("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
     assert_eq!(
-        only_redo.with("mysql.version", "8.0.13").standing_word(),
+        only_redo
+            .with_fact("mysql.version", "8.0.13")
+            .verdict_word(),
         "durable"
     );
 }
 
 #[test]
-fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() {
+fn fast_doublewrite_is_never_durable() {
     let fast = host_with_mysql()
-        .with("cluster.kind", "mariadb")
-        .with("mysql.innodb_doublewrite", "fast");
-    let fast = fast.with("mysql.binlog_storage_engine", "");
-    assert_eq!(fast.standing_word(), "at risk");
-    assert_eq!(with_disk_cache(fast, "none").standing_word(), "unproven");
+        .with_fact("cluster.kind", "mariadb")
+        .with_fact("mysql.innodb_doublewrite", "fast");
+    let fast = fast.with_fact("mysql.binlog_storage_engine", "");
+    assert_eq!(fast.verdict_word(), "at risk");
+    assert_eq!(with_disk_cache(fast, "none").verdict_word(), "unproven");
     let none = |roles: &str| {
         host_with_mysql()
-            .with("mysql.innodb_doublewrite", "off")
-            .with("target.roles", roles)
+            .with_fact("mysql.innodb_doublewrite", "off")
+            .with_fact("target.roles", roles)
     };
-    assert_eq!(none("data,redo").standing_word(), "at risk");
+    assert_eq!(none("data,redo").verdict_word(), "at risk");
     assert_eq!(
-        none("redo,binlog").standing_word(),
+        none("redo,binlog").verdict_word(),
         "durable",
         "no pages lie there"
     );
     assert_eq!(
-        none("?").standing_word(),
+        none("?").verdict_word(),
         "at risk",
         "it is unknown what lies there"
     );
 }
 
 #[test]
-fn how_much_is_lost_is_what_the_settings_say() {
+fn crash_loss_text_follows_flush_log_at_timeout() {
     for (timeout, says) in [
         (
             "1",
@@ -267,8 +269,8 @@ fn how_much_is_lost_is_what_the_settings_say() {
         ("?", "the commits since its last flush"),
     ] {
         let machine = host_with_mysql()
-            .with("mysql.innodb_flush_log_at_trx_commit", "2")
-            .with("mysql.innodb_flush_log_at_timeout", timeout);
+            .with_fact("mysql.innodb_flush_log_at_trx_commit", "2")
+            .with_fact("mysql.innodb_flush_log_at_timeout", timeout);
         let sentence = machine.verdict().sentence;
         assert!(sentence.contains(says), "{timeout}: {sentence}");
     }

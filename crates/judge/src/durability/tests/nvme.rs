@@ -3,13 +3,13 @@ use crate::durability::VerdictKind;
 
 fn host_with_nvme_drive(queue: &str) -> TestHost {
     TestHost::with_volatile_disk()
-        .with("device.transport", "nvme")
-        .with("device.cache_type", "?")
-        .with("device.write_cache", queue)
+        .with_fact("device.transport", "nvme")
+        .with_fact("device.cache_type", "?")
+        .with_fact("device.write_cache", queue)
 }
 
 #[test]
-fn nvme_drives() {
+fn verdict_by_nvme_cache_reports() {
     // Columns: queue, VWC, feature 06h, warnings → verdict, cache, flush.
     for (queue, has_one, is_on, warnings, verdict, cache, flush) in [
         (
@@ -160,12 +160,16 @@ fn nvme_drives() {
         ),
     ] {
         let machine = host_with_nvme_drive(queue)
-            .with("nvme.volatile_cache", has_one)
-            .with("device.drive_cache", is_on)
-            .with("nvme.critical_warning", warnings);
+            .with_fact("nvme.volatile_cache", has_one)
+            .with_fact("device.drive_cache", is_on)
+            .with_fact("nvme.critical_warning", warnings);
         let case = format!("{queue} / {has_one} / {is_on} / {warnings}");
-        assert_eq!(machine.judgement(), [verdict, cache, flush], "{case}");
-        let promised = machine.clone().with("nvme.awupf", "255");
+        assert_eq!(
+            machine.verdict_cache_and_flush(),
+            [verdict, cache, flush],
+            "{case}"
+        );
+        let promised = machine.clone().with_fact("nvme.awupf", "255");
         assert_eq!(
             promised.verdict().paths,
             machine.verdict().paths,
@@ -175,11 +179,11 @@ fn nvme_drives() {
 }
 
 #[test]
-fn a_capacitor_is_a_claim_that_only_lowers() {
+fn capacitor_report_only_lowers_verdict() {
     let drive = |queue: &str, has_one: &str| {
         host_with_nvme_drive(queue)
-            .with("nvme.volatile_cache", has_one)
-            .with("nvme.critical_warning", "")
+            .with_fact("nvme.volatile_cache", has_one)
+            .with_fact("nvme.critical_warning", "")
     };
     for (queue, has_one) in [
         ("write back", "true"),
@@ -198,8 +202,8 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
         ] {
             let machine = before
                 .clone()
-                .with("nvme.capacitor", capacitor)
-                .with("nvme.capacitor_percent", percent);
+                .with_fact("nvme.capacitor", capacitor)
+                .with_fact("nvme.capacitor_percent", percent);
             let verdict = machine.verdict();
             assert!(
                 verdict.paths[0]
@@ -214,28 +218,28 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
                 "{queue} {has_one} {capacitor}"
             );
             assert_eq!(
-                machine.concluded_fact("target.cache"),
-                before.concluded_fact("target.cache")
+                machine.derived_fact_text("target.cache"),
+                before.derived_fact_text("target.cache")
             );
             assert_ne!(
-                machine.concluded_fact("target.cache"),
+                machine.derived_fact_text("target.cache"),
                 "protected",
                 "it is no battery"
             );
         }
         let unreadable = before
             .clone()
-            .with("nvme.capacitor", "unreadable")
+            .with_fact("nvme.capacitor", "unreadable")
             .verdict();
         assert_eq!(unreadable.paths, before.verdict().paths, "nothing was said");
         let failed = before
             .clone()
-            .with("nvme.capacitor", "failed")
-            .with("nvme.capacitor_percent", "0");
+            .with_fact("nvme.capacitor", "failed")
+            .with_fact("nvme.capacitor_percent", "0");
         assert_eq!(
             (
-                failed.standing_word(),
-                failed.concluded_fact("target.cache").as_str()
+                failed.verdict_word(),
+                failed.derived_fact_text("target.cache").as_str()
             ),
             ("at risk", "volatile")
         );
@@ -246,24 +250,27 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
                 .contains("may not last through a power failure (0 %)")
         );
     }
-    let silent = drive("write through", "?").with("nvme.capacitor", "healthy");
+    let silent = drive("write through", "?").with_fact("nvme.capacitor", "healthy");
     assert_eq!(
-        silent.standing_word(),
+        silent.verdict_word(),
         "unproven",
         "a capacitor does not say that there is no volatile cache"
     );
 }
 
 #[test]
-fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
+fn fua_reveals_overridden_write_through_queue() {
     let drive = host_with_nvme_drive("write through");
-    assert_eq!(drive.standing_word(), "unproven");
+    assert_eq!(drive.verdict_word(), "unproven");
     assert_eq!(
-        drive.clone().with("device.fua", "false").standing_word(),
+        drive
+            .clone()
+            .with_fact("device.fua", "false")
+            .verdict_word(),
         "unproven"
     );
-    let told = drive.clone().with("device.fua", "true");
-    assert_eq!(told.standing_word(), "contradictory");
+    let told = drive.clone().with_fact("device.fua", "true");
+    assert_eq!(told.verdict_word(), "contradictory");
     assert!(
         told.verdict().sentence.contains("forced unit access"),
         "{}",
@@ -272,21 +279,21 @@ fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
     // The drive's own report that it has no volatile cache outranks FUA, from which the cache was
     // only inferred.
     let asked = told
-        .with("nvme.volatile_cache", "false")
-        .with("nvme.critical_warning", "");
-    assert_eq!(asked.standing_word(), "durable");
+        .with_fact("nvme.volatile_cache", "false")
+        .with_fact("nvme.critical_warning", "");
+    assert_eq!(asked.verdict_word(), "durable");
     assert_eq!(
         drive
-            .with("device.transport", "sata")
-            .with("device.fua", "true")
-            .standing_word(),
+            .with_fact("device.transport", "sata")
+            .with_fact("device.fua", "true")
+            .verdict_word(),
         "unproven"
     );
 }
 
 #[test]
-fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
-    let drive = host_with_nvme_drive("write back").with("device.medium", "flash");
+fn slow_flush_is_evidence_and_keeps_verdict() {
+    let drive = host_with_nvme_drive("write back").with_fact("device.medium", "flash");
     let named = |machine: &TestHost| {
         let verdict = machine.verdict();
         assert_eq!(verdict.standing, VerdictKind::Durable);
@@ -298,38 +305,41 @@ fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
         says.iter()
             .any(|says| says.starts_with("a flush takes 2.00 ms, even though sda"))
     };
-    let dear = drive.clone().with("probe.flush_cost", "2000");
+    let dear = drive.clone().with_fact("probe.flush_cost", "2000");
     for claim in [
         ("nvme.volatile_cache", "false"),
         ("nvme.capacitor", "healthy"),
     ] {
-        assert!(named(&dear.clone().with(claim.0, claim.1)), "{claim:?}");
+        assert!(
+            named(&dear.clone().with_fact(claim.0, claim.1)),
+            "{claim:?}"
+        );
         assert!(
             !named(
                 &drive
                     .clone()
-                    .with(claim.0, claim.1)
-                    .with("probe.flush_cost", "30")
+                    .with_fact(claim.0, claim.1)
+                    .with_fact("probe.flush_cost", "30")
             ),
             "{claim:?}"
         );
         let network = dear
             .clone()
-            .with(claim.0, claim.1)
-            .with("device.medium", "virtual");
+            .with_fact(claim.0, claim.1)
+            .with_fact("device.medium", "virtual");
         assert!(
             !named(&network),
             "{claim:?}: behind a hypervisor a flush travels"
         );
     }
     assert!(
-        !named(&dear.with("nvme.volatile_cache", "true")),
+        !named(&dear.with_fact("nvme.volatile_cache", "true")),
         "it writes its cache out, as it should"
     );
 }
 
 #[test]
-fn an_nvme_disk_without_cache_names_what_would_prove_it() {
+fn unproven_nvme_drive_names_nvme_id_ctrl() {
     let verdict = host_with_nvme_drive("write through").verdict();
     let need = verdict
         .missing

@@ -13,10 +13,10 @@ fn named_subject(name: &str) -> Option<Subject> {
     }
 }
 
-fn with_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
+fn with_named_fact(machine: TestHost, of: &str, fact: &str, word: &str) -> TestHost {
     match named_subject(of) {
         Some(subject) => machine.with_fact_of(&subject, fact, word),
-        None => machine.with(fact, word),
+        None => machine.with_fact(fact, word),
     }
 }
 
@@ -35,31 +35,31 @@ fn host_with_atomic_pages() -> TestHost {
         .with_edge(&mount, &volume)
         .with_edge(&volume, &part)
         .with_edge(&part, &Subject::device("sda"))
-        .with("target.roles", "data,redo")
-        .with("target.clusters", "/data")
-        .with("device.transport", "nvme")
-        .with("device.write_cache", "write through")
-        .with("nvme.volatile_cache", "no")
-        .with("nvme.critical_warning", "")
-        .with("cluster.kind", "mysql")
-        .with("mysql.version", "8.4.3")
-        .with("mysql.innodb_flush_log_at_trx_commit", "1")
-        .with("mysql.log_bin", "false")
-        .with("mysql.fsync_disabled_by", "none")
-        .with("mysql.running", "true")
-        .with("mysql.innodb_doublewrite", "off")
+        .with_fact("target.roles", "data,redo")
+        .with_fact("target.clusters", "/data")
+        .with_fact("device.transport", "nvme")
+        .with_fact("device.write_cache", "write through")
+        .with_fact("nvme.volatile_cache", "no")
+        .with_fact("nvme.critical_warning", "")
+        .with_fact("cluster.kind", "mysql")
+        .with_fact("mysql.version", "8.4.3")
+        .with_fact("mysql.innodb_flush_log_at_trx_commit", "1")
+        .with_fact("mysql.log_bin", "false")
+        .with_fact("mysql.fsync_disabled_by", "none")
+        .with_fact("mysql.running", "true")
+        .with_fact("mysql.innodb_doublewrite", "off")
         .with_fact_of(&part, "device.kind", "partition")
         .with_fact_of(&part, "device.write_cache", "write through")
         .with_fact_of(&volume, "device.kind", "lvm")
         .with_fact_of(&volume, "device.write_cache", "write through");
     LINKS.iter().fold(machine, |machine, (of, fact, word, _)| {
-        with_fact(machine, of, fact, word)
+        with_named_fact(machine, of, fact, word)
     })
 }
 
 /// Columns: subject, fact, a value with which the link holds, and other values, each with the
 /// beginning of the link's text; `!` marks a broken link.
-type Row = (
+type AtomicityLinkCase = (
     &'static str,
     &'static str,
     &'static str,
@@ -67,7 +67,7 @@ type Row = (
 );
 
 #[rustfmt::skip] // a row is a line
-const LINKS: &[Row] = &[
+const LINKS: &[AtomicityLinkCase] = &[
     ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4's cluster size is 16 KiB, not a multiple"), ("?", "page: mysql.innodb_page_size of /data is unknown")]),
     ("", "mysql.innodb_flush_method", "O_DIRECT", &[("fsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"), ("O_DSYNC", "!server: "), ("?", "server: mysql.innodb_flush_method of /data")]),
     ("", "kernel.version", "6.1.0", &[("4.14.355", "!kernel: Linux 4.14.355 is older than 5.10"), ("?", "kernel: ")]),
@@ -112,7 +112,7 @@ fn page_writes_fact(machine: &TestHost) -> Option<PageAtomicity> {
 }
 
 #[test]
-fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
+fn documented_ebs_setup_holds_but_stays_unproven() {
     let facts = judged_facts(&host_with_atomic_pages());
     assert_eq!(
         facts.value(&data_target(), &target::PAGE_WRITES),
@@ -155,13 +155,13 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
     );
     assert_eq!(
         host_with_atomic_pages()
-            .with("mysql.innodb_doublewrite", "on")
-            .standing_word(),
+            .with_fact("mysql.innodb_doublewrite", "on")
+            .verdict_word(),
         "durable",
         "the rest of it is"
     );
     for (of, fact, word) in ALSO {
-        let other = with_fact(host_with_atomic_pages(), of, fact, word);
+        let other = with_named_fact(host_with_atomic_pages(), of, fact, word);
         assert_eq!(
             page_writes_fact(&other),
             Some(PageAtomicity::Documented),
@@ -174,7 +174,7 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
 fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
     for (of, fact, _, others) in LINKS {
         for (word, says) in *others {
-            let other = with_fact(host_with_atomic_pages(), of, fact, word);
+            let other = with_named_fact(host_with_atomic_pages(), of, fact, word);
             let facts = judged_facts(&other);
             let expect = if says.starts_with('!') {
                 PageAtomicity::Broken
@@ -190,21 +190,21 @@ fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
                 link.starts_with(says.trim_start_matches('!')),
                 "{fact} = {word}: {link}"
             );
-            assert_eq!(other.standing_word(), "at risk", "{fact} = {word}");
+            assert_eq!(other.verdict_word(), "at risk", "{fact} = {word}");
         }
     }
 }
 
 #[test]
-fn no_pair_of_deviations_holds() {
-    let all: Vec<(&Row, &str)> = LINKS
+fn two_deviations_never_keep_pages_atomic() {
+    let all: Vec<(&AtomicityLinkCase, &str)> = LINKS
         .iter()
         .flat_map(|row| row.3.iter().map(move |(word, _)| (row, *word)))
         .collect();
     for (i, (row, word)) in all.iter().enumerate() {
-        let first = with_fact(host_with_atomic_pages(), row.0, row.1, word);
+        let first = with_named_fact(host_with_atomic_pages(), row.0, row.1, word);
         for (other, second) in all.iter().skip(i + 1) {
-            let found = page_writes_fact(&with_fact(first.clone(), other.0, other.1, second));
+            let found = page_writes_fact(&with_named_fact(first.clone(), other.0, other.1, second));
             let named = matches!(found, Some(PageAtomicity::Broken | PageAtomicity::Unknown));
             assert!(
                 named,
@@ -213,7 +213,7 @@ fn no_pair_of_deviations_holds() {
             );
         }
     }
-    let both = with_fact(host_with_atomic_pages(), "volume", "dm.targets", "?").with_fact_of(
+    let both = with_named_fact(host_with_atomic_pages(), "volume", "dm.targets", "?").with_fact_of(
         &Subject::device("sda1"),
         "device.start",
         "512",
@@ -228,7 +228,7 @@ fn no_pair_of_deviations_holds() {
 }
 
 #[test]
-fn an_unknown_file_system_is_no_question_of_links() {
+fn zfs_and_unknown_file_systems_need_no_link_chain() {
     for (fstype, record, expect, verdict) in [
         ("?", "?", None, "unproven"),
         ("zfs", "?", None, "unproven"),
@@ -237,27 +237,27 @@ fn an_unknown_file_system_is_no_question_of_links() {
         ("zfs", "8192", Some(PageAtomicity::Broken), "at risk"),
     ] {
         let other = host_with_atomic_pages()
-            .with("mount.fstype", fstype)
-            .with("zfs.recordsize", record);
+            .with_fact("mount.fstype", fstype)
+            .with_fact("zfs.recordsize", record);
         let other = other
-            .with("zfs.sync", "standard")
-            .with("zfs.no_cache_flush", "false");
+            .with_fact("zfs.sync", "standard")
+            .with_fact("zfs.no_cache_flush", "false");
         let other = if fstype == "zfs" {
-            other.with("mount.class", "zfs")
+            other.with_fact("mount.class", "zfs")
         } else {
             other
         };
         assert_eq!(page_writes_fact(&other), expect, "{fstype} {record}");
-        assert_eq!(other.standing_word(), verdict, "{fstype} {record}");
+        assert_eq!(other.verdict_word(), verdict, "{fstype} {record}");
     }
 }
 
 #[test]
-fn mariadb_has_a_setting_of_its_own() {
+fn mariadb_data_file_buffering_decides_direct_io() {
     let mariadb = || {
         host_with_atomic_pages()
-            .with("cluster.kind", "mariadb")
-            .with("mysql.binlog_storage_engine", "")
+            .with_fact("cluster.kind", "mariadb")
+            .with_fact("mysql.binlog_storage_engine", "")
     };
     for (buffering, method, expect) in [
         ("false", "O_DIRECT", PageAtomicity::Documented),
@@ -266,8 +266,8 @@ fn mariadb_has_a_setting_of_its_own() {
         ("?", "O_DIRECT", PageAtomicity::Unknown),
     ] {
         let other = mariadb()
-            .with("mysql.innodb_data_file_buffering", buffering)
-            .with("mysql.innodb_flush_method", method);
+            .with_fact("mysql.innodb_data_file_buffering", buffering)
+            .with_fact("mysql.innodb_flush_method", method);
         assert_eq!(
             page_writes_fact(&other),
             Some(expect),
@@ -277,7 +277,7 @@ fn mariadb_has_a_setting_of_its_own() {
 }
 
 #[test]
-fn no_promise_of_a_disk_of_no_cloud_holds() {
+fn atomic_write_limits_of_local_disks_do_not_count() {
     for (most, awupf, says) in [
         (
             "16384",
@@ -297,9 +297,9 @@ fn no_promise_of_a_disk_of_no_cloud_holds() {
         ("4096", "?", "device: sda does not report"),
     ] {
         let other = host_with_atomic_pages()
-            .with("device.cloud", "?")
-            .with("device.atomic_write_max", most);
-        let other = other.with("nvme.awupf", awupf);
+            .with_fact("device.cloud", "?")
+            .with_fact("device.atomic_write_max", most);
+        let other = other.with_fact("nvme.awupf", awupf);
         let facts = judged_facts(&other);
         let link = facts.value(&data_target(), &target::PAGE_LINK).unwrap();
         assert!(link.starts_with(says), "{link}");
@@ -312,10 +312,10 @@ fn no_promise_of_a_disk_of_no_cloud_holds() {
 }
 
 #[test]
-fn postgres_breaks_the_chain_itself() {
+fn postgres_page_cache_breaks_atomicity_chain() {
     let mut other = host_with_atomic_pages()
         .with_cluster()
-        .with("pg.full_page_writes", "false");
+        .with_fact("pg.full_page_writes", "false");
     other
         .facts
         .set_server_area(&Subject::cluster("/data"), ServerArea::Pg);
@@ -329,11 +329,11 @@ fn postgres_breaks_the_chain_itself() {
         link.starts_with("server: PostgreSQL writes pages through the page cache"),
         "{link}"
     );
-    assert_eq!(other.standing_word(), "at risk");
+    assert_eq!(other.verdict_word(), "at risk");
 }
 
 #[test]
-fn a_stack_that_was_not_seen_whole_holds_nothing() {
+fn incomplete_stack_never_documents_page_atomicity() {
     let disk = Subject::device("sda");
     let other_disk = Subject::device("sdb");
     let cycle = host_with_atomic_pages().with_edge(&disk, &Subject::device("dm-0"));
@@ -353,6 +353,6 @@ fn a_stack_that_was_not_seen_whole_holds_nothing() {
     assert_eq!(page_writes_fact(&loop_file), Some(PageAtomicity::Unknown));
     let nothing = host_with_atomic_pages().without_stack();
     assert!(page_writes_fact(&nothing).is_none_or(|writes| writes != PageAtomicity::Documented));
-    let elsewhere = host_with_atomic_pages().with("target.roles", "redo");
+    let elsewhere = host_with_atomic_pages().with_fact("target.roles", "redo");
     assert_eq!(page_writes_fact(&elsewhere), None, "no pages lie there");
 }

@@ -190,10 +190,10 @@ impl RandomStack {
             let layer = Subject::device(format!("layer{at}"));
             stack.machine.facts.add_edge(&above, &layer);
             for (fact, word) in [("device.kind", *kind), ("device.write_cache", "write back")] {
-                stack.machine.insert_text(&layer, fact, word);
+                stack.machine.set_fact_of(&layer, fact, word);
             }
             if *kind == "md" {
-                stack.machine.insert_text(&layer, "md.level", "raid1");
+                stack.machine.set_fact_of(&layer, "md.level", "raid1");
             }
             stack.layers.push(layer.clone());
             above = layer;
@@ -207,14 +207,14 @@ impl RandomStack {
     fn add_disk(&mut self, under: &Subject, words: FactValues) {
         let disk = Subject::device(format!("disk{}", self.disks.len()));
         self.machine.facts.add_edge(under, &disk);
-        self.machine.insert_text(&disk, "device.kind", "disk");
+        self.machine.set_fact_of(&disk, "device.kind", "disk");
         for (fact, word) in words {
-            self.machine.insert_text(&disk, fact, word);
+            self.machine.set_fact_of(&disk, fact, word);
         }
         self.disks.push(disk);
     }
 
-    fn subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
+    fn fact_subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
         let scope = catalog::find_by_name(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
         match scope {
@@ -226,7 +226,7 @@ impl RandomStack {
         }
     }
 
-    fn standing(&self) -> VerdictKind {
+    fn verdict_kind(&self) -> VerdictKind {
         self.machine.verdict().standing
     }
 
@@ -235,7 +235,7 @@ impl RandomStack {
     }
 }
 
-fn any_stack() -> impl Strategy<Value = RandomStack> {
+fn arbitrary_stack() -> impl Strategy<Value = RandomStack> {
     let words =
         |of: &'static [(&'static str, &'static [&'static str])]| -> Vec<(&'static str, &'static str)> {
             of.iter()
@@ -260,8 +260,8 @@ fn any_stack() -> impl Strategy<Value = RandomStack> {
                 .map(|c| (c, false))
                 .chain(of_layers.iter().map(|c| (c, true)));
             for (((fact, word), at), on_layer) in all.chain(against.iter().map(|c| (c, false))) {
-                if let Some(of) = stack.subject(fact, on_layer, *at) {
-                    stack.machine.insert_text(&of, fact, word);
+                if let Some(of) = stack.fact_subject(fact, on_layer, *at) {
+                    stack.machine.set_fact_of(&of, fact, word);
                 }
             }
             stack
@@ -276,16 +276,16 @@ fn only_counts_against_disk(machine: &TestHost, of: &Subject, fact: &str) -> boo
 }
 
 proptest! {
-    // Most random stacks are not durable, and `durable_survives_learning_more` rejects these.
+    // Most random stacks are not durable, and `learning_unknown_facts_keeps_durable` rejects these.
     #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
     #[test]
-    fn durable_survives_learning_more(stack in any_stack()) {
-        prop_assume!(stack.standing() == VerdictKind::Durable);
+    fn learning_unknown_facts_keeps_durable(stack in arbitrary_stack()) {
+        prop_assume!(stack.verdict_kind() == VerdictKind::Durable);
         let places = stack.disks.len().max(stack.layers.len());
         let facts = BEARING.iter().map(|f| (f, false)).chain(OF_LAYERS.iter().map(|f| (f, true)));
         for ((fact, values), on_layer) in facts {
-            for of in (0..places).filter_map(|at| stack.subject(fact, on_layer, at)) {
+            for of in (0..places).filter_map(|at| stack.fact_subject(fact, on_layer, at)) {
                 if stack.machine.facts.reading_by_name(&of, fact).is_known() || only_counts_against_disk(&stack.machine, &of, fact) {
                     continue;
                 }
@@ -298,8 +298,8 @@ proptest! {
     }
 
     #[test]
-    fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in any_stack()) {
-        let (before, open) = (stack.standing(), stack.interlock_opens());
+    fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in arbitrary_stack()) {
+        let (before, open) = (stack.verdict_kind(), stack.interlock_opens());
         let known: Vec<(Subject, &'static str)> = stack
             .machine
             .facts
@@ -311,7 +311,7 @@ proptest! {
             let mut after = stack.clone();
             let unknown = Reading::denied("a test");
             after.machine.facts.insert_value(&subject, catalog::find_by_name(fact).unwrap(), unknown);
-            let standing = after.standing();
+            let standing = after.verdict_kind();
             prop_assert!(standing != VerdictKind::Durable || before == VerdictKind::Durable, "{} of {}", fact, subject);
             prop_assert!(open || !after.interlock_opens(), "{} of {}", fact, subject);
         }
@@ -319,14 +319,14 @@ proptest! {
 
     #[test]
     fn the_flush_path_agrees_with_the_verdict(
-        stack in any_stack(), arrived in proptest::option::of(0.0..3.0f64), counts: bool,
+        stack in arbitrary_stack(), arrived in proptest::option::of(0.0..3.0f64), counts: bool,
     ) {
         let mut machine = stack.machine.clone();
         if let Some(arrived) = arrived {
             for disk in &stack.disks {
-                machine.insert_text(disk, "device.counts_flushes", &counts.to_string());
+                machine.set_fact_of(disk, "device.counts_flushes", &counts.to_string());
             }
-            machine.set("probe.flushes_per_commit", &arrived.to_string());
+            machine.set_fact("probe.flushes_per_commit", &arrived.to_string());
         }
         let verdict = machine.verdict();
         let path: Vec<_> = verdict.flush_path.iter().map(|hop| (&hop.name, hop.state)).collect();
@@ -336,30 +336,30 @@ proptest! {
     /// Adds a disk below the file system or a layer. Below bcache, the disk could be the missing
     /// cache device and improve the verdict, so bcache is left out.
     #[test]
-    fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
+    fn added_disk_never_improves_verdict(stack in arbitrary_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
         let under = &under[at % under.len()];
         let kind = stack.machine.facts.value(under, &catalog::device::KIND);
         prop_assume!(kind != Some(catalog::device::DeviceKind::Bcache));
-        let (before, open) = (stack.standing(), stack.interlock_opens());
+        let (before, open) = (stack.verdict_kind(), stack.interlock_opens());
         let mut more = stack.clone();
         more.add_disk(under, words);
-        prop_assert!(more.standing() <= before);
+        prop_assert!(more.verdict_kind() <= before);
         prop_assert!(open || !more.interlock_opens());
     }
 
     #[test]
-    fn no_measurement_raises(
-        stack in any_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,
+    fn measurement_never_raises_verdict(
+        stack in arbitrary_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,
         warning in proptest::sample::select(AGAINST), at in 0..3usize,
     ) {
         let mut machine = stack.machine.clone();
         for disk in &stack.disks {
-            machine.insert_text(disk, "device.counts_flushes", &counts.to_string());
+            machine.set_fact_of(disk, "device.counts_flushes", &counts.to_string());
         }
         let before = machine.verdict().standing;
-        machine.set("probe.flushes_per_commit", &arrived.to_string());
-        machine.set("probe.implausible", &implausible.to_string());
+        machine.set_fact("probe.flushes_per_commit", &arrived.to_string());
+        machine.set_fact("probe.implausible", &implausible.to_string());
         prop_assert!(machine.verdict().standing <= before);
         let disk = &stack.disks[at % stack.disks.len()];
         // A warning is set only in place of a fact that is absent, false or not collected.

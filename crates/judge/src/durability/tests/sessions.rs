@@ -1,15 +1,15 @@
 use super::machine::TestHost;
 
 #[test]
-fn sessions_that_differ_stand_in_the_heading() {
+fn deviating_sessions_appear_in_heading() {
     let heading = |instance: &str, overrides: &str| {
         let machine = TestHost::with_volatile_disk()
             .with_cluster()
-            .with("pg.synchronous_commit", instance);
-        let machine = machine.with("pg.synchronous_commit_overrides", overrides);
+            .with_fact("pg.synchronous_commit", instance);
+        let machine = machine.with_fact("pg.synchronous_commit_overrides", overrides);
         (
             machine.verdict().heading(),
-            machine.concluded_fact("target.commit_off_for"),
+            machine.derived_fact_text("target.commit_off_for"),
         )
     };
     let pair = |heading: &str, off_for: &str| (heading.to_owned(), off_for.to_owned());
@@ -40,11 +40,11 @@ fn sessions_that_differ_stand_in_the_heading() {
     );
     let failing = TestHost::with_volatile_disk()
         .with_cluster()
-        .with("pg.synchronous_commit_overrides", off);
+        .with_fact("pg.synchronous_commit_overrides", off);
     assert_eq!(
         failing
-            .with("mount.barrier", "off")
-            .with("device.write_cache", "write back")
+            .with_fact("mount.barrier", "off")
+            .with_fact("device.write_cache", "write back")
             .verdict()
             .heading(),
         "at risk; database app: synchronous_commit = off"
@@ -52,14 +52,14 @@ fn sessions_that_differ_stand_in_the_heading() {
 }
 
 #[test]
-fn what_standbys_promise_is_one_sentence() {
+fn host_loss_sentence_follows_standby_settings() {
     let loss = |commit: &str, standbys: &str| {
         let machine = TestHost::with_volatile_disk()
             .with_cluster()
-            .with("pg.synchronous_commit", commit);
-        let machine = machine.with("pg.max_wal_senders", "10");
+            .with_fact("pg.synchronous_commit", commit);
+        let machine = machine.with_fact("pg.max_wal_senders", "10");
         machine
-            .with("pg.synchronous_standbys", standbys)
+            .with_fact("pg.synchronous_standbys", standbys)
             .verdict()
             .host_loss
     };
@@ -80,7 +80,7 @@ fn what_standbys_promise_is_one_sentence() {
     assert!(loss("remote_write", "1").contains("unless a standby also crashes"));
     let machine = TestHost::with_volatile_disk()
         .with_cluster()
-        .with("pg.synchronous_standbys", "1");
+        .with_fact("pg.synchronous_standbys", "1");
     assert_eq!(
         machine.verdict().host_loss,
         "",
@@ -89,13 +89,13 @@ fn what_standbys_promise_is_one_sentence() {
     assert!(
         machine
             .clone()
-            .with("pg.max_wal_senders", "0")
+            .with_fact("pg.max_wal_senders", "0")
             .verdict()
             .host_loss
             .contains("max_wal_senders = 0")
     );
-    let machine = machine.with("pg.max_wal_senders", "10");
-    let machine = machine.with(
+    let machine = machine.with_fact("pg.max_wal_senders", "10");
+    let machine = machine.with_fact(
         "pg.synchronous_commit_overrides",
         "role bob: local,role carl: remote_apply",
     );
@@ -114,7 +114,7 @@ fn what_standbys_promise_is_one_sentence() {
 }
 
 #[test]
-fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
+fn async_commit_loss_follows_wal_writer_delay() {
     for (delay, says) in [
         (
             "200000",
@@ -128,9 +128,9 @@ fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
     ] {
         let machine = TestHost::with_volatile_disk()
             .with_cluster()
-            .with("pg.synchronous_commit", "off");
+            .with_fact("pg.synchronous_commit", "off");
         let sentence = machine
-            .with("pg.wal_writer_delay", delay)
+            .with_fact("pg.wal_writer_delay", delay)
             .verdict()
             .sentence;
         assert!(sentence.contains(says), "{delay}: {sentence}");

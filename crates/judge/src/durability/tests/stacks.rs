@@ -90,18 +90,18 @@ fn queues_above_the_disk() {
             "off"
         };
         let machine = with_device_between(kind, queue)
-            .with("device.write_cache", disk_queue)
-            .with("device.cache_type", disk_word)
-            .with("device.drive_cache", answer);
+            .with_fact("device.write_cache", disk_queue)
+            .with_fact("device.cache_type", disk_word)
+            .with_fact("device.drive_cache", answer);
         assert_eq!(
-            machine.standing_word(),
+            machine.verdict_word(),
             verdict,
             "{kind} {queue} above {disk_queue} / {disk_word}"
         );
     }
     let unread = with_device_between("lvm", "write through")
-        .with("device.write_cache", "?")
-        .with("device.cache_type", "?");
+        .with_fact("device.write_cache", "?")
+        .with_fact("device.cache_type", "?");
     let says = unread.verdict().sentence;
     assert!(
         says.contains("it is unknown whether an underlying disk is write back"),
@@ -110,7 +110,7 @@ fn queues_above_the_disk() {
 }
 
 #[test]
-fn devices_that_keep_something_themselves() {
+fn verdict_of_stateful_devices() {
     // Columns: kind, queue, fact and value, number of disks below → verdict.
     for (kind, queue, (fact, value), disks, verdict) in [
         (
@@ -204,14 +204,14 @@ fn devices_that_keep_something_themselves() {
                 .with_fact_of(&other, "device.write_cache", "write back");
         }
         assert_eq!(
-            machine.standing_word(),
+            machine.verdict_word(),
             verdict,
             "{kind} {queue} {fact}={value} on {disks}"
         );
         if disks == 2 && verdict == "durable" {
             let forgets = machine.with_fact_of(&other, "device.write_cache", "?");
             assert_eq!(
-                forgets.standing_word(),
+                forgets.verdict_word(),
                 "unproven",
                 "{kind}: the cache's own disk counts like any other"
             );
@@ -220,7 +220,7 @@ fn devices_that_keep_something_themselves() {
 }
 
 #[test]
-fn a_mapping_goes_by_its_targets_where_they_were_read() {
+fn dm_targets_decide_verdict() {
     // Columns: targets, the mapping's queue above disks without cache, barrier → verdict.
     for (targets, queue, barrier, verdict) in [
         ("linear", "write through", "on", "durable"),
@@ -246,11 +246,11 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
             let machine = with_device_between(kind, queue)
                 .with_fact_of(&Subject::device("top"), "dm.targets", targets)
                 .with_fact_of(&Subject::mount("/data2"), "mount.barrier", barrier)
-                .with("device.write_cache", "write through")
-                .with("device.cache_type", "write through")
-                .with("device.drive_cache", "off");
+                .with_fact("device.write_cache", "write through")
+                .with_fact("device.cache_type", "write through")
+                .with_fact("device.drive_cache", "off");
             assert_eq!(
-                machine.standing_word(),
+                machine.verdict_word(),
                 verdict,
                 "{kind} {targets}: {queue}, barrier {barrier}"
             );
@@ -259,7 +259,7 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
 }
 
 #[test]
-fn a_mapping_is_as_good_as_its_state() {
+fn dm_state_decides_verdict_and_redundancy() {
     for state in MappingState::ALL
         .iter()
         .map(|state| state.as_str())
@@ -280,9 +280,9 @@ fn a_mapping_is_as_good_as_its_state() {
             let machine = with_device_between(kind, "write back")
                 .with_fact_of(&top, "dm.targets", "raid")
                 .with_fact_of(&top, "dm.state", state);
-            assert_eq!(machine.standing_word(), verdict, "{kind} {state}");
+            assert_eq!(machine.verdict_word(), verdict, "{kind} {state}");
             assert_eq!(
-                machine.concluded_fact("target.redundancy"),
+                machine.derived_fact_text("target.redundancy"),
                 redundancy,
                 "{kind} {state}"
             );
@@ -291,7 +291,7 @@ fn a_mapping_is_as_good_as_its_state() {
 }
 
 #[test]
-fn a_zfs_pool_is_as_good_as_its_state() {
+fn zfs_pool_state_decides_verdict() {
     for (fact, word, verdict) in [
         ("zfs.pool_state", "ONLINE", "durable"),
         ("zfs.pool_state", "DEGRADED", "durable"),
@@ -306,17 +306,17 @@ fn a_zfs_pool_is_as_good_as_its_state() {
         ("zfs.devices", "?", "unproven"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("mount.class", "zfs")
-            .with("mount.fstype", "zfs")
-            .with("zfs.sync", "standard")
-            .with("zfs.no_cache_flush", "false")
-            .with(fact, word);
-        assert_eq!(machine.standing_word(), verdict, "{fact} {word}");
+            .with_fact("mount.class", "zfs")
+            .with_fact("mount.fstype", "zfs")
+            .with_fact("zfs.sync", "standard")
+            .with_fact("zfs.no_cache_flush", "false")
+            .with_fact(fact, word);
+        assert_eq!(machine.verdict_word(), verdict, "{fact} {word}");
     }
 }
 
 #[test]
-fn an_array_of_which_a_member_is_not_judged_is_unproven() {
+fn array_with_unjudged_member_is_unproven() {
     let top = Subject::device("top");
     for (members, verdict) in [
         ("sda in_sync", "durable"),
@@ -326,7 +326,7 @@ fn an_array_of_which_a_member_is_not_judged_is_unproven() {
         assert_eq!(
             with_device_between("md", "write back")
                 .with_fact_of(&top, "md.members", members)
-                .standing_word(),
+                .verdict_word(),
             verdict,
             "{members}"
         );
@@ -339,13 +339,13 @@ fn an_array_of_which_a_member_is_not_judged_is_unproven() {
     assert_eq!(
         failed
             .with_fact_of(&top, "md.failed_members", "sdb")
-            .standing_word(),
+            .verdict_word(),
         "durable"
     );
 }
 
 #[test]
-fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
+fn generic_dm_device_without_targets_is_unproven() {
     for (kind, verdict) in [
         ("lvm", "durable"),
         ("crypt", "durable"),
@@ -354,9 +354,9 @@ fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
     ] {
         let top = Subject::device("top");
         let machine = with_device_between(kind, "write back").with_fact_of(&top, "dm.targets", "?");
-        assert_eq!(machine.standing_word(), verdict, "{kind}");
+        assert_eq!(machine.verdict_word(), verdict, "{kind}");
         assert_eq!(
-            with_device_between(kind, "write back").standing_word(),
+            with_device_between(kind, "write back").verdict_word(),
             verdict,
             "{kind}, not collected"
         );
@@ -364,7 +364,7 @@ fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
 }
 
 #[test]
-fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() {
+fn without_barriers_stateful_layers_are_not_durable() {
     for (kind, verdict) in [
         ("crypt", "durable"),
         ("lvm", "durable"),
@@ -372,11 +372,11 @@ fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() 
         ("loop", "at risk"),
     ] {
         let machine = with_device_between(kind, "write back")
-            .with("device.write_cache", "write through")
-            .with("device.cache_type", "write through")
-            .with("device.drive_cache", "off")
+            .with_fact("device.write_cache", "write through")
+            .with_fact("device.cache_type", "write through")
+            .with_fact("device.drive_cache", "off")
             .with_fact_of(&Subject::mount("/data2"), "mount.barrier", "off");
-        assert_eq!(machine.standing_word(), verdict, "{kind}");
+        assert_eq!(machine.verdict_word(), verdict, "{kind}");
     }
 }
 
@@ -398,13 +398,13 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
             .with_fact_of(&disk, "device.transport", "sata")
             .with_fact_of(&disk, "device.write_cache", "write back")
     };
-    assert_eq!(lower("on").standing_word(), "durable");
-    assert_eq!(lower("off").standing_word(), "at risk");
-    assert_eq!(lower("?").standing_word(), "unproven");
+    assert_eq!(lower("on").verdict_word(), "durable");
+    assert_eq!(lower("off").verdict_word(), "at risk");
+    assert_eq!(lower("?").verdict_word(), "unproven");
     assert_eq!(
         lower("on")
             .with_fact_of(&host_mount, "mount.class", "memory")
-            .standing_word(),
+            .verdict_word(),
         "at risk"
     );
 }
@@ -419,9 +419,9 @@ fn the_worst_disk_governs() {
             .with_fact_of(&other, "device.transport", "sata")
             .with_fact_of(&other, "device.write_cache", queue)
     };
-    assert_eq!(pair("disk", "write back").standing_word(), "durable");
-    assert_eq!(pair("disk", "?").standing_word(), "unproven");
-    assert_eq!(pair("zram", "write back").standing_word(), "at risk");
+    assert_eq!(pair("disk", "write back").verdict_word(), "durable");
+    assert_eq!(pair("disk", "?").verdict_word(), "unproven");
+    assert_eq!(pair("zram", "write back").verdict_word(), "at risk");
     let verdict = pair("disk", "?").verdict();
     assert_eq!(verdict.paths.len(), 2);
     assert_eq!(
@@ -433,7 +433,7 @@ fn the_worst_disk_governs() {
 }
 
 #[test]
-fn a_huge_stack_is_judged_as_one_and_says_so() {
+fn too_many_routes_are_judged_merged_with_note() {
     let node = |layer: u32, index: u32| Subject::device(format!("n{layer}-{index}"));
     let build = |last: &str| {
         let mut machine =
@@ -459,8 +459,8 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
         }
         machine
     };
-    assert_eq!(build("write back").standing_word(), "durable");
-    assert_eq!(build("?").standing_word(), "unproven");
+    assert_eq!(build("write back").verdict_word(), "durable");
+    assert_eq!(build("?").verdict_word(), "unproven");
     let mut machine = build("write back");
     crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
     assert_eq!(machine.facts.notes().len(), 1);
@@ -482,7 +482,7 @@ fn host_with_array(facts: &str, failed: &str) -> TestHost {
 }
 
 #[test]
-fn an_array_by_what_it_lacks() {
+fn array_heading_by_missing_members() {
     for (facts, failed, heading) in [
         ("raid1 active 0/2 bitmap", "", "durable"),
         ("raid1 read-auto 0/2 resync", "", "durable"),
@@ -554,7 +554,7 @@ fn an_array_by_what_it_lacks() {
 }
 
 #[test]
-fn redundancy_seen_only_elsewhere() {
+fn redundancy_of_raid_lvm_and_btrfs() {
     let top = Subject::device("top");
     let redundancy = |machine: &TestHost| machine.verdict().redundancy.as_str();
     assert_eq!(redundancy(&TestHost::with_volatile_disk()), "none");
@@ -564,7 +564,7 @@ fn redundancy_seen_only_elsewhere() {
         "its controller's tool knows"
     );
     assert_eq!(
-        redundancy(&TestHost::with_protected_cache().with("controller.volume", "none")),
+        redundancy(&TestHost::with_protected_cache().with_fact("controller.volume", "none")),
         "none"
     );
     assert_eq!(
@@ -605,32 +605,36 @@ fn redundancy_seen_only_elsewhere() {
     let unknown = volume.clone().with_fact_of(&top, "dm.state", "?");
     assert!(unknown.verdict().second_fault.contains("lv_health_status"));
     let btrfs = TestHost::with_volatile_disk()
-        .with("mount.fstype", "btrfs")
-        .with("btrfs.data_profiles", "raid1");
+        .with_fact("mount.fstype", "btrfs")
+        .with_fact("btrfs.data_profiles", "raid1");
     assert_eq!(
-        btrfs.standing_word(),
+        btrfs.verdict_word(),
         "unproven",
         "its members are not known"
     );
-    let btrfs = btrfs.with("btrfs.devices", "sda");
+    let btrfs = btrfs.with_fact("btrfs.devices", "sda");
     assert_eq!(redundancy(&btrfs), "unknown");
-    let complete = btrfs.clone().with("btrfs.missing_devices", "0");
+    let complete = btrfs.clone().with_fact("btrfs.missing_devices", "0");
     assert_eq!(
         redundancy(&complete),
         "unknown",
         "nothing is known of its metadata"
     );
     assert_eq!(
-        redundancy(&complete.clone().with("btrfs.metadata_profiles", "raid1")),
+        redundancy(
+            &complete
+                .clone()
+                .with_fact("btrfs.metadata_profiles", "raid1")
+        ),
         "whole"
     );
     assert_eq!(
-        redundancy(&complete.clone().with("btrfs.metadata_profiles", "dup")),
+        redundancy(&complete.clone().with_fact("btrfs.metadata_profiles", "dup")),
         "none"
     );
     let single = complete
-        .with("btrfs.metadata_profiles", "raid1")
-        .with("btrfs.data_profiles", "single");
+        .with_fact("btrfs.metadata_profiles", "raid1")
+        .with_fact("btrfs.data_profiles", "single");
     assert_eq!(
         redundancy(&single),
         "none",
@@ -639,14 +643,14 @@ fn redundancy_seen_only_elsewhere() {
     assert_eq!(
         btrfs
             .clone()
-            .with("btrfs.missing_devices", "1")
+            .with_fact("btrfs.missing_devices", "1")
             .verdict()
             .heading(),
         "durable, but degraded"
     );
     let parity = btrfs
-        .with("btrfs.data_profiles", "raid5")
-        .with("btrfs.missing_devices", "0");
+        .with_fact("btrfs.data_profiles", "raid5")
+        .with_fact("btrfs.missing_devices", "0");
     assert_eq!(
         parity.verdict().heading(),
         "durable, but with an open write hole"

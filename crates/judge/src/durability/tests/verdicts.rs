@@ -1,10 +1,10 @@
 use super::machine::{TestHost, data_target};
-use crate::durability::{Layer, VerdictCaps, VerdictKind};
+use crate::durability::{EvidenceLayer, VerdictCaps, VerdictKind};
 use crate::facts::Subject;
 use crate::scsi_drivers;
 
 #[test]
-fn kernel_view_device_report_and_barrier() {
+fn verdict_by_queue_disk_report_and_barrier() {
     // Columns: queue, disk's report, barrier → verdict, cache, flush, suppressed by.
     for (queue, word, barrier, verdict, cache, flush, by) in [
         (
@@ -181,25 +181,25 @@ fn kernel_view_device_report_and_barrier() {
         ),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("device.write_cache", queue)
-            .with("device.cache_type", word)
-            .with("mount.barrier", barrier);
+            .with_fact("device.write_cache", queue)
+            .with_fact("device.cache_type", word)
+            .with_fact("mount.barrier", barrier);
         assert_eq!(
-            machine.judgement(),
+            machine.verdict_cache_and_flush(),
             [verdict, cache, flush],
             "{queue} / {word} / {barrier}"
         );
         assert_eq!(
-            machine.concluded_fact("target.flush_suppressed_by"),
+            machine.derived_fact_text("target.flush_suppressed_by"),
             by,
             "{queue} / {word} / {barrier}"
         );
-        assert_eq!(machine.concluded_fact("device.cache"), cache);
+        assert_eq!(machine.derived_fact_text("device.cache"), cache);
     }
 }
 
 #[test]
-fn the_disk_asked_past_the_kernel() {
+fn disk_answer_overrides_kernel_cache_type() {
     // Columns: queue, kernel's cache_type, disk's answer, barrier → verdict, cache, flush.
     for (queue, kept, answer, barrier, verdict, cache, flush) in [
         (
@@ -321,31 +321,35 @@ fn the_disk_asked_past_the_kernel() {
             ("virtio-scsi", "kvm"),
         ] {
             let machine = TestHost::with_volatile_disk()
-                .with("host.virtualisation", virtualisation)
-                .with("device.transport", transport)
-                .with("device.driver", "mpt3sas")
-                .with("device.write_cache", queue)
-                .with("device.cache_type", kept)
-                .with("device.drive_cache", answer)
-                .with("mount.barrier", barrier);
+                .with_fact("host.virtualisation", virtualisation)
+                .with_fact("device.transport", transport)
+                .with_fact("device.driver", "mpt3sas")
+                .with_fact("device.write_cache", queue)
+                .with_fact("device.cache_type", kept)
+                .with_fact("device.drive_cache", answer)
+                .with_fact("mount.barrier", barrier);
             let case = format!("{transport}: {queue} / {kept} / {answer} / {barrier}");
-            assert_eq!(machine.judgement(), [verdict, cache, flush], "{case}");
+            assert_eq!(
+                machine.verdict_cache_and_flush(),
+                [verdict, cache, flush],
+                "{case}"
+            );
         }
     }
     let bridge = TestHost::with_volatile_disk()
-        .with("device.transport", "usb")
-        .with("device.write_cache", "write through")
-        .with("device.cache_type", "write through")
-        .with("device.drive_cache", "off");
+        .with_fact("device.transport", "usb")
+        .with_fact("device.write_cache", "write through")
+        .with_fact("device.cache_type", "write through")
+        .with_fact("device.drive_cache", "off");
     assert_eq!(
-        bridge.standing_word(),
+        bridge.verdict_word(),
         "unproven",
         "a bridge may answer for its disk"
     );
 }
 
 #[test]
-fn what_nobody_here_can_prove_says_why() {
+fn unprovable_disks_name_the_reason() {
     for (transport, fabric, says) in [
         ("network", "tcp", "NVMe over TCP"),
         ("nvme", "rdma", "NVMe over RDMA"),
@@ -356,16 +360,16 @@ fn what_nobody_here_can_prove_says_why() {
         ("other", "?", "cannot inspect"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("device.transport", transport)
-            .with("device.fabric", fabric);
-        assert_eq!(machine.standing_word(), "unproven", "{transport} {fabric}");
+            .with_fact("device.transport", transport)
+            .with_fact("device.fabric", fabric);
+        assert_eq!(machine.verdict_word(), "unproven", "{transport} {fabric}");
         let sentence = machine.verdict().sentence;
         assert!(sentence.contains(says), "{transport} {fabric}: {sentence}");
     }
     let gone = TestHost::with_volatile_disk()
-        .with("device.transport", "nvme")
-        .with("device.ephemeral", "true");
-    assert_eq!(gone.standing_word(), "at risk");
+        .with_fact("device.transport", "nvme")
+        .with_fact("device.ephemeral", "true");
+    assert_eq!(gone.verdict_word(), "at risk");
     assert!(
         gone.verdict().sentence.contains("sda is an ephemeral disk"),
         "{}",
@@ -373,20 +377,20 @@ fn what_nobody_here_can_prove_says_why() {
     );
     assert_eq!(
         TestHost::with_volatile_disk()
-            .with("device.ephemeral", "false")
-            .standing_word(),
+            .with_fact("device.ephemeral", "false")
+            .verdict_word(),
         "durable"
     );
-    let unread = TestHost::with_volatile_disk().with("device.ephemeral", "?");
+    let unread = TestHost::with_volatile_disk().with_fact("device.ephemeral", "?");
     assert_eq!(
-        unread.standing_word(),
+        unread.verdict_word(),
         "unproven",
         "a model that may not be read may be an ephemeral disk's"
     );
 }
 
 #[test]
-fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
+fn remote_write_back_queue_means_volatile_cache() {
     for (fabric, word) in [
         ("tcp", "?"),
         ("rdma", "?"),
@@ -395,26 +399,26 @@ fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
         ("nbd", "?"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("device.transport", "network")
-            .with("device.fabric", fabric)
-            .with("device.cache_type", word)
-            .with("device.write_cache", "write back");
+            .with_fact("device.transport", "network")
+            .with_fact("device.fabric", fabric)
+            .with_fact("device.cache_type", word)
+            .with_fact("device.write_cache", "write back");
         let seen = [
-            machine.standing_word().to_owned(),
-            machine.concluded_fact("target.cache"),
-            machine.concluded_fact("target.flush"),
+            machine.verdict_word().to_owned(),
+            machine.derived_fact_text("target.cache"),
+            machine.derived_fact_text("target.flush"),
         ];
         assert_eq!(seen, ["unproven", "volatile", "sent"], "{fabric} {word}");
     }
 }
 
 #[test]
-fn a_volatile_cache_is_never_claimed_by_nobody() {
+fn volatile_cache_evidence_has_a_source() {
     for transport in ["nvme", "xen", "virtio", "sata", "mmc"] {
         let machine = TestHost::with_volatile_disk()
-            .with("device.transport", transport)
-            .with("device.cache_type", "?")
-            .with("device.write_cache", "write back");
+            .with_fact("device.transport", transport)
+            .with_fact("device.cache_type", "?")
+            .with_fact("device.write_cache", "write back");
         let verdict = machine.verdict();
         let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
         let says: Vec<_> = evidence
@@ -428,7 +432,7 @@ fn a_volatile_cache_is_never_claimed_by_nobody() {
 }
 
 #[test]
-fn a_controller_is_asked_with_its_own_tool() {
+fn missing_facts_name_the_controller_tool() {
     for (driver, tool) in [
         ("megaraid_sas", "storcli"),
         ("hpsa", "ssacli"),
@@ -440,8 +444,8 @@ fn a_controller_is_asked_with_its_own_tool() {
         ("hptiop", "own tool"),
     ] {
         let verdict = TestHost::with_volatile_disk()
-            .with("device.transport", "raid")
-            .with("device.driver", driver)
+            .with_fact("device.transport", "raid")
+            .with_fact("device.driver", driver)
             .verdict();
         assert_eq!(verdict.standing, VerdictKind::Unproven);
         let need = verdict
@@ -455,7 +459,7 @@ fn a_controller_is_asked_with_its_own_tool() {
 }
 
 #[test]
-fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
+fn disks_behind_raid_drivers_are_unproven() {
     let controllers = scsi_drivers::ALL
         .iter()
         .filter(|driver| driver.raid_controller().is_some());
@@ -468,10 +472,10 @@ fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
     for driver in names {
         for transport in ["raid", "sata", "sas", "scsi"] {
             let machine = TestHost::with_volatile_disk()
-                .with("device.transport", transport)
-                .with("device.driver", driver);
+                .with_fact("device.transport", transport)
+                .with_fact("device.driver", driver);
             assert_eq!(
-                machine.standing_word(),
+                machine.verdict_word(),
                 "unproven",
                 "{driver} by {transport}"
             );
@@ -489,16 +493,16 @@ fn ext4_without_a_journal() {
         ("xfs", "?", "durable"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("mount.fstype", fstype)
-            .with("ext4.journal", journal);
-        assert_eq!(machine.standing_word(), verdict, "{fstype} {journal}");
+            .with_fact("mount.fstype", fstype)
+            .with_fact("ext4.journal", journal);
+        assert_eq!(machine.verdict_word(), verdict, "{fstype} {journal}");
     }
 }
 
 /// Without a journal, the remedy would be to add one with tune2fs. A file system mounted without
 /// loading its journal still has one, so tune2fs would refuse.
 #[test]
-fn a_journal_that_is_not_loaded_is_no_missing_one() {
+fn norecovery_remedy_loads_existing_journal() {
     for (fact, options, features, says, mend) in [
         (
             "mount.super_options",
@@ -544,12 +548,12 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
         ),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("ext4.journal", "false")
-            .with("ext4.features", features)
-            .with(fact, options);
+            .with_fact("ext4.journal", "false")
+            .with_fact("ext4.features", features)
+            .with_fact(fact, options);
         let (sentence, remedy) = (
             machine.verdict().sentence,
-            machine.concluded_fact("target.remedy"),
+            machine.derived_fact_text("target.remedy"),
         );
         assert!(sentence.contains(says), "{options} {features}: {sentence}");
         assert!(remedy.contains(mend), "{options} {features}: {remedy}");
@@ -557,8 +561,9 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
 }
 
 #[test]
-fn flags_of_the_directory_are_evidence_and_no_more() {
-    let machine = TestHost::with_volatile_disk().with("target.flags", "sync,journal-data,nocow");
+fn directory_flags_never_change_verdict() {
+    let machine =
+        TestHost::with_volatile_disk().with_fact("target.flags", "sync,journal-data,nocow");
     let verdict = machine.verdict();
     assert_eq!(verdict.standing, VerdictKind::Durable);
     let flags = verdict.paths[0]
@@ -572,13 +577,13 @@ fn flags_of_the_directory_are_evidence_and_no_more() {
 fn zfs_sync_and_flush_settings() {
     let pool = |sync: &str, told: &str, queue: &str, answer: &str| {
         TestHost::with_volatile_disk()
-            .with("mount.class", "zfs")
-            .with("mount.fstype", "zfs")
-            .with("zfs.sync", sync)
-            .with("zfs.no_cache_flush", told)
-            .with("device.write_cache", queue)
-            .with("device.cache_type", queue)
-            .with("device.drive_cache", answer)
+            .with_fact("mount.class", "zfs")
+            .with_fact("mount.fstype", "zfs")
+            .with_fact("zfs.sync", sync)
+            .with_fact("zfs.no_cache_flush", told)
+            .with_fact("device.write_cache", queue)
+            .with_fact("device.cache_type", queue)
+            .with_fact("device.drive_cache", answer)
     };
     // Columns: `sync`, whether the module omits flushes, queue of the pool's disk, disk's answer →
     // verdict, flush.
@@ -631,8 +636,8 @@ fn zfs_sync_and_flush_settings() {
     ] {
         let machine = pool(sync, told, queue, answer);
         let seen = [
-            machine.standing_word().to_owned(),
-            machine.concluded_fact("target.flush"),
+            machine.verdict_word().to_owned(),
+            machine.derived_fact_text("target.flush"),
         ];
         assert_eq!(
             seen,
@@ -647,7 +652,7 @@ fn zfs_sync_and_flush_settings() {
 }
 
 #[test]
-fn what_a_transport_lets_one_conclude() {
+fn verdict_by_transport_and_queue() {
     for (transport, queue, word, verdict, cache) in [
         ("nvme", "write back", "?", "durable", "volatile"),
         ("nvme", "write through", "?", "unproven", "unknown"),
@@ -723,13 +728,13 @@ fn what_a_transport_lets_one_conclude() {
         ("?", "write back", "write back", "unproven", "volatile"),
     ] {
         let machine = TestHost::with_volatile_disk()
-            .with("device.transport", transport)
-            .with("device.write_cache", queue)
-            .with("device.cache_type", word);
+            .with_fact("device.transport", transport)
+            .with_fact("device.write_cache", queue)
+            .with_fact("device.cache_type", word);
         assert_eq!(
             [
-                machine.standing_word(),
-                &machine.concluded_fact("device.cache")
+                machine.verdict_word(),
+                &machine.derived_fact_text("device.cache")
             ],
             [verdict, cache],
             "{transport}: {queue} / {word}"
@@ -888,16 +893,16 @@ fn raid_controller_caches() {
     ] {
         for transport in ["megaraid", "raid"] {
             let machine = TestHost::with_volatile_disk()
-                .with("device.transport", transport)
-                .with("controller.battery", battery)
-                .with("controller.policy", policy)
-                .with("controller.policy_in_force", in_force)
-                .with("controller.on_battery_failure", failure)
-                .with("controller.disk_cache", members);
+                .with_fact("device.transport", transport)
+                .with_fact("controller.battery", battery)
+                .with_fact("controller.policy", policy)
+                .with_fact("controller.policy_in_force", in_force)
+                .with_fact("controller.on_battery_failure", failure)
+                .with_fact("controller.disk_cache", members);
             assert_eq!(
                 [
-                    machine.standing_word(),
-                    &machine.concluded_fact("device.cache")
+                    machine.verdict_word(),
+                    &machine.derived_fact_text("device.cache")
                 ],
                 [verdict, cache],
                 "{battery} / {policy} / {in_force} / {failure} / {members}"
@@ -905,30 +910,31 @@ fn raid_controller_caches() {
         }
     }
     let overridden = TestHost::with_protected_cache()
-        .with("device.write_cache", "write through")
-        .with("device.cache_type", "write back");
-    assert_eq!(overridden.standing_word(), "contradictory");
+        .with_fact("device.write_cache", "write through")
+        .with_fact("device.cache_type", "write back");
+    assert_eq!(overridden.verdict_word(), "contradictory");
     assert_eq!(
         overridden
-            .with("controller.battery", "failed")
-            .standing_word(),
+            .with_fact("controller.battery", "failed")
+            .verdict_word(),
         "at risk",
         "the worst wins"
     );
     let by_driver = TestHost::with_volatile_disk()
-        .with("device.transport", "scsi")
-        .with("device.driver", "megaraid_sas");
+        .with_fact("device.transport", "scsi")
+        .with_fact("device.driver", "megaraid_sas");
     assert_eq!(
-        by_driver.standing_word(),
+        by_driver.verdict_word(),
         "unproven",
         "its flushes may end in the driver"
     );
     for transport in ["scsi", "sas"] {
         let behind = |driver| {
             let disk = TestHost::with_volatile_disk()
-                .with("device.transport", transport)
-                .with("device.driver", driver);
-            disk.with("device.cache_type", "write back").standing_word()
+                .with_fact("device.transport", transport)
+                .with_fact("device.driver", driver);
+            disk.with_fact("device.cache_type", "write back")
+                .verdict_word()
         };
         assert_eq!(behind("mpt3sas"), "durable");
         assert_eq!(behind("?"), "unproven");
@@ -957,38 +963,38 @@ fn file_systems_without_a_disk() {
         machine.facts = crate::facts::FactSet::default();
         let machine = machine
             .with_edge(&data_target(), &mount)
-            .with("target.kind", "directory")
+            .with_fact("target.kind", "directory")
             .with_fact_of(&mount, "mount.class", class)
             .with_fact_of(&mount, "mount.fstype", fstype)
             .with_fact_of(&mount, "mount.barrier", "on");
-        assert_eq!(machine.standing_word(), verdict, "{class}");
-        assert_eq!(machine.concluded_fact("target.cache"), "unknown");
+        assert_eq!(machine.verdict_word(), verdict, "{class}");
+        assert_eq!(machine.derived_fact_text("target.cache"), "unknown");
     }
     assert_eq!(
         TestHost::with_volatile_disk()
-            .with("mount.class", "overlay")
-            .with("mount.super_options", "volatile")
-            .standing_word(),
+            .with_fact("mount.class", "overlay")
+            .with_fact("mount.super_options", "volatile")
+            .verdict_word(),
         "at risk"
     );
     assert_eq!(
         TestHost::with_volatile_disk()
-            .with("mount.class", "overlay")
-            .with("mount.super_options", "rw")
-            .standing_word(),
+            .with_fact("mount.class", "overlay")
+            .with_fact("mount.super_options", "rw")
+            .verdict_word(),
         "durable"
     );
     assert_eq!(
         TestHost::with_volatile_disk()
-            .with("mount.class", "zfs")
-            .with("zfs.sync", "disabled")
-            .standing_word(),
+            .with_fact("mount.class", "zfs")
+            .with_fact("zfs.sync", "disabled")
+            .verdict_word(),
         "at risk"
     );
 }
 
 #[test]
-fn the_database_layer() {
+fn verdict_by_postgres_settings() {
     for (fact, value, verdict) in [
         ("pg.fsync", "true", "durable"),
         ("pg.fsync", "false", "at risk"),
@@ -1007,36 +1013,41 @@ fn the_database_layer() {
     ] {
         let machine = TestHost::with_volatile_disk()
             .with_cluster()
-            .with(fact, value);
-        assert_eq!(machine.standing_word(), verdict, "{fact} = {value}");
+            .with_fact(fact, value);
+        assert_eq!(machine.verdict_word(), verdict, "{fact} = {value}");
     }
     let off = TestHost::with_volatile_disk()
         .with_cluster()
-        .with("pg.fsync", "false");
+        .with_fact("pg.fsync", "false");
     assert_eq!(
-        off.concluded_fact("target.flush_suppressed_by"),
+        off.derived_fact_text("target.flush_suppressed_by"),
         "server setting"
     );
     let stopped = TestHost::with_volatile_disk()
         .with_cluster()
-        .with("pg.fsync_disabled_by", "?")
-        .with("pg.running", "false");
+        .with_fact("pg.fsync_disabled_by", "?")
+        .with_fact("pg.running", "false");
     assert_eq!(
-        stopped.standing_word(),
+        stopped.verdict_word(),
         "durable",
         "no server, no preloaded library"
     );
     let silent = TestHost::with_volatile_disk()
         .with_cluster()
-        .with("pg.synchronous_commit_overrides", "?");
+        .with_fact("pg.synchronous_commit_overrides", "?");
     assert_eq!(
-        silent.clone().with("pg.running", "false").standing_word(),
+        silent
+            .clone()
+            .with_fact("pg.running", "false")
+            .verdict_word(),
         "durable",
         "no server, no sessions"
     );
-    assert_eq!(silent.concluded_fact("target.commit_off_for"), "?");
+    assert_eq!(silent.derived_fact_text("target.commit_off_for"), "?");
     assert_eq!(
-        silent.with("pg.synchronous_commit", "off").standing_word(),
+        silent
+            .with_fact("pg.synchronous_commit", "off")
+            .verdict_word(),
         "at risk",
         "whatever others may have"
     );
@@ -1044,36 +1055,36 @@ fn the_database_layer() {
 
 #[test]
 fn measurements_lower_and_never_raise() {
-    let counted = TestHost::with_volatile_disk().with("device.counts_flushes", "true");
+    let counted = TestHost::with_volatile_disk().with_fact("device.counts_flushes", "true");
     for (arrived, verdict) in [("0", "at risk"), ("0.2", "unproven"), ("1", "durable")] {
         assert_eq!(
             counted
                 .clone()
-                .with("probe.flushes_per_commit", arrived)
-                .standing_word(),
+                .with_fact("probe.flushes_per_commit", arrived)
+                .verdict_word(),
             verdict,
             "{arrived}"
         );
     }
-    let uncounted = TestHost::with_volatile_disk().with("probe.flushes_per_commit", "0");
+    let uncounted = TestHost::with_volatile_disk().with_fact("probe.flushes_per_commit", "0");
     assert_eq!(
-        uncounted.standing_word(),
+        uncounted.verdict_word(),
         "durable",
         "where flushes are not counted, none counted says nothing"
     );
     assert_eq!(
         TestHost::with_volatile_disk()
-            .with("probe.implausible", "true")
-            .standing_word(),
+            .with_fact("probe.implausible", "true")
+            .verdict_word(),
         "unproven"
     );
     let expected = counted
-        .with("device.drive_cache", "off")
-        .with("device.write_cache", "write through")
-        .with("device.cache_type", "write through")
-        .with("probe.flushes_per_commit", "0");
+        .with_fact("device.drive_cache", "off")
+        .with_fact("device.write_cache", "write through")
+        .with_fact("device.cache_type", "write through")
+        .with_fact("probe.flushes_per_commit", "0");
     assert_eq!(
-        expected.standing_word(),
+        expected.verdict_word(),
         "durable",
         "no flush is needed, none arrived"
     );
@@ -1081,7 +1092,7 @@ fn measurements_lower_and_never_raise() {
 
 #[test]
 fn flushes_of_others_are_no_evidence() {
-    let counted = TestHost::with_volatile_disk().with("device.counts_flushes", "true");
+    let counted = TestHost::with_volatile_disk().with_fact("device.counts_flushes", "true");
     for (arrived, is_evidence) in [
         ("1", true),
         ("2.5", true),
@@ -1091,12 +1102,12 @@ fn flushes_of_others_are_no_evidence() {
     ] {
         let verdict = counted
             .clone()
-            .with("probe.flushes_per_commit", arrived)
+            .with_fact("probe.flushes_per_commit", arrived)
             .verdict();
         let measured = verdict.paths[0]
             .evidence
             .iter()
-            .any(|piece| piece.layer == Layer::Measurement);
+            .any(|piece| piece.layer == EvidenceLayer::Measurement);
         assert_eq!(measured, is_evidence, "{arrived}");
         assert_eq!(
             verdict
@@ -1110,7 +1121,7 @@ fn flushes_of_others_are_no_evidence() {
 }
 
 #[test]
-fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
+fn passthrough_disk_is_judged_by_its_own_report() {
     let passed = |driver: &str| {
         let transport = if driver == "megaraid_sas" {
             "megaraid"
@@ -1118,30 +1129,30 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
             "raid"
         };
         TestHost::with_volatile_disk()
-            .with("kernel.version", "6.1")
-            .with("device.transport", transport)
-            .with("device.driver", driver)
-            .with("controller.tool", "storcli")
-            .with("controller.volume", "none")
+            .with_fact("kernel.version", "6.1")
+            .with_fact("device.transport", transport)
+            .with_fact("device.driver", driver)
+            .with_fact("controller.tool", "storcli")
+            .with_fact("controller.volume", "none")
     };
     for driver in ["megaraid_sas", "smartpqi", "hpsa"] {
         let machine = passed(driver);
-        assert_eq!(machine.standing_word(), "durable", "{driver}");
-        let volume = machine.clone().with("controller.volume", "0");
+        assert_eq!(machine.verdict_word(), "durable", "{driver}");
+        let volume = machine.clone().with_fact("controller.volume", "0");
         assert_eq!(
-            volume.standing_word(),
+            volume.verdict_word(),
             "unproven",
             "{driver}: a volume is its controller's"
         );
         let quiet = machine
             .clone()
-            .with("device.write_cache", "write through")
-            .with("device.cache_type", "write through");
+            .with_fact("device.write_cache", "write through")
+            .with_fact("device.cache_type", "write through");
         assert_eq!(
             quiet
                 .clone()
-                .with("device.drive_cache", "off")
-                .standing_word(),
+                .with_fact("device.drive_cache", "off")
+                .verdict_word(),
             "durable",
             "{driver}"
         );
@@ -1155,14 +1166,14 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     }
     assert_eq!(
         passed("megaraid_sas")
-            .with("kernel.version", "4.4")
-            .standing_word(),
+            .with_fact("kernel.version", "4.4")
+            .verdict_word(),
         "unproven"
     );
     assert_eq!(
         passed("smartpqi")
-            .with("kernel.version", "4.4")
-            .standing_word(),
+            .with_fact("kernel.version", "4.4")
+            .verdict_word(),
         "durable"
     );
 }
@@ -1170,7 +1181,7 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
 #[test]
 fn verdict_sentences() {
     let risky = TestHost::with_volatile_disk()
-        .with("mount.barrier", "off")
+        .with_fact("mount.barrier", "off")
         .verdict();
     assert_eq!(
         risky.sentence,
@@ -1196,7 +1207,7 @@ fn verdict_sentences() {
         unread.sentence
     );
     let guest = TestHost::with_volatile_disk()
-        .with("host.seen_by", "guest")
+        .with_fact("host.seen_by", "guest")
         .verdict();
     assert!(guest.limits.contains("hypervisor may ignore flushes"));
     assert_eq!(guest.standing, VerdictKind::Durable);
@@ -1206,7 +1217,11 @@ fn verdict_sentences() {
 fn evidence_names_its_source_and_layer() {
     let verdict = TestHost::with_volatile_disk().with_cluster().verdict();
     let path = &verdict.paths[0];
-    for layer in [Layer::Database, Layer::Kernel, Layer::Device] {
+    for layer in [
+        EvidenceLayer::Database,
+        EvidenceLayer::Kernel,
+        EvidenceLayer::Device,
+    ] {
         assert!(
             path.evidence
                 .iter()
@@ -1217,8 +1232,8 @@ fn evidence_names_its_source_and_layer() {
 }
 
 #[test]
-fn an_assumed_fact_marks_what_is_concluded() {
-    let machine = TestHost::with_volatile_disk().with("device.cache_type", "~write back");
+fn assumed_fact_marks_derived_verdict() {
+    let machine = TestHost::with_volatile_disk().with_fact("device.cache_type", "~write back");
     let mut facts = machine.facts;
     crate::durability::judge_targets(&mut facts, true, &VerdictCaps::default());
     for (of, fact) in [
@@ -1245,7 +1260,7 @@ fn no_container_is_durable() {
         ("container", "unproven"),
         ("?", "unproven"),
     ] {
-        let host = TestHost::with_volatile_disk().with("host.container", container);
-        assert_eq!(host.standing_word(), expected, "{container}");
+        let host = TestHost::with_volatile_disk().with_fact("host.container", container);
+        assert_eq!(host.verdict_word(), expected, "{container}");
     }
 }

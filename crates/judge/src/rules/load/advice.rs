@@ -8,7 +8,7 @@ use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::template::{Template, has_quoted_placeholder};
 use crate::rules::{
-    Change, EffectScope, Level, Purpose, Risk, UserCommandSpec, find_destructive_word,
+    Change, CommandPurpose, EffectScope, Level, Risk, UserCommandSpec, find_destructive_word,
 };
 use crate::settings::{self, Setting};
 
@@ -126,7 +126,7 @@ pub(super) fn parse_advice(
     }
     let tradeoff = tradeoff.map(|text| parse_prose(&text, sight, problems));
     let mut own = Vec::new();
-    let mut commands = |purpose: Purpose| {
+    let mut commands = |purpose: CommandPurpose| {
         let texts = fields
             .parse_text_list(purpose.as_str(), problems)
             .unwrap_or_default();
@@ -146,9 +146,9 @@ pub(super) fn parse_advice(
         ours
     };
     let (apply, verify, undo) = (
-        commands(Purpose::Apply),
-        commands(Purpose::Verify),
-        commands(Purpose::Undo),
+        commands(CommandPurpose::Apply),
+        commands(CommandPurpose::Verify),
+        commands(CommandPurpose::Undo),
     );
     Some(AdviceSpec {
         setting: setting?,
@@ -193,7 +193,7 @@ fn parse_change(
         .collect();
     let mut fit = true;
     for change in &given {
-        fit &= change_fits_setting(change, fields, setting, problems);
+        fit &= check_change_fits_setting(change, fields, setting, problems);
     }
     match given.as_slice() {
         _ if !fit => None,
@@ -257,7 +257,7 @@ fn parse_change(
     }
 }
 
-fn change_fits_setting(
+fn check_change_fits_setting(
     change: &str,
     fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,

@@ -55,7 +55,7 @@ pub(super) fn parse_change_rule(
         examples,
     };
     let line = problems.line_of_offset(item.span().start);
-    head.into_short_rule(texts, row, (terms.author, file, line))
+    head.into_rule(texts, row, (terms.author, file, line))
 }
 
 /// The host of `hit`; that host with the facts of each item of `miss`; and that host with each
@@ -81,9 +81,9 @@ fn change_examples(
         line,
     };
     let mut examples = Vec::new();
-    for item in fields.table_list("miss", problems) {
+    for item in fields.parse_list_field("miss", problems) {
         let other = example::parse_facts(item, &head.sight, problems);
-        let facts = example::with_facts(&hit, &other);
+        let facts = example::override_facts(&hit, &other);
         examples.push(example(
             "another host",
             facts,
@@ -102,7 +102,7 @@ fn change_examples(
         .into_iter()
         .filter(|fact| !optional.contains(&fact.name))
     {
-        let facts = example::with_facts(&hit, &[(fact, example::unknown_reading())]);
+        let facts = example::override_facts(&hit, &[(fact, example::unknown_example_reading())]);
         let name = format!("{} is not known", fact.name);
         examples.push(example(&name, facts, ExpectedOutcome::Undecided));
     }

@@ -51,12 +51,12 @@ pub(super) fn parse_example(
 }
 
 /// The reading of a fact that an example of a table's row takes away.
-pub(super) fn unknown_reading() -> Reading<Value> {
+pub(super) fn unknown_example_reading() -> Reading<Value> {
     Reading::denied("the example says so")
 }
 
 /// The facts with the readings of `other` in place of their own.
-pub(super) fn with_facts(facts: &[ExampleFact], other: &[ExampleFact]) -> Vec<ExampleFact> {
+pub(super) fn override_facts(facts: &[ExampleFact], other: &[ExampleFact]) -> Vec<ExampleFact> {
     let kept = facts
         .iter()
         .filter(|(key, _)| !other.iter().any(|(new, _)| new.name == key.name));
@@ -68,15 +68,15 @@ pub(super) fn parse_facts(
     sight: &FactVisibility,
     problems: &mut Diagnostics,
 ) -> Vec<ExampleFact> {
-    let named = named_facts(item, problems, |name, problems| {
+    let named = parse_fact_assignments(item, problems, |name, problems| {
         condition::find_visible_fact(&name.text, &name.span, sight, problems)
     });
-    fact_readings(named, problems)
+    parse_fact_readings(named, problems)
 }
 
 type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
 
-fn named_facts<'a>(
+fn parse_fact_assignments<'a>(
     item: SpannedValue<'a>,
     problems: &mut Diagnostics,
     mut find: impl FnMut(&SpannedText, &mut Diagnostics) -> Option<&'static KeyInfo>,
@@ -100,7 +100,7 @@ fn named_facts<'a>(
     named
 }
 
-fn fact_readings(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<ExampleFact> {
+fn parse_fact_readings(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<ExampleFact> {
     let read = named
         .into_iter()
         .filter_map(|(fact, item)| Some((fact, parse_reading(fact, item, problems)?)));
@@ -116,8 +116,8 @@ pub(super) fn parse_stack(
         .any(|key| fields.get(key).is_some());
     let mut of = |key: &str, scope: Scope| -> Vec<Vec<ExampleFact>> {
         let mut elements = Vec::new();
-        for item in fields.table_list(key, problems) {
-            let named = named_facts(item, problems, |name, problems| {
+        for item in fields.parse_list_field(key, problems) {
+            let named = parse_fact_assignments(item, problems, |name, problems| {
                 let fact = condition::find_fact(&name.text, &name.span, problems)?;
                 if fact.scope == scope {
                     return Some(fact);
@@ -132,7 +132,7 @@ pub(super) fn parse_stack(
                 );
                 None
             });
-            elements.push(fact_readings(named, problems));
+            elements.push(parse_fact_readings(named, problems));
         }
         elements
     };

@@ -182,7 +182,11 @@ impl<'a> CheckedTable<'a> {
         self.get(key).map(|item| parse_texts(item, problems))
     }
 
-    pub fn table_list(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
+    pub fn parse_list_field(
+        &self,
+        key: &str,
+        problems: &mut Diagnostics,
+    ) -> &'a [Spanned<DeValue<'a>>] {
         self.get(key)
             .map(|item| parse_list(item, problems))
             .unwrap_or_default()
@@ -202,7 +206,7 @@ impl<'a> CheckedTable<'a> {
             );
             return &[];
         }
-        self.table_list(key, problems)
+        self.parse_list_field(key, problems)
     }
 
     pub fn parse_choice<T: Choice>(

@@ -94,7 +94,10 @@ pub(super) fn parse_release_rule(
     let mut conditions = head.parse_conditions(&fields, problems);
     let given = match fields.get("facts") {
         Some(item) => example::parse_facts(item, &head.sight, problems),
-        None => conditions.iter().filter_map(required_fact).collect(),
+        None => conditions
+            .iter()
+            .filter_map(example_fact_of_condition)
+            .collect(),
     };
     let fact = fact?;
     conditions.push(Condition::Fact(FactTest {
@@ -122,7 +125,7 @@ pub(super) fn parse_release_rule(
         examples,
     };
     let line = problems.line_of_offset(item.span().start);
-    head.into_short_rule(texts, row, (terms.author, file, line))
+    head.into_rule(texts, row, (terms.author, file, line))
 }
 
 fn version_fact_name(product: &str) -> Option<&'static str> {
@@ -136,7 +139,7 @@ fn version_fact_name(product: &str) -> Option<&'static str> {
 }
 
 /// `None` for any other condition.
-fn required_fact(condition: &Condition) -> Option<ExampleFact> {
+fn example_fact_of_condition(condition: &Condition) -> Option<ExampleFact> {
     match condition {
         Condition::Fact(FactTest {
             fact,
@@ -151,7 +154,7 @@ fn parse_versions(
     key: &str,
     problems: &mut Diagnostics,
 ) -> Vec<Version> {
-    let items = fields.table_list(key, problems).iter();
+    let items = fields.parse_list_field(key, problems).iter();
     items
         .filter_map(|item| value::parse_version(item, problems))
         .collect()
@@ -180,7 +183,7 @@ fn release_examples(
         line,
     };
     for (key, expect) in lists {
-        let items = fields.table_list(key, problems);
+        let items = fields.parse_list_field(key, problems);
         for item in items {
             let Some(reading) = example::parse_reading(fact, item, problems) else {
                 continue;
@@ -207,7 +210,10 @@ fn release_examples(
         .iter()
         .chain([&(fact, Reading::<Value>::not_collected())])
     {
-        let facts = example::with_facts(&first.facts, &[(*without, example::unknown_reading())]);
+        let facts = example::override_facts(
+            &first.facts,
+            &[(*without, example::unknown_example_reading())],
+        );
         examples.push(example(
             format!("{} is not known", without.name),
             facts,

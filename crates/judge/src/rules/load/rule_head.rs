@@ -147,7 +147,7 @@ impl RuleHeader {
         fields: &CheckedTable<'_>,
         problems: &mut Diagnostics,
     ) -> Vec<Condition> {
-        let items = fields.table_list("where", problems).iter();
+        let items = fields.parse_list_field("where", problems).iter();
         items
             .filter_map(|item| condition::parse_condition(item, &self.sight, problems))
             .collect()
@@ -155,7 +155,7 @@ impl RuleHeader {
 
     /// Builds the rule of a row in short form: it is documented, and advises no setting. `line` is
     /// the first line of the row, counted from one.
-    pub fn into_short_rule(
+    pub fn into_rule(
         self,
         texts: HeadTemplates,
         row: ShortRule,

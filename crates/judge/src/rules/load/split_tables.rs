@@ -64,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn together_they_are_the_file(source in "(\\[{0,2}[a-z.]{0,3}\\]{0,2}[ #\n]{0,2}){0,8}") {
+        fn sections_join_to_the_file(source in "(\\[{0,2}[a-z.]{0,3}\\]{0,2}[ #\n]{0,2}){0,8}") {
             let pieces = table_sections(&source);
             let joined: String = pieces.iter().map(|piece| piece.text).collect();
             prop_assert_eq!(&joined, &source);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_known_also_without_their_brackets() {
+    fn malformed_table_headers_are_recognised() {
         let heads = [
             "[[rule]]\n",
             "  [[rule]]  # the first",

@@ -18,9 +18,9 @@ pub struct RandomHost {
 impl RandomHost {
     pub fn to_fact_set(&self) -> FactSet {
         let mut set = FactSet::default();
-        set.add_subject(&subject());
-        set.link(&subject(), &Subject::mount("/t"));
-        set.add_edge(&subject(), &Subject::mount("/t"));
+        set.add_subject(&test_target());
+        set.link(&test_target(), &Subject::mount("/t"));
+        set.add_edge(&test_target(), &Subject::mount("/t"));
         for leaf in 0..self.leaves {
             set.add_edge(&Subject::mount("/t"), &disk(leaf));
         }
@@ -40,7 +40,7 @@ impl RandomHost {
     }
 }
 
-pub fn subject() -> Subject {
+pub fn test_target() -> Subject {
     Subject::target("/t")
 }
 
@@ -73,7 +73,7 @@ pub fn arbitrary_host(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = Random
         let place = |info: &'static KeyInfo| match info.scope {
             crate::facts::Scope::Host => (Subject::host(), info),
             crate::facts::Scope::Mount => (Subject::mount("/t"), info),
-            _ => (subject(), info),
+            _ => (test_target(), info),
         };
         let mut places: Vec<(Subject, &'static KeyInfo)> =
             of.iter().map(|info| place(info)).collect();
@@ -120,8 +120,8 @@ pub fn arbitrary_value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
         ValueKind::Choice(words) => select(words)
             .prop_map(|word| Value::Text(word.to_owned()))
             .boxed(),
-        ValueKind::Version => version().prop_map(Value::Version).boxed(),
-        ValueKind::List => option_list().prop_map(Value::List).boxed(),
+        ValueKind::Version => arbitrary_version().prop_map(Value::Version).boxed(),
+        ValueKind::List => arbitrary_option_list().prop_map(Value::List).boxed(),
         ValueKind::Choices(words) => {
             proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
                 .prop_map(Value::List)
@@ -130,14 +130,14 @@ pub fn arbitrary_value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
     }
 }
 
-fn option_list() -> impl Strategy<Value = Vec<String>> {
+fn arbitrary_option_list() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(
         select(vec!["a", "b", "b=1", "c"]).prop_map(str::to_owned),
         0..4,
     )
 }
 
-fn version() -> impl Strategy<Value = Version> {
+fn arbitrary_version() -> impl Strategy<Value = Version> {
     select(vec![
         "5.4", "5.10.3", "6.1", "6.1.112", "6.1.111", "6.6.54", "6.12",
     ])
@@ -159,7 +159,11 @@ pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Fact
             ops.push(word().prop_map(TestOperator::Lacks).boxed());
             ops.push(word().prop_map(TestOperator::HasOption).boxed());
             ops.push(word().prop_map(TestOperator::LacksOption).boxed());
-            ops.push(option_list().prop_map(TestOperator::HasAny).boxed());
+            ops.push(
+                arbitrary_option_list()
+                    .prop_map(TestOperator::HasAny)
+                    .boxed(),
+            );
         }
         _ => {
             ops.push(some().prop_map(TestOperator::In).boxed());
@@ -179,7 +183,7 @@ pub fn arbitrary_test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Fact
     }
     if info.kind == ValueKind::Version {
         ops.push(
-            proptest::collection::vec(version(), 1..3)
+            proptest::collection::vec(arbitrary_version(), 1..3)
                 .prop_map(TestOperator::FixedIn)
                 .boxed(),
         );

@@ -10,9 +10,9 @@ use crate::rules::{
 };
 
 /// Fact names and values as text; a value that begins with `?` is unknown.
-type Facts = &'static [(&'static str, &'static str)];
+type FactTexts = &'static [(&'static str, &'static str)];
 
-const COMMON: Facts = &[
+const COMMON: FactTexts = &[
     ("kernel.version", "6.1.140"),
     ("kernel.vendor", "debian"),
     ("kernel.elevator", ""),
@@ -66,7 +66,7 @@ const COMMON: Facts = &[
     ("device.cache_type", "?absent"),
 ];
 
-const MACHINES: [(&str, Facts, &[&str]); 8] = [
+const MACHINES: [(&str, FactTexts, &[&str]); 8] = [
     (
         "a KVM guest: virtio says that it turns, whatever it is",
         &[
@@ -189,7 +189,7 @@ const MACHINES: [(&str, Facts, &[&str]); 8] = [
     ),
 ];
 
-fn host_facts(own: Facts) -> FactSet {
+fn host_facts(own: FactTexts) -> FactSet {
     let (target, mount, disk) = (
         Subject::target("/data"),
         Subject::mount("/data"),
@@ -236,7 +236,7 @@ fn is_acceptably_undecided(finding: &Finding) -> bool {
 }
 
 #[test]
-fn nothing_serious_is_found_where_nothing_is_wrong() {
+fn healthy_hosts_have_no_serious_findings() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     for (machine, own, open) in MACHINES {
         let facts = host_facts(own);

@@ -29,7 +29,7 @@ fn the_manual_names_rules_that_exist() {
 /// The first sample of the manual is a copy of a built-in rule. The file with the original is not
 /// loaded, because ids must be unique.
 #[test]
-fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
+fn manual_sample_rule_loads_and_passes_examples() {
     let shown = toml_samples()[0];
     let file = |name: &str, text: &str| RuleFile {
         name: name.to_owned(),
@@ -57,7 +57,7 @@ fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
 }
 
 #[test]
-fn what_the_manual_shows_of_a_users_file_is_taken() {
+fn manual_sample_of_user_file_loads() {
     let shown = toml_samples()
         .into_iter()
         .find(|sample| sample.contains("[[off]]"))

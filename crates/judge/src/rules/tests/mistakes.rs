@@ -9,7 +9,7 @@ use crate::rules::diagnostic::Severity;
 use crate::rules::{ExampleLoading, RuleFile, RuleSet};
 
 #[derive(Deserialize)]
-struct Table {
+struct MistakeTable {
     rule: String,
     mistake: Vec<Mistake>,
 }
@@ -47,7 +47,7 @@ fn split_marks(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
 }
 
 impl Mistake {
-    fn report_error(&self, rule: &str) -> Option<String> {
+    fn diagnostic_mismatch(&self, rule: &str) -> Option<String> {
         let marked = match &self.instead_of {
             Some(old) if rule.matches(old.as_str()).count() == 1 => {
                 rule.replacen(old.as_str(), &self.write, 1)
@@ -115,8 +115,8 @@ impl Mistake {
 }
 
 #[test]
-fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
-    let table: Table =
+fn each_mistake_is_reported_once_at_its_span_with_help() {
+    let table: MistakeTable =
         toml::from_str(include_str!("../../../../../tests/rules/mistakes.toml")).unwrap();
     let good = RuleFile {
         name: "site.toml".to_owned(),
@@ -129,7 +129,7 @@ fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
     let wrong = |mistakes: &[Mistake]| -> Vec<String> {
         let wrong = mistakes
             .iter()
-            .filter_map(|mistake| Some((mistake, mistake.report_error(&table.rule)?)));
+            .filter_map(|mistake| Some((mistake, mistake.diagnostic_mismatch(&table.rule)?)));
         wrong
             .map(|(mistake, why)| format!("== {}\n{why}\n", mistake.name))
             .collect()

@@ -39,9 +39,9 @@ impl fmt::Display for MutationKind {
     }
 }
 
-type Variant = (MutationKind, String, Condition);
+type ConditionVariant = (MutationKind, String, Condition);
 
-fn condition_variants(cond: &Condition) -> Vec<Variant> {
+fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
     match cond {
         Condition::All(kids) => {
             let swapped = (
@@ -64,7 +64,7 @@ fn condition_variants(cond: &Condition) -> Vec<Variant> {
             all
         }
         Condition::Not(kid) => {
-            let mut all = rebuilt(kid, |kid| Condition::Not(Box::new(kid)));
+            let mut all = nested_variants(kid, |kid| Condition::Not(Box::new(kid)));
             all.push((
                 MutationKind::Negated,
                 format!("not: {}", condition_text(kid)),
@@ -74,7 +74,7 @@ fn condition_variants(cond: &Condition) -> Vec<Variant> {
         }
         Condition::Every(relation, kid) => {
             let swapped = Condition::Some(*relation, kid.clone());
-            let mut all = rebuilt(kid, |kid| Condition::Every(*relation, Box::new(kid)));
+            let mut all = nested_variants(kid, |kid| Condition::Every(*relation, Box::new(kid)));
             all.push((
                 MutationKind::Swapped,
                 format!("some {} for every", relation.as_str()),
@@ -84,7 +84,7 @@ fn condition_variants(cond: &Condition) -> Vec<Variant> {
         }
         Condition::Some(relation, kid) => {
             let swapped = Condition::Every(*relation, kid.clone());
-            let mut all = rebuilt(kid, |kid| Condition::Some(*relation, Box::new(kid)));
+            let mut all = nested_variants(kid, |kid| Condition::Some(*relation, Box::new(kid)));
             all.push((
                 MutationKind::Swapped,
                 format!("every {} for some", relation.as_str()),
@@ -93,7 +93,7 @@ fn condition_variants(cond: &Condition) -> Vec<Variant> {
             all
         }
         Condition::Fact(test) => {
-            let mut all: Vec<Variant> = test_variants(test);
+            let mut all: Vec<ConditionVariant> = test_variants(test);
             all.push((
                 MutationKind::Negated,
                 test.label(),
@@ -108,7 +108,7 @@ fn variants_of_kids(
     kids: &[Condition],
     dropped: MutationKind,
     make: fn(Vec<Condition>) -> Condition,
-) -> Vec<Variant> {
+) -> Vec<ConditionVariant> {
     let mut all = Vec::new();
     for (index, kid) in kids.iter().enumerate() {
         if kids.len() > 1 {
@@ -116,7 +116,7 @@ fn variants_of_kids(
             others.remove(index);
             all.push((dropped, condition_text(kid), make(others)));
         }
-        all.extend(rebuilt(kid, |kid| {
+        all.extend(nested_variants(kid, |kid| {
             let mut others = kids.to_vec();
             others[index] = kid;
             make(others)
@@ -125,7 +125,10 @@ fn variants_of_kids(
     all
 }
 
-fn rebuilt(kid: &Condition, make: impl Fn(Condition) -> Condition) -> Vec<Variant> {
+fn nested_variants(
+    kid: &Condition,
+    make: impl Fn(Condition) -> Condition,
+) -> Vec<ConditionVariant> {
     condition_variants(kid)
         .into_iter()
         .map(|(kind, what, kid)| (kind, what, make(kid)))
@@ -143,7 +146,7 @@ fn condition_text(cond: &Condition) -> String {
     }
 }
 
-fn test_variants(test: &FactTest) -> Vec<Variant> {
+fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
     let ops: Vec<(MutationKind, String, TestOperator)> = match &test.op {
         TestOperator::In(values) => op_variants_with_less(values, TestOperator::In),
         TestOperator::NotIn(values) => op_variants_with_less(values, TestOperator::NotIn),
@@ -279,7 +282,7 @@ enum MutantResult {
 
 fn mutant_result(rule: &Rule, mutant: &Rule) -> MutantResult {
     if !examples::run_examples(slice::from_ref(mutant)).is_empty()
-        || safety::visit_all_cases(mutant).is_err()
+        || safety::check_all_cases(mutant).is_err()
     {
         MutantResult::Caught
     } else if is_equivalent_mutant(rule, mutant) {
@@ -363,10 +366,10 @@ impl fmt::Display for MutantCounts {
 }
 
 /// A mutant that was not caught: its kind, its result and its description.
-type Left = (MutationKind, MutantResult, String);
+type UncaughtMutant = (MutationKind, MutantResult, String);
 
 /// The scores of the safety rules by kind of mutation, and the mutants that were not caught.
-fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<Left>) {
+fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<UncaughtMutant>) {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let mut scores: BTreeMap<MutationKind, MutantCounts> = BTreeMap::new();
     let mut left = Vec::new();
@@ -385,7 +388,7 @@ fn mutation_scores() -> (BTreeMap<MutationKind, MutantCounts>, Vec<Left>) {
 #[test]
 #[ignore = "exhaustive"]
 #[expect(clippy::print_stdout, reason = "the score is for people")]
-fn every_conjunct_of_a_safety_rule_is_tried() {
+fn dropped_conjuncts_of_safety_rules_are_caught() {
     let (scores, left) = mutation_scores();
     for (kind, score) in &scores {
         println!("  {kind:<36}{score}");

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::arbitrary::{
-    self, RandomHost, arbitrary_host, facts_of_every_kind, facts_with_few_values, subject,
+    self, RandomHost, arbitrary_host, facts_of_every_kind, facts_with_few_values, test_target,
 };
 use crate::facts::{Reading, Source, Value, ValueKind};
 use crate::rules::bound_condition::{self, BoundCondition, SubjectView};
@@ -14,16 +14,19 @@ use crate::rules::{
 use crate::settings;
 use crate::ternary::Ternary;
 
-fn truth(cond: &Condition, world: &RandomHost) -> Ternary {
-    BoundCondition::new(cond, &world.to_fact_set(), &subject()).result()
+fn condition_truth(cond: &Condition, world: &RandomHost) -> Ternary {
+    BoundCondition::new(cond, &world.to_fact_set(), &test_target()).result()
 }
 
-fn unknown() -> Reading<Value> {
+fn denied_reading() -> Reading<Value> {
     Reading::denied("x")
 }
 
 fn rule_that_can_lose_data(when: Condition) -> Rule {
-    let mut rule = super::good().find("mount.barrier-option").unwrap().clone();
+    let mut rule = super::good_rule_set()
+        .find("mount.barrier-option")
+        .unwrap()
+        .clone();
     rule.when = when;
     rule.level = Level::Optional;
     rule.advise = vec![AdviceSpec {
@@ -42,11 +45,11 @@ fn rule_that_can_lose_data(when: Condition) -> Rule {
     rule
 }
 
-fn find_needs(rule: &Rule, world: &RandomHost, live: bool) -> Finding {
+fn evaluate_on_random_host(rule: &Rule, world: &RandomHost, live: bool) -> Finding {
     evaluate_rule(
         rule,
         &world.to_fact_set(),
-        &subject(),
+        &test_target(),
         EvaluationOptions { live, traced: true },
     )
 }
@@ -64,7 +67,7 @@ fn enumerate_values(kind: ValueKind) -> Vec<Value> {
 
 fn facts_decide_condition(cond: &Condition, world: &RandomHost, learn: &[usize]) -> bool {
     let Some((first, rest)) = learn.split_first() else {
-        return truth(cond, world) != Ternary::Unknown;
+        return condition_truth(cond, world) != Ternary::Unknown;
     };
     let kind = world.facts[*first].1.kind;
     enumerate_values(kind).into_iter().any(|value| {
@@ -115,34 +118,34 @@ fn deciding_sets_by_brute_force(
 
 proptest! {
     #[test]
-    fn learning_a_fact_never_turns_an_answer(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), false), world in arbitrary_host(facts_of_every_kind())) {
-        let known = truth(&cond, &world);
+    fn learning_a_fact_never_flips_a_known_result(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), false), world in arbitrary_host(facts_of_every_kind())) {
+        let known = condition_truth(&cond, &world);
         for index in 0..world.facts.len() {
-            let less = truth(&cond, &world.with_reading(index, unknown()));
+            let less = condition_truth(&cond, &world.with_reading(index, denied_reading()));
             prop_assert!(less == Ternary::Unknown || less == known, "without {}", world.facts[index].1.name);
         }
     }
 
     #[test]
-    fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind())) {
+    fn trace_truth_equals_condition_result(cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind())) {
         let set = world.to_fact_set();
-        let ground = BoundCondition::new(&cond, &set, &subject());
+        let ground = BoundCondition::new(&cond, &set, &test_target());
         prop_assert_eq!(ground.trace().truth, ground.result());
     }
 
     #[test]
-    fn what_is_asked_no_further_than_it_decides_comes_to_the_same(
+    fn short_circuit_evaluation_equals_full_result(
         cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true),
         world in arbitrary_host(facts_of_every_kind()),
     ) {
         let set = world.to_fact_set();
-        let at = subject();
+        let at = test_target();
         prop_assert_eq!(BoundCondition::new(&cond, &set, &at).result(), bound_condition::evaluate_condition(&cond, &SubjectView::new(&set, &at)));
     }
 
     #[test]
     fn needs_are_the_smallest_sets_that_can_decide(cond in arbitrary::arbitrary_condition(facts_with_few_values(), true), world in arbitrary_host(facts_with_few_values())) {
-        if let Outcome::Undecided { needs } = find_needs(&rule_that_can_lose_data(cond.clone()), &world, true).outcome {
+        if let Outcome::Undecided { needs } = evaluate_on_random_host(&rule_that_can_lose_data(cond.clone()), &world, true).outcome {
             let name = |need: &crate::facts::MissingFact| (need.subject.to_string(), need.fact.clone());
             let found: BTreeSet<BTreeSet<_>> = needs.iter().map(|set| set.iter().map(name).collect()).collect();
             prop_assert_eq!(found.len(), needs.len(), "a set twice");
@@ -152,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn the_values_that_tests_tell_apart_are_all_there(
+    fn distinct_values_cover_all_test_results(
         (tests, value) in proptest::sample::select(facts_of_every_kind()).prop_flat_map(|info| {
             (proptest::collection::vec(arbitrary::arbitrary_test(info, false), 1..4), arbitrary::arbitrary_value(info))
         })
@@ -168,22 +171,22 @@ proptest! {
     }
 
     #[test]
-    fn what_can_lose_data_rests_on_what_was_seen_here(
+    fn data_loss_advice_needs_observed_facts(
         cond in arbitrary::arbitrary_condition(facts_of_every_kind(), true), world in arbitrary_host(facts_of_every_kind()), live: bool
     ) {
         let rule = rule_that_can_lose_data(cond);
-        let finding = find_needs(&rule, &world, live);
+        let finding = evaluate_on_random_host(&rule, &world, live);
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
         let users = Rule { author: Author::User, ..rule.clone() };
-        prop_assert!(find_needs(&users, &world, live).advice.is_empty(), "of a user's rule");
+        prop_assert!(evaluate_on_random_host(&users, &world, live).advice.is_empty(), "of a user's rule");
         for index in 0..world.facts.len() {
             let assumed = world.facts[index].2.clone().map(|value| value);
             let assumed = match assumed {
                 Reading::Known { value, .. } => Reading::known(value, Source::Assumed),
                 unknown @ Reading::Unknown { .. } => unknown,
             };
-            for reading in [unknown(), assumed] {
-                let other = find_needs(&rule, &world.with_reading(index, reading), live);
+            for reading in [denied_reading(), assumed] {
+                let other = evaluate_on_random_host(&rule, &world.with_reading(index, reading), live);
                 prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
             }
         }
@@ -198,9 +201,9 @@ proptest! {
                 None => false,
             };
             if !here {
-                *reading = unknown();
+                *reading = denied_reading();
             }
         }
-        prop_assert_eq!(find_needs(&rule, &seen_only, live).advice.len(), finding.advice.len());
+        prop_assert_eq!(evaluate_on_random_host(&rule, &seen_only, live).advice.len(), finding.advice.len());
     }
 }

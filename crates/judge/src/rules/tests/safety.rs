@@ -4,8 +4,8 @@
 //! `REQUIRED_FACTS` is written independently of the rules, so a rule that loses a condition fails.
 
 use super::worlds::{
-    self, FactSlot, combination_count, condition_facts, example_of_combination,
-    for_each_combination, slots, unknown,
+    self, FactSlot, combination_count, condition_fact_tests, denied_reading,
+    example_of_combination, fact_slots, for_each_combination,
 };
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind};
 use crate::rules::bound_condition::BoundCondition;
@@ -17,11 +17,11 @@ use crate::rules::{
 use crate::settings::{self, Setting};
 use crate::ternary::Ternary;
 
-type Facts = &'static [(&'static str, &'static str)];
+type RequiredFacts = &'static [(&'static str, &'static str)];
 
 /// Rows of a setting, a value that loses data, and the facts that must be observed on this host
 /// before the value may be advised. Values that lose data and have no row may never be advised.
-const REQUIRED_FACTS: &[(&str, &str, Facts)] = &[(
+const REQUIRED_FACTS: &[(&str, &str, RequiredFacts)] = &[(
     "mount.options",
     "nobarrier",
     &[
@@ -78,7 +78,7 @@ fn is_losing_value(setting: &Setting, word: &str) -> bool {
     setting.can_lose_data(&[word.to_owned()])
 }
 
-fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
+fn candidate_setting_values(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     let text = |words: &[&str]| {
         words
             .iter()
@@ -129,22 +129,24 @@ fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
         ChangeSpec::Fixed(Change::Keep) => spec.setting.current,
         _ => None,
     };
-    let quantified = condition_facts(&conds)
+    let quantified = condition_fact_tests(&conds)
         .iter()
         .any(|(_, within)| within.is_some());
     let with = |how_many: usize| {
         let read = |value: &Value| possible_readings(value, how_many);
-        let mut slots = slots(&conds, if quantified { 2 } else { 1 }, read);
+        let mut slots = fact_slots(&conds, if quantified { 2 } else { 1 }, read);
         if let Some(info) = value {
             slots.retain(|slot| slot.info.name != info.name);
             let values = [
-                values_of(spec.setting, info),
-                worlds::values(&conds).remove(info.name).unwrap_or_default(),
+                candidate_setting_values(spec.setting, info),
+                worlds::distinct_fact_values(&conds)
+                    .remove(info.name)
+                    .unwrap_or_default(),
             ];
             let known = values.iter().flatten().flat_map(read);
             slots.push(FactSlot::of_subject(
                 info,
-                known.chain([unknown()]).collect(),
+                known.chain([denied_reading()]).collect(),
             ));
         }
         slots
@@ -162,7 +164,7 @@ fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
     })
 }
 
-struct Case<'a> {
+struct AdviceCase<'a> {
     rule: &'a Rule,
     spec: &'a AdviceSpec,
     slots: &'a [FactSlot],
@@ -170,12 +172,12 @@ struct Case<'a> {
     live: bool,
 }
 
-impl Case<'_> {
+impl AdviceCase<'_> {
     fn reading(&self, slot: usize) -> &Reading<Value> {
         &self.slots[slot].readings[self.chosen[slot]]
     }
 
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         let shown = |(slot, choice): (&FactSlot, &usize)| match &slot.readings[*choice] {
             Reading::Known { value, source } => format!("{} = {value} ({source})", slot.info.name),
             Reading::Unknown { .. } => format!("{} unknown", slot.info.name),
@@ -184,7 +186,7 @@ impl Case<'_> {
         format!("{}; live: {}", facts.join(", "), self.live)
     }
 
-    fn was_seen(&self, fact: &str, wanted: &str) -> bool {
+    fn is_observed_value(&self, fact: &str, wanted: &str) -> bool {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.reading(slot));
         readings.any(|reading| {
@@ -195,13 +197,13 @@ impl Case<'_> {
         })
     }
 
-    fn holds_whatever_was_not_seen(&self) -> bool {
+    fn holds_for_all_unobserved_values(&self) -> bool {
         let not_seen: Vec<usize> = (0..self.slots.len())
             .filter(|slot| !is_observed_here(self.reading(*slot), self.live))
             .collect();
         let open: Vec<FactSlot> = not_seen
             .iter()
-            .map(|slot| self.slots[*slot].only_known())
+            .map(|slot| self.slots[*slot].without_unknown_readings())
             .collect();
         for_each_combination(&open, |values| {
             let mut chosen = self.chosen.to_vec();
@@ -217,7 +219,7 @@ impl Case<'_> {
             conds
                 .into_iter()
                 .flatten()
-                .all(|cond| rule_applies_in_case(cond, &facts, &subject))
+                .all(|cond| condition_holds(cond, &facts, &subject))
         })
     }
 
@@ -251,25 +253,25 @@ impl Case<'_> {
             };
             if let Some((fact, wanted)) = facts
                 .iter()
-                .find(|(fact, wanted)| !self.was_seen(fact, wanted))
+                .find(|(fact, wanted)| !self.is_observed_value(fact, wanted))
             {
                 return Some(format!(
                     "{value} although {fact} was not seen here to be {wanted}"
                 ));
             }
         }
-        (!self.holds_whatever_was_not_seen())
+        (!self.holds_for_all_unobserved_values())
             .then(|| "something that was not seen here decides it".to_owned())
     }
 }
 
-fn rule_applies_in_case(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
+fn condition_holds(cond: &Condition, facts: &FactSet, subject: &Subject) -> bool {
     BoundCondition::new(cond, facts, subject).result() == Ternary::True
 }
 
 /// Visits every combination for each advice that could lose data. Returns how often advice was
 /// given, or the first combination in which it must not be given.
-pub fn visit_all_cases(rule: &Rule) -> Result<usize, String> {
+pub fn check_all_cases(rule: &Rule) -> Result<usize, String> {
     let mut given = 0;
     for spec in rule.advise.iter().filter(|spec| could_lose_data(spec)) {
         let slots = deciding_slots(rule, spec);
@@ -278,7 +280,7 @@ pub fn visit_all_cases(rule: &Rule) -> Result<usize, String> {
             let (subject, facts) =
                 examples::example_subject_and_facts(rule, &example_of_combination(&slots, chosen));
             for live in [true, false] {
-                let case = Case {
+                let case = AdviceCase {
                     rule,
                     spec,
                     slots: &slots,
@@ -302,9 +304,8 @@ pub fn visit_all_cases(rule: &Rule) -> Result<usize, String> {
                 {
                     given += 1;
                     let problem = case.advice_violation(finding.level, advice);
-                    wrong =
-                        wrong.take().or(problem
-                            .map(|problem| format!("{}: {problem}: {}", rule.id, case.shown())));
+                    wrong = wrong.take().or(problem
+                        .map(|problem| format!("{}: {problem}: {}", rule.id, case.describe())));
                 }
             }
             wrong.is_none()
@@ -318,11 +319,11 @@ pub fn visit_all_cases(rule: &Rule) -> Result<usize, String> {
 
 #[test]
 #[ignore = "exhaustive"]
-fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
+fn data_loss_advice_requires_listed_facts() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let mut offered = 0;
     for rule in set.rules() {
-        let given = visit_all_cases(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let given = check_all_cases(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
         offered += if rule.level == Level::Optional {
             given
         } else {
@@ -336,7 +337,7 @@ fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
 }
 
 #[test]
-fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
+fn required_facts_rows_name_unsafe_offered_values() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     for (name, value, _) in REQUIRED_FACTS {
         let setting = settings::find_by_name(name).unwrap();
@@ -378,7 +379,7 @@ const SILENT_UNREAD: &[(&str, &str, &str)] = &[
 /// An unreadable fact makes every test unknown except a test of `known`. Only a rule with such a
 /// test can be silenced, so it must be listed.
 #[test]
-fn what_cannot_be_read_silences_no_critical_rule() {
+fn unreadable_facts_silence_only_listed_critical_rules() {
     let (set, _) = RuleSet::parse_as_builtin(&builtin::builtin_files());
     let critical = set
         .rules()
@@ -386,7 +387,7 @@ fn what_cannot_be_read_silences_no_critical_rule() {
         .filter(|rule| rule.level == Level::Critical);
     let found: Vec<(&str, &str)> = critical
         .flat_map(|rule| {
-            condition_facts(&[&rule.when])
+            condition_fact_tests(&[&rule.when])
                 .into_iter()
                 .map(|(test, _)| (rule.id.as_str(), test))
         })

@@ -72,7 +72,7 @@ when       = {{ all = [
     )
 }
 
-fn rule_text(rule: &Rule) -> String {
+fn rule_debug_text(rule: &Rule) -> String {
     let rule = rule.clone();
     let examples: Vec<_> = rule
         .examples
@@ -110,7 +110,7 @@ fn arbitrary_damaged_rule() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_is_wrong_with_one_rule_the_others_of_its_file_stay(bad in arbitrary_damaged_rule(), before in 0..3usize, after in 0..3usize) {
+    fn damaged_rule_leaves_other_rules_of_its_file(bad in arbitrary_damaged_rule(), before in 0..3usize, after in 0..3usize) {
         let ids: Vec<String> = (0..before + after).map(|number| format!("good.rule-{number}")).collect();
         let level = "[[override]]\nrule = \"good.rule-0\"\nlevel = \"advice\"\nbecause = \"b\"\n";
         let mut text: String = ids.iter().take(before).map(|id| rule_without_mistakes(id)).collect();
@@ -119,12 +119,12 @@ proptest! {
         text += level;
         let (set, found) = load_user_file(text);
         for id in &ids {
-            let kept = set.find(id).map(rule_text);
+            let kept = set.find(id).map(rule_debug_text);
             let mut alone = load_user_file(rule_without_mistakes(id)).0.find(id).unwrap().clone();
             if id == "good.rule-0" {
                 alone.level = Level::Advice;
             }
-            prop_assert_eq!(kept, Some(rule_text(&alone)), "{}", found[0].render(false));
+            prop_assert_eq!(kept, Some(rule_debug_text(&alone)), "{}", found[0].render(false));
         }
         prop_assert_eq!(set.level_overrides().len(), usize::from(!ids.is_empty()));
     }
@@ -147,7 +147,7 @@ proptest! {
 /// Gives every built-in rule every level: the advice stays the same and optional rules stay
 /// optional, so no plan gets advice that can lose data.
 #[test]
-fn no_level_changes_what_is_advised() {
+fn level_overrides_never_change_advice() {
     let builtin = RuleSet::builtin();
     for &level in Level::ALL {
         let say = |rule: &Rule| {
@@ -166,11 +166,11 @@ fn no_level_changes_what_is_advised() {
         );
         for (rule, was) in set.rules().iter().zip(builtin.rules()) {
             assert_eq!(
-                rule_text(&Rule {
+                rule_debug_text(&Rule {
                     level: was.level,
                     ..rule.clone()
                 }),
-                rule_text(was)
+                rule_debug_text(was)
             );
             let fixed = |level| matches!(level, Level::Optional | Level::Keep);
             assert!(
@@ -265,7 +265,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
 }
 
 #[test]
-fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
+fn entries_without_effect_are_remarks() {
     let text = rule_without_mistakes("a.b")
         + "[[off]]\nrule = \"a.bb\"\nbecause = \"b\"\n[[override]]\nrule = \"a.b\"\nlevel = \"warning\"\nbecause = \"b\"\n";
     let (set, found) = load_user_file(text);
@@ -293,7 +293,7 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
 }
 
 #[test]
-fn one_rule_has_one_level() {
+fn second_level_override_is_a_mistake() {
     let say = |level: &str| {
         format!("[[override]]\nrule = \"a.b\"\nlevel = \"{level}\"\nbecause = \"as we see it\"\n")
     };
@@ -323,7 +323,7 @@ fn one_rule_has_one_level() {
 /// Option words of a user's rule get into commands and fstab, so words that could break these are
 /// mistakes.
 #[test]
-fn a_word_that_is_no_option_is_a_mistake() {
+fn unsafe_option_words_in_user_rules_are_mistakes() {
     let with = |setting: &str, change: &str| {
         let text = rule_without_mistakes("a.b").replace(
             "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
@@ -367,7 +367,7 @@ fn a_word_that_is_no_option_is_a_mistake() {
 }
 
 #[test]
-fn a_statement_ends_with_its_last_day() {
+fn off_and_override_expire_after_until_date() {
     let off = |until: &str| format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n");
     let level = |until: &str| {
         format!(
@@ -390,7 +390,7 @@ fn a_statement_ends_with_its_last_day() {
             "{until}"
         );
         assert_eq!(
-            set.expired_statements().len(),
+            set.expired_overrides().len(),
             usize::from(!holds),
             "{until}"
         );
@@ -405,7 +405,7 @@ fn a_statement_ends_with_its_last_day() {
             .map(|given| given.to_note(false).to_string())
             .collect();
         let ended: Vec<String> = set
-            .expired_statements()
+            .expired_overrides()
             .iter()
             .map(|ended| ended.to_note().to_string())
             .collect();
@@ -422,7 +422,7 @@ fn a_statement_ends_with_its_last_day() {
 
 /// Every value here is rejected as a last day. A statement with such a last day would never expire.
 #[test]
-fn a_last_day_is_a_day() {
+fn invalid_until_dates_are_mistakes() {
     for until in [
         "\"soon\"",
         "2026",

@@ -47,7 +47,7 @@ fn typical_value(fact: &KeyInfo) -> Option<&'static str> {
     })
 }
 
-fn subject(scope: Scope) -> &'static str {
+fn typical_subject_name(scope: Scope) -> &'static str {
     match scope {
         Scope::Host => "host",
         Scope::Device => "nvme0n1",
@@ -65,7 +65,7 @@ fn render_text(
     example: &RuleExample,
 ) -> String {
     let text = text
-        .replace("{subject}", subject(rule.scope))
+        .replace("{subject}", typical_subject_name(rule.scope))
         .replace("{which}", "nvme0n1");
     facts.fold(text, |text, fact| {
         let given = example.facts.iter().find(|(key, _)| key.id == fact.id);
@@ -86,7 +86,7 @@ fn applying_examples(rule: &Rule) -> impl Iterator<Item = &RuleExample> {
         .filter(|example| example.expect == ExpectedOutcome::Applies)
 }
 
-fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
+fn rule_texts(rule: &Rule) -> Vec<(&'static str, String)> {
     let mut all = vec![
         ("title", rule.title.as_written()),
         ("question", rule.question.as_written()),
@@ -116,7 +116,7 @@ fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
     all
 }
 
-fn sentences(text: &str) -> Vec<Vec<&str>> {
+fn split_sentences(text: &str) -> Vec<Vec<&str>> {
     let ends = |word: &&str| {
         word.trim_end_matches(['"', '\'', ')', '”'])
             .ends_with(['.', '?', '!'])
@@ -184,7 +184,7 @@ fn titles_and_questions_are_short() {
         let question = rule
             .question
             .as_written()
-            .replace("{subject}", subject(rule.scope));
+            .replace("{subject}", typical_subject_name(rule.scope));
         for (what, text) in [("title", longest), ("question", question)] {
             let count = text.chars().count();
             if count > TITLE {
@@ -202,8 +202,8 @@ fn titles_and_questions_are_short() {
 fn sentences_are_short() {
     let mut long = Vec::new();
     for rule in RuleSet::builtin().rules() {
-        for (what, text) in texts(rule) {
-            for sentence in sentences(&text) {
+        for (what, text) in rule_texts(rule) {
+            for sentence in split_sentences(&text) {
                 let words = sentence
                     .iter()
                     .filter(|word| word.contains(char::is_alphanumeric))
@@ -222,10 +222,10 @@ fn sentences_are_short() {
 }
 
 #[test]
-fn numbers_have_units_and_things_their_names() {
+fn builtin_rules_have_no_wording_mistakes() {
     let mut wrong = Vec::new();
     for rule in RuleSet::builtin().rules() {
-        for (what, text) in texts(rule) {
+        for (what, text) in rule_texts(rule) {
             wrong.extend(
                 wording_mistakes(&text)
                     .into_iter()
@@ -237,7 +237,7 @@ fn numbers_have_units_and_things_their_names() {
 }
 
 #[test]
-fn slips_are_found() {
+fn wording_mistakes_are_detected() {
     let found = |text: &str| wording_mistakes(text).len();
     assert_eq!(
         found("Up to 10 % of 128 MiB within 90 s, as `dd bs=1MiB` does it since 4.13."),
@@ -252,7 +252,7 @@ fn slips_are_found() {
 /// An unknown fact prints as `unknown` in titles and reasons, so the condition must require every
 /// fact that they print.
 #[test]
-fn what_a_rule_prints_is_known_where_it_applies() {
+fn facts_in_titles_are_known_where_rules_apply() {
     let mut unread = Vec::new();
     for rule in RuleSet::builtin().rules() {
         assert_eq!(

@@ -16,11 +16,11 @@ use crate::rules::model::{
 const MOST: usize = 60_000;
 
 /// The element of the stack to which a fact belongs; `None` for the subject and its links.
-type Place = Option<(QuantifiedElement, usize)>;
+type StackPosition = Option<(QuantifiedElement, usize)>;
 
 pub struct FactSlot {
     pub info: &'static KeyInfo,
-    place: Place,
+    place: StackPosition,
     pub readings: Vec<Reading<Value>>,
 }
 
@@ -35,7 +35,7 @@ impl FactSlot {
 
     /// The slot without its unknown readings. These come last, so the known readings keep their
     /// indices.
-    pub fn only_known(&self) -> Self {
+    pub fn without_unknown_readings(&self) -> Self {
         let known = self
             .readings
             .iter()
@@ -50,7 +50,7 @@ impl FactSlot {
 
 /// All fact tests in the conditions, each with its innermost quantifier if that quantifier covers
 /// the fact's scope.
-pub fn condition_facts<'c>(
+pub fn condition_fact_tests<'c>(
     conds: &[&'c Condition],
 ) -> Vec<(&'c FactTest, Option<QuantifiedElement>)> {
     fn walk<'c>(
@@ -81,9 +81,9 @@ pub fn condition_facts<'c>(
     found
 }
 
-pub fn values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
+pub fn distinct_fact_values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
     let mut tests: BTreeMap<&'static str, Vec<&FactTest>> = BTreeMap::new();
-    for (test, _) in condition_facts(conds) {
+    for (test, _) in condition_fact_tests(conds) {
         tests.entry(test.fact.name).or_default().push(test);
     }
     tests
@@ -94,15 +94,15 @@ pub fn values(conds: &[&Condition]) -> BTreeMap<&'static str, Vec<Value>> {
 
 /// One slot for each fact, with `elements` elements per quantifier. `read` gives the readings that
 /// are tried for a value.
-pub fn slots(
+pub fn fact_slots(
     conds: &[&Condition],
     elements: usize,
     read: impl Fn(&Value) -> Vec<Reading<Value>>,
 ) -> Vec<FactSlot> {
-    let values = values(conds);
+    let values = distinct_fact_values(conds);
     let mut slots: Vec<FactSlot> = Vec::new();
-    for (test, within) in condition_facts(conds) {
-        let places: Vec<Place> = match within {
+    for (test, within) in condition_fact_tests(conds) {
+        let places: Vec<StackPosition> = match within {
             Some(relation) => (0..elements)
                 .map(|element| Some((relation, element)))
                 .collect(),
@@ -123,7 +123,7 @@ pub fn slots(
             slots.push(FactSlot {
                 info: test.fact,
                 place,
-                readings: known.chain([unknown()]).collect(),
+                readings: known.chain([denied_reading()]).collect(),
             });
         }
     }
@@ -134,7 +134,7 @@ pub fn observed_reading(value: &Value) -> Vec<Reading<Value>> {
     vec![Reading::known(value.clone(), Source::file("/a/file"))]
 }
 
-pub fn unknown() -> Reading<Value> {
+pub fn denied_reading() -> Reading<Value> {
     Reading::denied("not read")
 }
 
@@ -176,14 +176,14 @@ pub fn example_of_combination(slots: &[FactSlot], chosen: &[usize]) -> RuleExamp
             example.facts.push(given);
             continue;
         };
-        let elements = stack_slots(example.stack.get_or_insert_default(), relation);
+        let elements = stack_elements_mut(example.stack.get_or_insert_default(), relation);
         elements.resize(elements.len().max(element + 1), Vec::new());
         elements[element].push(given);
     }
     example
 }
 
-fn stack_slots(
+fn stack_elements_mut(
     stack: &mut ExampleStack,
     relation: QuantifiedElement,
 ) -> &mut Vec<Vec<ExampleFact>> {
@@ -202,11 +202,11 @@ pub fn visit_distinct_hosts(
     rule: &Rule,
     mut visit: impl FnMut(&RuleExample) -> bool,
 ) -> bool {
-    let quantified = condition_facts(conds)
+    let quantified = condition_fact_tests(conds)
         .iter()
         .any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {
-        let slots = slots(conds, elements, observed_reading);
+        let slots = fact_slots(conds, elements, observed_reading);
         let fine = if combination_count(&slots) <= MOST {
             for_each_combination(&slots, |chosen| {
                 visit(&example_of_combination(&slots, chosen))
@@ -214,7 +214,7 @@ pub fn visit_distinct_hosts(
         } else {
             rule.examples
                 .iter()
-                .all(|example| examples_around(example, conds, &mut visit))
+                .all(|example| visit_examples_with_changed_pairs(example, conds, &mut visit))
         };
         if !fine {
             return false;
@@ -223,19 +223,19 @@ pub fn visit_distinct_hosts(
     true
 }
 
-fn examples_around(
+fn visit_examples_with_changed_pairs(
     example: &RuleExample,
     conds: &[&Condition],
     visit: &mut impl FnMut(&RuleExample) -> bool,
 ) -> bool {
-    let values = values(conds);
+    let values = distinct_fact_values(conds);
     let readings = |(info, _): &ExampleFact| -> Vec<Reading<Value>> {
         values
             .get(info.name)
             .into_iter()
             .flatten()
             .flat_map(observed_reading)
-            .chain([unknown()])
+            .chain([denied_reading()])
             .collect()
     };
     let given = given_facts_mut(&mut example.clone()).len();
