@@ -44,7 +44,7 @@ fn serve(role: Role) -> io::Result<()> {
         Role::DiskTrialNamespaces => {
             trial_runner::run_intermediate_child(channel, Role::DiskTrialInit)
         }
-        Role::TrialInit | Role::DiskTrialInit => trial_runner::run_child(channel),
+        Role::TrialInit | Role::DiskTrialInit => trial_runner::run_trial_child(channel),
         Role::DocumentWriter => output::serve(channel),
         Role::FileReader => cli::input::serve(channel),
         Role::Drill => cli::drill::serve(channel),

@@ -369,7 +369,7 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
         }
         let told: Vec<Result<(), String>> = targets
             .iter()
-            .map(|of| record.insert_facts(facts, of, file))
+            .map(|of| record.insert_drill_facts(facts, of, file))
             .collect();
         if told.iter().all(Result::is_err) {
             let file = file.clone();

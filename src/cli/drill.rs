@@ -365,7 +365,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
             if out::stdout_is_writable() {
                 let _ = writeln!(stdout, "{STOPPED_LINE}").and_then(|()| stdout.flush());
             }
-            let place = display_path(&drill::drill_path(&args.directory));
+            let place = display_path(&drill::drill_directory_path(&args.directory));
             Err(CliError::Signal(
                 signal,
                 Some(format!("the written data stays in {place}")),

@@ -19,7 +19,7 @@ use crate::collect::{self, CollectStep, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{CachingHost, Host};
-use crate::measure::{Progress, measurement_sentence};
+use crate::measure::{ProbeProgress, measurement_sentence};
 use crate::output::{Destination, ExistingFilePolicy, OutputError, OutputOptions};
 use crate::probes::{self, CancelHandle, ProbePlan};
 use crate::report::{Format, Report, RunOption, host_summary, text};
@@ -305,7 +305,7 @@ impl Worker for AppWorker {
         progress: &mut dyn FnMut(JobProgress),
     ) -> Result<Report, String> {
         let plan = self.probe_plan(target)?;
-        let mut tell = |now: &Progress| progress(JobProgress::Probing(Box::new(now.clone())));
+        let mut tell = |now: &ProbeProgress| progress(JobProgress::Probing(Box::new(now.clone())));
         let outcome = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
             // A measurement without a completed round must not replace an earlier one.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::CliError;
 use super::args::OutputArgs;
-use crate::measure::Progress;
+use crate::measure::ProbeProgress;
 use crate::output::{Destination, OutputOptions};
 use crate::report::json;
 use crate::report::text::LineStyle;
@@ -212,7 +212,7 @@ pub(super) fn locale_is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-pub(super) fn progress_line(now: &Progress) -> String {
+pub(super) fn progress_line(now: &ProbeProgress) -> String {
     let so_far = now
         .interim_comparison_text()
         .map(|says| format!("; {says}"))

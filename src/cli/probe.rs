@@ -12,11 +12,11 @@ use super::{CliError, host, input};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
-    Answer, ImportedRun, Measurement, PG_TESTS, Phase, Profile, Workload, commit_size_lines,
-    import, imported_run_lines, latency_lines, measurement_sentence, pg_test_fsync_text,
-    workload_lines,
+    CommitProfile, ImportedRun, Measurement, PG_TESTS, ProbePhase, RequirementAnswer, Workload,
+    commit_size_lines, import_benchmark_output, imported_run_lines, latency_table_lines,
+    measurement_sentence, pg_test_fsync_text, workload_lines,
 };
-use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress, Refusal};
+use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
 use crate::rules::RuleSet;
 use crate::session::{self, CommitOptions, MeasurementOptions, RowSelection};
@@ -87,9 +87,9 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
         },
     };
     let plan = match session::probe_plan(&facts, &target, &options) {
-        Err(refusal @ Refusal::UnknownFlushMethod) => {
+        Err(refusal @ ProbeRefusal::UnknownFlushMethod) => {
             out::print_error(&refusal.to_string());
-            return Ok(answer_exit_code(Answer::CannotTell));
+            return Ok(answer_exit_code(RequirementAnswer::CannotTell));
         }
         plan => plan.map_err(anyhow::Error::new)?,
     };
@@ -143,7 +143,7 @@ fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
         let bytes = input::read_bytes(file, LARGEST_IMPORT)
             .map_err(|e| unusable(text::io_error_message(&e)))?;
-        all.extend(import(&bytes).map_err(unusable)?);
+        all.extend(import_benchmark_output(&bytes).map_err(unusable)?);
     }
     Ok(all)
 }
@@ -163,20 +163,20 @@ fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (RowSelection, Vec<Wo
     (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
 }
 
-fn to_profile(name: ProbeProfile) -> Profile {
+fn to_profile(name: ProbeProfile) -> CommitProfile {
     match name {
-        ProbeProfile::Postgres => Profile::Postgres,
-        ProbeProfile::Innodb => Profile::Innodb,
-        ProbeProfile::Etcd => Profile::Etcd,
-        ProbeProfile::Sqlite => Profile::Sqlite,
+        ProbeProfile::Postgres => CommitProfile::Postgres,
+        ProbeProfile::Innodb => CommitProfile::Innodb,
+        ProbeProfile::Etcd => CommitProfile::Etcd,
+        ProbeProfile::Sqlite => CommitProfile::Sqlite,
     }
 }
 
-fn answer_exit_code(answer: Answer) -> u8 {
+fn answer_exit_code(answer: RequirementAnswer) -> u8 {
     match answer {
-        Answer::Pass => 0,
-        Answer::Fail => 3,
-        Answer::CannotTell => 5,
+        RequirementAnswer::Pass => 0,
+        RequirementAnswer::Fail => 3,
+        RequirementAnswer::CannotTell => 5,
     }
 }
 
@@ -233,9 +233,9 @@ fn measurement_text(measurement: &Measurement, in_force: Option<WalSyncMethod>) 
         lines.push(format!(
             "{}, {rounds} rounds in {seconds:.1} s; {}",
             measurement.directory,
-            measurement.paced_basis_text()
+            measurement.paced_conditions_text()
         ));
-        lines.extend(latency_lines(measurement, in_force));
+        lines.extend(latency_table_lines(measurement, in_force));
         lines.extend(commit_size_lines(measurement));
         lines.extend([String::new(), measurement_sentence(measurement, in_force)]);
     }
@@ -261,12 +261,12 @@ pub(super) fn run_probe_plan(
     // The announcement precedes every write, also without a terminal.
     out::print_notice(&format!("the measurement {}", plan.announcement));
     let mut phase = None;
-    let mut tell = |progress: &Progress| {
+    let mut tell = |progress: &ProbeProgress| {
         let is_news = phase.replace(progress.phase) != Some(progress.phase);
         if show
             && (is_news
                 || progress.interim.is_some()
-                || matches!(progress.phase, Phase::Workload(_)))
+                || matches!(progress.phase, ProbePhase::Workload(_)))
         {
             out::print_progress(&out::progress_line(progress));
         }

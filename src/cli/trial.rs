@@ -258,8 +258,8 @@ fn output_options(args: &Trial) -> OutputOptions {
 
 fn render_record(record: &TrialRecord, format: TrialFormat) -> String {
     match format {
-        TrialFormat::Text => trial_view(record).text(),
-        TrialFormat::Markdown => trial_view(record).markdown(),
+        TrialFormat::Text => trial_view(record).to_text(),
+        TrialFormat::Markdown => trial_view(record).to_markdown(),
         TrialFormat::Html => html::trial::render(record),
         TrialFormat::Json => record_json(record),
     }

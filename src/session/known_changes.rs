@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::facts::catalog::{host, kernel};
     use crate::facts::{FactStability, Key};
-    use crate::measure::{Estimate, Method, Shift, ShiftDirection};
+    use crate::measure::{Estimate, LatencyShift, Method, ShiftDirection};
     use crate::report::{DisplayedValue, FactChange, FactState, ProbeShift, RowShift};
     use crate::version::Version;
 
@@ -102,7 +102,7 @@ mod tests {
                 as_server: true,
                 before_us: estimate,
                 now_us: estimate,
-                shift: Some(Shift {
+                shift: Some(LatencyShift {
                     percent: estimate,
                     drift_percent: 1.0,
                     moved,

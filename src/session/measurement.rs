@@ -4,9 +4,9 @@ use crate::facts::catalog::device::CacheVolatility;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{
-    Measurement, Method, Profile, Requirement, WalFlushMethod, WhenMeasured, Workload,
+    CommitProfile, Measurement, Method, ProbeInclusion, Requirement, WalFlushMethod, Workload,
 };
-use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan_probe};
+use crate::probes::{ProbeOptions, ProbePlan, ProbeRefusal, ProbeRequest, plan_probe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowSelection {
@@ -36,7 +36,7 @@ pub struct MeasurementOptions {
 pub struct CommitOptions {
     /// Program whose commits are made; `None` for the target's server, or for a directory without a
     /// server.
-    pub profile: Option<Profile>,
+    pub profile: Option<CommitProfile>,
     /// Limit on the latency of commits; `None` stands for that of the profile.
     pub requirement: Option<Requirement>,
 }
@@ -60,7 +60,7 @@ pub fn probe_plan(
     facts: &FactSet,
     subject: &Subject,
     options: &MeasurementOptions,
-) -> Result<ProbePlan, Refusal> {
+) -> Result<ProbePlan, ProbeRefusal> {
     let mut request = ProbeRequest::from_facts(subject, facts);
     request.scratch.clone_from(&options.scratch);
     request.seconds = options.seconds;
@@ -82,7 +82,7 @@ pub fn probe_plan(
         let server = facts
             .subject_in_scope(subject, Scope::Cluster)
             .map(|_| method_in_force(facts, subject));
-        request.set_commits(profile, requirement, server)?;
+        request.set_commit_load(profile, requirement, server)?;
         return plan_probe(&request);
     }
     let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
@@ -98,12 +98,12 @@ pub fn probe_plan(
     if protected || options.rows == RowSelection::All {
         request
             .extra
-            .extend(Method::extra_methods(WhenMeasured::FlushCost));
+            .extend(Method::extra_methods(ProbeInclusion::FlushCost));
     }
     if options.rows == RowSelection::All {
         request
             .extra
-            .extend(Method::extra_methods(WhenMeasured::AllRows));
+            .extend(Method::extra_methods(ProbeInclusion::AllRows));
     }
     plan_probe(&request)
 }

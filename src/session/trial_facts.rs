@@ -9,7 +9,9 @@ use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TrialNote;
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject};
-use crate::trial::{Candidate, ExtentKind, LoopFidelity, TrialAnswer, TrialRecord, summary_text};
+use crate::trial::{
+    Candidate, CandidateRanking, ExtentKind, LoopFidelity, TrialRecord, trial_summary_text,
+};
 
 /// Minimum speed ratio that justifies a sync method other than fdatasync.
 const MIN_GAIN_FACTOR: f64 = 1.05;
@@ -60,8 +62,8 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
                 }
             }
         }
-        let (file, says) = (file.clone(), summary_text(record));
-        facts.add_note(match (here, record.answer()) {
+        let (file, says) = (file.clone(), trial_summary_text(record));
+        facts.add_note(match (here, record.candidate_ranking()) {
             (Some(target), Ok(_)) => {
                 let (target, basis) = (
                     target.name().to_owned(),
@@ -132,7 +134,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
     let source = || Source::Trial {
         file: file.to_owned(),
     };
-    let answer = record.answer();
+    let answer = record.candidate_ranking();
     if answer.is_ok() || !facts.get(target, &trial::BEST).is_known() {
         facts.insert_known(target, &trial::SETTLED, answer.is_ok(), source());
         facts.insert_known(
@@ -213,7 +215,11 @@ fn trial_filesystem(candidate: Candidate) -> Option<TrialFilesystem> {
 
 /// The candidate with the target's own file system, or every winner of the trial if the target is a
 /// free disk. Empty if no candidate has the target's file system.
-fn relevant_candidates(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Candidate> {
+fn relevant_candidates(
+    facts: &FactSet,
+    target: &Subject,
+    answer: &CandidateRanking,
+) -> Vec<Candidate> {
     if facts
         .value(target, &target::KIND)
         .is_some_and(TargetKind::is_device)
@@ -263,7 +269,7 @@ mod tests {
     use crate::session::Session;
     use crate::settings::NewFilesystem;
     use crate::trial::fixtures::sample_record;
-    use crate::trial::{CommitShape, TrialEnding, TrialLoad};
+    use crate::trial::{LoadShape, TrialEnding, TrialLoad};
     use crate::version::Version;
     use walwise_model::text::JoinText;
 
@@ -563,7 +569,7 @@ mod tests {
             let mut both = sample_record(&XFS_WINS, 15);
             both.loads.push(TrialLoad {
                 clients: 1,
-                shape: CommitShape::OpenDatasync,
+                shape: LoadShape::OpenDatasync,
             });
             for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
                 let mut more = cell.samples[0];

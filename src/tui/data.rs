@@ -10,7 +10,7 @@ use super::theme::Theme;
 use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::facts::catalog::target::TargetKind;
-use crate::measure::{Measurement, Progress};
+use crate::measure::{Measurement, ProbeProgress};
 use crate::report::{FilesystemChoice, Plan, Report};
 use crate::rules::RuleSet;
 
@@ -112,7 +112,7 @@ impl Data {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FinishedProbe {
     pub target: Subject,
-    /// Commit times with the default method, in the form of [`Progress::histogram`].
+    /// Commit times with the default method, in the form of [`ProbeProgress::histogram`].
     pub histogram: Vec<(f64, u64)>,
     /// Set if the probe failed or was cancelled without a result. Report and histogram then show
     /// the previous measurement of the target, if any.
@@ -142,7 +142,7 @@ pub enum Activity {
         job: JobId,
         target: Subject,
         /// Latest progress; `None` before the first report of the probe.
-        progress: Option<Box<Progress>>,
+        progress: Option<Box<ProbeProgress>>,
         cancelled: bool,
     },
     Assuming {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use crate::facts::{Source, Subject};
-use crate::measure::Progress;
+use crate::measure::ProbeProgress;
 use crate::report::view::Section;
 use crate::report::{Format, Report};
 use crate::rules::RuleSet;
@@ -108,5 +108,5 @@ pub enum JobProgress {
     Report(Box<Report>),
     /// The rules in force; sent before the report that is evaluated with them.
     Rules(Arc<RuleSet>),
-    Probing(Box<Progress>),
+    Probing(Box<ProbeProgress>),
 }

@@ -21,7 +21,8 @@ use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{Reading, Remedy, Source, Subject, UnknownReason, Value};
 use crate::measure::{
-    Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress,
+    Comparison, ComparisonConclusion, Estimate, Measurement, Method, MethodResult, ProbePhase,
+    ProbeProgress,
 };
 use crate::report::difference::{ReportSnapshot, difference};
 use crate::report::view::{baseline, findings, upgrade};
@@ -347,9 +348,9 @@ pub fn measurement_after(rounds: u32) -> Measurement {
     .map(|(method, gain)| {
         let half = 200.0 * error / f64::from(rounds).sqrt();
         let settled = match (half < 5.0, gain > 0.0) {
-            (false, true) => Conclusion::NotSettled,
-            (true, true) => Conclusion::NoMeaningfulDifference,
-            (_, false) => Conclusion::Settled,
+            (false, true) => ComparisonConclusion::NotSettled,
+            (true, true) => ComparisonConclusion::NoMeaningfulDifference,
+            (_, false) => ComparisonConclusion::Settled,
         };
         let gain_percent = Estimate {
             value: gain,
@@ -380,8 +381,8 @@ pub fn progress_after(round: u32) -> JobProgress {
         3_u64, 40, 210, 380, 260, 120, 60, 22, 9, 4, 0, 1, 0, 0, 2, 1,
     ];
     let up_to = |i: i32| 128.0 * 2_f64.powf(f64::from(i) / 4.0);
-    JobProgress::Probing(Box::new(Progress {
-        phase: Phase::Rounds,
+    JobProgress::Probing(Box::new(ProbeProgress {
+        phase: ProbePhase::Rounds,
         round,
         seconds: f64::from(round) / 10.0,
         share: f64::from(round) / 100.0,

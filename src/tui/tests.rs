@@ -109,7 +109,7 @@ use super::theme::Theme;
 use super::update::update;
 use crate::facts::catalog::target::FlushDelivery;
 use crate::facts::{Choice, Subject};
-use crate::measure::{Measurement, Progress};
+use crate::measure::{Measurement, ProbeProgress};
 use crate::report::{Report, sample_reports};
 use crate::rules::Level;
 
@@ -537,7 +537,7 @@ fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end()
     };
     progress_job(
         &mut model,
-        JobProgress::Probing(Box::new(Progress {
+        JobProgress::Probing(Box::new(ProbeProgress {
             interim: None,
             histogram: Vec::new(),
             ..*without

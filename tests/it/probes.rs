@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use walwise_measure::measure::{Measurement, Method, Phase, WhenMeasured};
+use walwise_measure::measure::{Measurement, Method, ProbeInclusion, ProbePhase};
 use walwise_measure::probes::{
     CancelHandle, ProbeError, ProbeErrorKind, ProbePlan, ProbeRequest, plan_probe, run_probe,
 };
@@ -39,7 +39,7 @@ fn a_probe_measures_and_leaves_nothing() {
     let mut request = short_probe_request(directory.path());
     request
         .extra
-        .extend(Method::extra_methods(WhenMeasured::FlushCost));
+        .extend(Method::extra_methods(ProbeInclusion::FlushCost));
     // The number of rounds ends this probe, because a busy disk makes little progress in a fixed
     // time.
     request.seconds = 3_000.0;
@@ -49,7 +49,7 @@ fn a_probe_measures_and_leaves_nothing() {
         if phases.last() != Some(&progress.phase) {
             phases.push(progress.phase);
         }
-        if progress.phase == Phase::Rounds && progress.round == 1 {
+        if progress.phase == ProbePhase::Rounds && progress.round == 1 {
             let [scratch] = &sorted_file_names(directory.path())[..] else {
                 panic!("one scratch directory")
             };
@@ -90,10 +90,10 @@ fn a_probe_measures_and_leaves_nothing() {
     assert_eq!(
         phases,
         [
-            Phase::Preparing,
-            Phase::WarmUp,
-            Phase::Rounds,
-            Phase::CleaningUp
+            ProbePhase::Preparing,
+            ProbePhase::WarmUp,
+            ProbePhase::Rounds,
+            ProbePhase::CleaningUp
         ]
     );
     assert_eq!(found.rounds, 2, "{found:?}");
@@ -148,7 +148,11 @@ fn the_smallest_budget_ends_cleanly() {
 
 #[test]
 fn a_cancelled_probe_keeps_what_it_has_and_leaves_nothing() {
-    for at in [Phase::Preparing, Phase::WarmUp, Phase::Rounds] {
+    for at in [
+        ProbePhase::Preparing,
+        ProbePhase::WarmUp,
+        ProbePhase::Rounds,
+    ] {
         let directory = tempfile::tempdir().unwrap();
         let mut request = short_probe_request(directory.path());
         // Longer than any test may take, so that only the cancellation ends the probe.
@@ -161,7 +165,7 @@ fn a_cancelled_probe_keeps_what_it_has_and_leaves_nothing() {
         })
         .unwrap();
         assert!(found.cancelled);
-        assert_eq!(found.rounds, u32::from(at == Phase::Rounds));
+        assert_eq!(found.rounds, u32::from(at == ProbePhase::Rounds));
         assert_eq!(sorted_file_names(directory.path()), [""; 0], "{at:?}");
     }
 }
@@ -194,7 +198,7 @@ fn a_directory_removed_under_the_probe_is_noticed() {
         &plan_probe(&request).unwrap(),
         &CancelHandle::default(),
         &mut |progress| {
-            if progress.phase == Phase::Rounds && progress.round == 3 {
+            if progress.phase == ProbePhase::Rounds && progress.round == 3 {
                 fs::remove_dir_all(&directory).unwrap();
             }
         },

@@ -155,8 +155,8 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     );
     let told = trial_view(&record);
     assert!(
-        told.text().contains("Too few blocks for a result")
-            && told.markdown().contains("| candidate |")
+        told.to_text().contains("Too few blocks for a result")
+            && told.to_markdown().contains("| candidate |")
     );
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
@@ -185,7 +185,7 @@ fn assert_modified_record_detected(record: &TrialRecord) {
             (sample.flushes, sample.leaf_flushes) = (Some(u64::MAX), Some(u64::MAX));
         }
     }
-    assert!(!trial_view(&again(&large).unwrap()).text().is_empty());
+    assert!(!trial_view(&again(&large).unwrap()).to_text().is_empty());
 }
 
 #[test]

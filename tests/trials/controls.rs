@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use walwise_measure::trial::{
-    PairOutcome, PairedFigures, PairwiseComparison, TrialOutcome, TrialRecord, percent_interval,
+    PairOutcome, PairedLogThroughput, PairwiseComparison, TrialOutcome, TrialRecord,
+    percent_interval,
 };
 
 const SLOWED: f64 = 1.15;
@@ -30,14 +31,14 @@ fn records(directory: &Path) -> Vec<TrialRecord> {
 }
 
 fn against_itself(record: &TrialRecord, times: f64) -> PairwiseComparison {
-    let PairedFigures { candidates, twin } = record.paired_figures(&[0], 0);
+    let PairedLogThroughput { candidates, twin } = record.paired_log_throughput(&[0], 0);
     let reference = candidates.into_iter().next().unwrap();
     // The reference also replaces its own repeated measurement, so the control never reports a
     // disturbance.
     let sentinel = reference.clone();
     let twin = twin.into_iter().map(|log| log - times.ln()).collect();
     PairwiseComparison::from_figures(
-        &PairedFigures {
+        &PairedLogThroughput {
             candidates: vec![reference, twin],
             twin: sentinel,
         },

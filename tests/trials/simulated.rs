@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use walwise_measure::trial::{
-    EQUIVALENCE_MARGIN, INTERIM_BLOCKS, PairedFigures, PairwiseComparison, RankCuts, TrialEnding,
-    TrialOutcome,
+    EQUIVALENCE_MARGIN, ExcludedRankCounts, INTERIM_BLOCKS, PairedLogThroughput,
+    PairwiseComparison, TrialEnding, TrialOutcome,
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -90,10 +90,10 @@ impl Machine {
 
     /// Simulates the figures of a trial. `effects` are the true logarithms of the speeds, the
     /// reference first.
-    pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedFigures {
+    pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedLogThroughput {
         let mut dice = Dice::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
         let n = effects.len();
-        let mut figures = PairedFigures {
+        let mut figures = PairedLogThroughput {
             candidates: vec![vec![0.0; blocks]; n],
             twin: vec![0.0; blocks],
         };
@@ -148,16 +148,19 @@ impl Machine {
     }
 }
 
-pub fn cuts(candidates: usize) -> Vec<(usize, RankCuts)> {
+pub fn cuts(candidates: usize) -> Vec<(usize, ExcludedRankCounts)> {
     INTERIM_BLOCKS
         .into_iter()
-        .map(|look| (look, RankCuts::new(look, candidates)))
+        .map(|look| (look, ExcludedRankCounts::new(look, candidates)))
         .collect()
 }
 
 /// Evaluates a trial at each planned interim analysis until one settles the result, at most up to
 /// the last one.
-pub fn run(figures: &PairedFigures, cuts: &[(usize, RankCuts)]) -> PairwiseComparison {
+pub fn run(
+    figures: &PairedLogThroughput,
+    cuts: &[(usize, ExcludedRankCounts)],
+) -> PairwiseComparison {
     let mut contest = PairwiseComparison::new(figures.candidates.len());
     for (look, cuts) in cuts
         .iter()

@@ -138,12 +138,12 @@ const PAGE_MAGIC: u64 = u64::from_le_bytes(*b"WALDRILL");
 
 pub(crate) fn fill_page(page: &mut [u8], run: u64, number: u64) {
     for (place, word) in (0..).zip(page.chunks_exact_mut(8)) {
-        word.copy_from_slice(&nth_word(place, run, number).to_le_bytes());
+        word.copy_from_slice(&nth_page_word(place, run, number).to_le_bytes());
     }
 }
 
 /// The number of an intact page of the drill `run`; `None` if any word of the page is wrong.
-pub(crate) fn page_number(page: &[u8], run: u64) -> Option<u64> {
+pub(crate) fn intact_page_number(page: &[u8], run: u64) -> Option<u64> {
     let word = |at: usize| {
         page.get(at..at + 8)?
             .try_into()
@@ -153,13 +153,13 @@ pub(crate) fn page_number(page: &[u8], run: u64) -> Option<u64> {
     let number = word(16)?;
     let whole = (0..)
         .zip(page.chunks_exact(8))
-        .all(|(place, word)| word == nth_word(place, run, number).to_le_bytes());
+        .all(|(place, word)| word == nth_page_word(place, run, number).to_le_bytes());
     (page.len() == PAGE_BYTES && whole).then_some(number)
 }
 
 /// The 64-bit word at index `place` of a page. Words 0 to 2 are the header; later words are noise,
 /// made by the finaliser of SplitMix64.
-fn nth_word(place: u64, run: u64, number: u64) -> u64 {
+fn nth_page_word(place: u64, run: u64, number: u64) -> u64 {
     match place {
         0 => PAGE_MAGIC,
         1 => run,
@@ -180,7 +180,7 @@ pub struct DrillResult {
     pub acknowledged: u64,
     /// Acknowledged commits that the disk can still hold: a cyclic WAL keeps only the newest.
     pub examined: u64,
-    pub lost_ranges: NumberRanges,
+    pub lost_ranges: CommitNumberRanges,
 }
 
 impl DrillResult {
@@ -234,7 +234,7 @@ pub fn find_lost_commits(
         .max(newest)
         .saturating_add(1);
     let oldest = under_way.saturating_sub(PAGES_PER_SEGMENT) + 1;
-    let mut lost_ranges = NumberRanges::new();
+    let mut lost_ranges = CommitNumberRanges::new();
     let mut at = oldest;
     let mut pages = survived.pages.clone();
     pages.sort_unstable();
@@ -367,7 +367,7 @@ pub fn parse_ack_log(text: &str) -> Result<AckLog, String> {
 }
 
 /// Ascending ranges of numbers, both ends included.
-pub(crate) type NumberRanges = Vec<(u64, u64)>;
+pub(crate) type CommitNumberRanges = Vec<(u64, u64)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBackLog {
@@ -375,7 +375,7 @@ pub struct ReadBackLog {
     /// Boot id at the time of reading; empty if unknown.
     pub boot: String,
     pub stack: StackFingerprint,
-    pub pages: NumberRanges,
+    pub pages: CommitNumberRanges,
     /// Time of reading, RFC 3339 in UTC.
     pub when: String,
 }
@@ -403,7 +403,7 @@ pub fn parse_read_back_log(text: &str) -> Result<ReadBackLog, String> {
     let (mut boot, mut stack, mut pages) = (
         String::new(),
         StackFingerprint::default(),
-        NumberRanges::new(),
+        CommitNumberRanges::new(),
     );
     for line in lines {
         stack.try_add_line(line);
@@ -466,7 +466,7 @@ mod drill_logs_tests {
     }
 
     #[test]
-    fn which_boot_it_was_and_how_it_ended_is_told() {
+    fn ack_log_keeps_boot_id_and_stop_marker() {
         let text = format!("{}\nboot 7a-b\nack 1\n", sample_header());
         assert_eq!(
             parse_ack_log(&text),
@@ -479,7 +479,7 @@ mod drill_logs_tests {
     }
 
     #[test]
-    fn a_cut_line_acknowledges_nothing() {
+    fn truncated_ack_line_is_ignored() {
         let text = format!(
             "login: \n{}\nack 1\nack 2\r\nkernel: noise\nack 34\nack 35",
             sample_header()
@@ -498,7 +498,7 @@ mod drill_logs_tests {
     }
 
     #[test]
-    fn what_was_found_is_read_back() {
+    fn read_back_log_round_trips() {
         let mut stack = StackFingerprint::default();
         assert!(
             stack.try_add_line("stack device 1 device.model=A = B")
@@ -524,7 +524,7 @@ mod drill_logs_tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(walwise-drill 1 run=0 method=a segments=b when=c directory=d\n|ack [0-9]{0,30}\n|survived [0-9]{0,3}-[0-9]{0,3}\n|read x\n|\\PC{0,20}|\n){0,12}") {
+        fn log_parsers_accept_or_reject_any_text(text in "(walwise-drill 1 run=0 method=a segments=b when=c directory=d\n|ack [0-9]{0,30}\n|survived [0-9]{0,3}-[0-9]{0,3}\n|read x\n|\\PC{0,20}|\n){0,12}") {
             if let Ok(found) = parse_ack_log(&text) {
                 let named = text.contains(&format!("ack {}", found.last_number)) || text.contains("ack 0");
                 prop_assert!(found.last_number == 0 || named);
@@ -537,7 +537,7 @@ mod drill_logs_tests {
 }
 
 #[cfg(test)]
-mod outcome_tests {
+mod lost_commit_tests {
     use super::RunHeader;
     use super::StackFingerprint;
     use super::*;
@@ -572,7 +572,7 @@ mod outcome_tests {
     }
 
     #[test]
-    fn what_was_acknowledged_and_is_not_there_is_lost() {
+    fn missing_acknowledged_commits_are_lost() {
         assert_eq!(compare_logs(10, &[(1, 10)]).lost_count(), 0);
         assert_eq!(
             compare_logs(10, &[(1, 11)]).lost_count(),
@@ -592,7 +592,7 @@ mod outcome_tests {
     }
 
     #[test]
-    fn a_wal_that_goes_round_is_asked_for_what_it_can_hold() {
+    fn cyclic_wal_is_examined_up_to_its_capacity() {
         // The log has 2,048 pages, so the unacknowledged commit 5001 may have overwritten page
         // 2953.
         let whole = compare_logs(5000, &[(2954, 5000)]);
@@ -653,18 +653,18 @@ mod wal_page_tests {
     }
 
     #[test]
-    fn a_page_is_known_only_if_every_sector_is_its_own() {
+    fn torn_or_foreign_page_has_no_number() {
         let new = filled_page(7, 3000);
-        assert_eq!(page_number(&new, 7), Some(3000));
-        assert_eq!(page_number(&new, 8), None, "of another run");
-        assert_eq!(page_number(&new[..PAGE_BYTES - 512], 7), None);
-        assert_eq!(page_number(&vec![0; PAGE_BYTES], 7), None);
+        assert_eq!(intact_page_number(&new, 7), Some(3000));
+        assert_eq!(intact_page_number(&new, 8), None, "of another run");
+        assert_eq!(intact_page_number(&new[..PAGE_BYTES - 512], 7), None);
+        assert_eq!(intact_page_number(&vec![0; PAGE_BYTES], 7), None);
         let old = filled_page(7, 3000 - 2048);
         for sector in 0..PAGE_BYTES / 512 {
             let mut torn = new.clone();
             torn[sector * 512..(sector + 1) * 512]
                 .copy_from_slice(&old[sector * 512..(sector + 1) * 512]);
-            assert_eq!(page_number(&torn, 7), None, "sector {sector}");
+            assert_eq!(intact_page_number(&torn, 7), None, "sector {sector}");
         }
     }
 }

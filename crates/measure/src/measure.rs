@@ -24,7 +24,7 @@ mod simulation;
 mod table;
 mod workload;
 
-use PgTest::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
+use PgTestFsyncCase::{NotSynced, Pages, Sizes, WriteCloseFsync, WriteFsyncClose};
 use order_statistics::{median_interval_or_span, quantile, quantile_interval, run_medians, sorted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,24 +32,25 @@ use serde::{Deserialize, Serialize};
 use crate::facts::catalog::probe::ProbeOutcome;
 
 pub use by_commit_size::commit_size_lines;
-pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
-pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogFlush};
-pub use commit_wait::{CommitWait, DiskFlushes};
+pub use caveats::{DiskTraffic, PlausibleCommitRate, SampleContext};
+pub(crate) use commit_wait::{CommitSamples, CommitSettings, LogSyncMode};
+pub use commit_wait::{DiskFlushes, PassiveMeasurement};
 pub use facts::{WalFlushMethod, insert_probe_facts};
-pub use import::{ImportedRun, import, imported_run_lines};
-pub use latency_shift::{Shift, ShiftDirection, shift_between};
+pub use import::{ImportedRun, import_benchmark_output, imported_run_lines};
+pub use latency_shift::{LatencyShift, ShiftDirection, shift_between};
 pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
-pub use method::{Method, OpenMode, SyncCall, WhenMeasured};
-pub(crate) use order_statistics::latency_quantiles;
+pub use method::{Method, OpenMode, ProbeInclusion, SyncCall};
+pub(crate) use order_statistics::median_and_p99;
 pub use order_statistics::{ALPHA, histogram, median_interval, median_of};
 pub use pg_test_fsync_layout::pg_test_fsync_text;
-pub use profile::{CommitLoad, LogFile, Profile};
-pub use progress::{Phase, Progress};
+pub use profile::{CommitLoad, CommitProfile, LogFileAllocation};
+pub use progress::{ProbePhase, ProbeProgress};
 pub use requirement::{
-    Answer, Relation, Requirement, RequirementResult, RequirementTest, Statistic, TimeUnit,
+    Requirement, RequirementAnswer, RequirementResult, RequirementTest, Statistic,
+    ThresholdRelation, TimeUnit,
 };
 pub use sentence::measurement_sentence;
-pub use table::{comparison_label, latency_lines, sparkline};
+pub use table::{comparison_label, latency_table_lines, sparkline};
 pub use workload::{
     RoundSamples, RowSamples, Workload, WorkloadResult, WorkloadRow, workload_lines,
 };
@@ -59,7 +60,7 @@ pub use workload::{
 // around them.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PgTest {
+pub enum PgTestFsyncCase {
     /// Number of 8 kB writes per operation, and the method that flushes them.
     Pages(u8, Method),
     /// Number of equal O_SYNC writes that make up 16 kB.
@@ -71,7 +72,7 @@ pub enum PgTest {
     NotSynced,
 }
 
-pub const PG_TESTS: [PgTest; 16] = [
+pub const PG_TESTS: [PgTestFsyncCase; 16] = [
     Pages(1, Method::OpenDatasyncDirect),
     Pages(1, Method::Fdatasync),
     Pages(1, Method::Fsync),
@@ -90,14 +91,14 @@ pub const PG_TESTS: [PgTest; 16] = [
     NotSynced,
 ];
 
-impl PgTest {
-    pub fn section(self) -> SourceSection {
+impl PgTestFsyncCase {
+    pub fn section(self) -> BenchmarkSection {
         match self {
-            Pages(1, _) => SourceSection::OneWrite,
-            Pages(..) => SourceSection::TwoWrites,
-            Sizes(_) => SourceSection::Sizes,
-            WriteFsyncClose | WriteCloseFsync => SourceSection::OtherDescriptor,
-            NotSynced => SourceSection::NotSynced,
+            Pages(1, _) => BenchmarkSection::OneWrite,
+            Pages(..) => BenchmarkSection::TwoWrites,
+            Sizes(_) => BenchmarkSection::Sizes,
+            WriteFsyncClose | WriteCloseFsync => BenchmarkSection::OtherDescriptor,
+            NotSynced => BenchmarkSection::NotSynced,
         }
     }
 
@@ -247,7 +248,7 @@ impl MeasuredLog {
 // rounds, because comparisons pair rounds by index.
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct MethodCell {
+pub(crate) struct MethodSamples {
     pub method: Method,
     /// Log pages per commit, in one write.
     pub pages: u32,
@@ -257,17 +258,17 @@ pub(crate) struct MethodCell {
     pub rounds: Vec<Vec<f64>>,
     /// Flushes that the disks counted during these commits; `None` if the disks do not count
     /// flushes.
-    pub flushes: Option<FlushCount>,
+    pub flushes: Option<FlushAndCommitCounts>,
     pub error: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FlushCount {
+pub(crate) struct FlushAndCommitCounts {
     pub flushes: u64,
     pub commits: u64,
 }
 
-impl MethodCell {
+impl MethodSamples {
     pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
         Self {
             method,
@@ -291,22 +292,26 @@ impl MethodCell {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ProbeSamples {
     /// Back-to-back commits: one cell per method and write size, in the order of the report.
-    pub cells: Vec<MethodCell>,
+    pub cells: Vec<MethodSamples>,
     /// Commits at least 10 ms apart, as on a server. Commits of more than one page are paced
     /// only on request.
-    pub paced: Vec<MethodCell>,
+    pub paced: Vec<MethodSamples>,
 }
 
 impl ProbeSamples {
     /// The cell of back-to-back commits; `None` if no commit with `method` and `pages` was
     /// measured.
-    pub(crate) fn measured_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
+    pub(crate) fn back_to_back_samples_of(
+        &self,
+        method: Method,
+        pages: u32,
+    ) -> Option<&MethodSamples> {
         self.cells
             .iter()
             .find(|c| c.method == method && c.pages == pages && c.error.is_none())
     }
 
-    pub(crate) fn paced_cell(&self, method: Method, pages: u32) -> Option<&MethodCell> {
+    pub(crate) fn paced_samples_of(&self, method: Method, pages: u32) -> Option<&MethodSamples> {
         self.paced
             .iter()
             .find(|c| c.method == method && c.pages == pages && c.commit_count() > 0)
@@ -343,7 +348,7 @@ pub struct Estimate {
 /// Result of comparing two methods, or of all comparisons of a probe together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Conclusion {
+pub enum ComparisonConclusion {
     /// One method is faster by more than 5 %, beyond noise. A probe is also settled if every
     /// other method is slower than the default.
     Settled,
@@ -353,7 +358,7 @@ pub enum Conclusion {
     NotSettled,
 }
 
-impl Conclusion {
+impl ComparisonConclusion {
     pub fn shows_difference(self) -> bool {
         matches!(self, Self::Settled)
     }
@@ -362,7 +367,7 @@ impl Conclusion {
         matches!(self, Self::NotSettled)
     }
 
-    pub(crate) fn is_equal(self) -> bool {
+    pub(crate) fn shows_no_difference(self) -> bool {
         matches!(self, Self::NoMeaningfulDifference)
     }
 
@@ -384,7 +389,7 @@ const MIN_SAMPLES_FOR_P99: usize = 1_000;
 /// Section of `pg_test_fsync`'s output that a row comes from; `job` for a row of fio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum SourceSection {
+pub enum BenchmarkSection {
     /// One write of 8 kB, then the flush.
     OneWrite,
     /// Two writes of 8 kB, then the flush; the open methods flush after each write.
@@ -399,7 +404,7 @@ pub enum SourceSection {
     Job,
 }
 
-impl SourceSection {
+impl BenchmarkSection {
     pub fn label(self) -> &'static str {
         match self {
             Self::OneWrite => "one 8 kB write",
@@ -421,11 +426,11 @@ impl SourceSection {
 /// Paced commits are divided into at most this many runs.
 const MAX_RUNS: usize = 100;
 
-pub(crate) fn summarise(samples: &ProbeSamples, seen: &SampleContext) -> Measurement {
+pub(crate) fn summarise_samples(samples: &ProbeSamples, seen: &SampleContext) -> Measurement {
     let methods: Vec<MethodResult> = samples
         .cells
         .iter()
-        .map(|cell| summarise_cell(cell, samples))
+        .map(|cell| summarise_method_samples(cell, samples))
         .collect();
     let comparisons = compare::compare_server_methods(&methods, samples.reference_method());
     let caveats = caveats::find_caveats(samples, seen);
@@ -445,9 +450,9 @@ pub(crate) fn summarise(samples: &ProbeSamples, seen: &SampleContext) -> Measure
     }
 }
 
-pub(crate) fn add_samples(measurement: &mut Measurement, samples: &ProbeSamples) {
+pub(crate) fn add_raw_samples(measurement: &mut Measurement, samples: &ProbeSamples) {
     for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
-        let paced = samples.paced_cell(cell.method, cell.pages);
+        let paced = samples.paced_samples_of(cell.method, cell.pages);
         for (latencies, cell) in [(&mut row.back_to_back, Some(cell)), (&mut row.paced, paced)] {
             if let (Some(latencies), Some(cell)) = (latencies, cell) {
                 latencies.samples_us.clone_from(&cell.rounds);
@@ -456,13 +461,13 @@ pub(crate) fn add_samples(measurement: &mut Measurement, samples: &ProbeSamples)
     }
 }
 
-fn summarise_cell(cell: &MethodCell, samples: &ProbeSamples) -> MethodResult {
+fn summarise_method_samples(cell: &MethodSamples, samples: &ProbeSamples) -> MethodResult {
     MethodResult {
         method: cell.method,
         pages: cell.pages,
         as_server: cell.as_server,
         paced: samples
-            .paced_cell(cell.method, cell.pages)
+            .paced_samples_of(cell.method, cell.pages)
             .map(|cell| summarise_latencies(cell, run_medians(&cell.rounds.concat(), MAX_RUNS))),
         back_to_back: (cell.commit_count() > 0)
             .then(|| summarise_latencies(cell, cell.round_medians())),
@@ -474,7 +479,7 @@ fn summarise_cell(cell: &MethodCell, samples: &ProbeSamples) -> MethodResult {
     }
 }
 
-fn summarise_latencies(cell: &MethodCell, medians: Vec<f64>) -> Latencies {
+fn summarise_latencies(cell: &MethodSamples, medians: Vec<f64>) -> Latencies {
     let all = sorted(&cell.rounds.concat());
     let rounds: Vec<&[f64]> = cell.rounds.iter().map(Vec::as_slice).collect();
     let interval = |share| quantile_interval(&rounds, share, ALPHA);
@@ -521,7 +526,7 @@ fn best_method(
     let winners = comparisons.iter().filter(|c| {
         c.settled.shows_difference()
             && c.gain_percent.low > MEANINGFUL_PERCENT
-            && !caveats::exceeds_speed_limit(samples, c.method, seen)
+            && !caveats::exceeds_plausible_rate(samples, c.method, seen)
             && !compare::is_slower_with_two_pages(rows, c.method, default)
     });
     winners

@@ -25,7 +25,7 @@ pub mod wear {
     /// The size in bytes of the smallest disk among `leaves` that wears out by writing. Hard disks
     /// and memory do not wear out; an unknown medium counts as wearing out. `None` if a size is
     /// unknown or no disk wears out.
-    pub fn smallest_flash_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
+    pub fn smallest_flash_disk_bytes(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
         let wears = |leaf: &&Subject| {
             facts
                 .value(leaf, &device::MEDIUM)
@@ -63,7 +63,7 @@ pub mod wear {
         use super::*;
 
         #[test]
-        fn wear_is_said_as_a_share() {
+        fn wear_is_formatted_as_percentage() {
             assert_eq!(
                 wear_text(1 << 30, 1 << 33),
                 "uses 0.023 % of the endurance of an SSD of 8 GiB"
@@ -107,9 +107,9 @@ pub use plan::{ProbePlan, plan_probe};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run_probe;
 pub(crate) use scratch::set_inherited_inode_flags;
-pub(crate) use scratch_place::enclosing_database;
+pub(crate) use scratch_place::enclosing_database_path;
 
-pub use crate::measure::Progress;
+pub use crate::measure::ProbeProgress;
 
 // The methods by which a PostgreSQL server makes its WAL durable, and their open flags. The
 // open methods use O_DSYNC or O_SYNC; the others call fdatasync or fsync after the write
@@ -263,7 +263,7 @@ impl From<ProbeError> for StopReason {
 
 /// Reason to refuse a probe before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum ProbeRefusal {
     #[error(
         "the server's method of flushing its log is unknown or flushes nothing; run walwise as the server's owner or as root, or name --profile"
     )]
@@ -319,7 +319,7 @@ pub enum Refusal {
     System { directory: String, error: String },
 }
 
-impl Refusal {
+impl ProbeRefusal {
     fn from_errno(errno: Errno, directory: &Path) -> Self {
         let directory = display_path(directory);
         match errno {
@@ -441,7 +441,7 @@ impl DiskCounterReader {
     }
 
     /// A reader for each disk.
-    pub fn each(names: &[String]) -> Vec<Self> {
+    pub fn new_per_disk(names: &[String]) -> Vec<Self> {
         names
             .iter()
             .map(|name| Self::new(std::slice::from_ref(name)))
@@ -453,7 +453,7 @@ impl DiskCounterReader {
         let all = self
             .stats
             .iter()
-            .map(|path| parse_stat(&fs::read_to_string(path).ok()?));
+            .map(|path| parse_disk_stat(&fs::read_to_string(path).ok()?));
         let sum = |a: DiskCounters, b: DiskCounters| DiskCounters {
             read: a.read + b.read,
             written: a.written + b.written,
@@ -467,7 +467,7 @@ impl DiskCounterReader {
     }
 }
 
-fn parse_stat(stat: &str) -> Option<DiskCounters> {
+fn parse_disk_stat(stat: &str) -> Option<DiskCounters> {
     let fields: Vec<u64> = stat
         .split_ascii_whitespace()
         .map(str::parse)
@@ -572,9 +572,9 @@ mod counters_tests {
     use super::*;
 
     #[test]
-    fn old_kernels_count_no_flushes() {
+    fn old_kernel_stat_has_no_flush_count() {
         let line = "  120 3 4096 10 200 5 8192 20 0 30 30 1 0 16 0 77 9\n";
-        let new = parse_stat(line).unwrap();
+        let new = parse_disk_stat(line).unwrap();
         assert_eq!(
             new,
             DiskCounters {
@@ -589,17 +589,17 @@ mod counters_tests {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         for count in [11, 15] {
             assert_eq!(
-                parse_stat(&fields[..count].join(" ")).unwrap().flushes,
+                parse_disk_stat(&fields[..count].join(" ")).unwrap().flushes,
                 None,
                 "{count} fields"
             );
         }
-        assert_eq!(parse_stat("1 2 three"), None);
-        assert_eq!(parse_stat(""), None);
+        assert_eq!(parse_disk_stat("1 2 three"), None);
+        assert_eq!(parse_disk_stat(""), None);
     }
 
     #[test]
-    fn steal_is_a_share_of_all_time() {
+    fn steal_percent_is_share_of_cpu_time() {
         let at = |steal| {
             CpuTime::parse(&format!(
                 "cpu  100 0 100 {} 0 0 0 {steal} 7 0\ncpu0 1",
@@ -621,7 +621,7 @@ mod schedule_tests {
     use super::*;
 
     #[test]
-    fn every_order_holds_each_number_once() {
+    fn permutations_are_complete_and_uniform() {
         let mut rng = Rng::new(5);
         let mut first = [0; 6];
         for _ in 0..600 {
@@ -635,7 +635,7 @@ mod schedule_tests {
     }
 
     #[test]
-    fn slow_disks_get_one_commit_and_fast_ones_no_flood() {
+    fn commits_per_round_is_bounded() {
         assert_eq!(commits_per_round(8_300.0, 15_000.0, 8192, 1 << 20), 1);
         assert_eq!(commits_per_round(50_000.0, 15_000.0, 8192, 1 << 20), 1);
         assert_eq!(commits_per_round(200.0, 15_000.0, 8192, 1 << 20), 75);
@@ -658,7 +658,7 @@ mod wal_methods_tests {
     }
 
     #[test]
-    fn direct_io_is_the_servers_only_where_it_does_it() {
+    fn direct_methods_match_server_settings() {
         let direct = |s: &WalSettings| {
             postgres_sync_methods(s)
                 .iter()
@@ -681,7 +681,7 @@ mod wal_methods_tests {
     }
 
     #[test]
-    fn the_two_open_methods_are_not_the_same() {
+    fn open_methods_set_different_flags() {
         let directory = tempfile::tempdir().unwrap();
         let flags_in_force = |method| {
             let (path, create) = (directory.path().join("file"), OFlags::CREATE | OFlags::RDWR);

@@ -24,29 +24,31 @@ use crate::text::page_layout::PageLayout;
 use crate::text::wrap::display_width;
 use walwise_model::text::JoinText;
 
-pub use answer::TrialAnswer;
+pub use answer::CandidateRanking;
 pub use candidate::{Candidate, trial_mkfs_options, trial_mount_options};
 #[cfg(any(test, feature = "testing"))]
 pub use comparison::PairOutcome;
 pub use comparison::{
-    EQUIVALENCE_MARGIN, PairedFigures, PairwiseComparison, RankCuts, TrialOutcome,
+    EQUIVALENCE_MARGIN, ExcludedRankCounts, PairedLogThroughput, PairwiseComparison, TrialOutcome,
 };
 pub use forest_plot::{CandidateStanding, ForestPlotRow};
 pub(crate) use load::SEGMENT_BYTES;
-pub use load::{CommitShape, LoadPreset, TrialLoad};
+pub use load::{LoadPreset, LoadShape, TrialLoad};
 pub use record::{
-    CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
-    TrialRecord,
+    CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, TrialBlock, TrialCell, TrialRecord,
+    TrialSample,
 };
 pub use signed_ranks::LogRatioInterval;
-pub use view::{LoadTable, NOT_RANKED, TableCell, percent_interval, summary_text, trial_view};
+pub use view::{
+    LoadTable, NOT_RANKED, TableCell, percent_interval, trial_summary_text, trial_view,
+};
 
 const INDENT: usize = 2;
 
 impl TrialView {
     /// Formats the trial for a terminal. A load that does not decide gets a sentence but no
     /// table.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut lines = self.header.clone();
         for part in self.loads.iter().filter(|part| part.is_deciding) {
             lines.extend([
@@ -54,7 +56,7 @@ impl TrialView {
                 part.title.clone(),
                 format!("  {}", part.sentence),
             ]);
-            lines.extend(table_lines(part));
+            lines.extend(load_table_lines(part));
         }
         let others = nondeciding_load_lines(&self.loads);
         if !others.is_empty() {
@@ -66,7 +68,7 @@ impl TrialView {
         lines.join("\n") + "\n"
     }
 
-    pub fn markdown(&self) -> String {
+    pub fn to_markdown(&self) -> String {
         let mut lines = vec!["# Trial".to_owned(), String::new()];
         lines.extend(self.header.iter().map(|line| format!("{line}  ")));
         let cell = |cell: &TableCell| match &cell.interval {
@@ -118,7 +120,7 @@ fn nondeciding_load_lines(loads: &[LoadTable]) -> Vec<String> {
         .collect()
 }
 
-fn table_lines(part: &LoadTable) -> Vec<String> {
+fn load_table_lines(part: &LoadTable) -> Vec<String> {
     let words = |row: &Vec<TableCell>| {
         row.iter()
             .map(|cell| cell.text.clone())
@@ -176,8 +178,10 @@ impl TrialRecord {
             return Vec::new();
         }
         let of = |(at, load): (usize, &TrialLoad)| {
-            let comparison =
-                PairwiseComparison::from_figures(&self.paired_figures(&ranked, at), self.ending);
+            let comparison = PairwiseComparison::from_figures(
+                &self.paired_log_throughput(&ranked, at),
+                self.ending,
+            );
             LoadResult {
                 index: at,
                 load: *load,
@@ -210,7 +214,7 @@ impl TrialRecord {
 
     /// Estimated seconds until the trial is settled; `None` without an estimate, or once the
     /// trial is settled.
-    pub fn seconds_needed(&self) -> Option<f64> {
+    pub fn remaining_trial_seconds(&self) -> Option<f64> {
         let deciding = self
             .load_results()
             .into_iter()
@@ -224,7 +228,7 @@ impl TrialRecord {
     }
 
     /// The index of the candidate that is best under every deciding load, if there is one.
-    pub fn winner(&self) -> Option<usize> {
+    pub fn winner_index(&self) -> Option<usize> {
         let deciding = self
             .load_results()
             .into_iter()
@@ -424,7 +428,7 @@ mod loop_fidelity_tests {
     }
 
     #[test]
-    fn figures_are_certified_only_where_the_blocks_show_it() {
+    fn loop_fidelity_follows_bare_extent_rate() {
         assert_eq!(
             record_with_bare_extent_rate(|_| 1.0).loop_fidelity(),
             LoopFidelity::Faithful
@@ -447,7 +451,7 @@ mod render_tests {
     use super::*;
 
     #[test]
-    fn loads_that_decide_nothing_share_an_answer() {
+    fn nondeciding_loads_share_equal_sentences() {
         let load = |title: &str, sentence: &str| LoadTable {
             title: title.to_owned(),
             sentence: sentence.to_owned(),
@@ -462,7 +466,7 @@ mod render_tests {
             loads,
             ..TrialView::default()
         }
-        .text();
+        .to_text();
         assert_eq!(text, "\none, two: Same.\nother: Else.\n\n");
     }
 }
@@ -475,13 +479,13 @@ pub mod fixtures {
     use super::candidate::Candidate;
     use super::load::{LoadPreset, TrialLoad};
     use super::record::{
-        CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, Sample, TrialBlock, TrialCell,
-        TrialRecord,
+        CandidateRecord, CellTarget, ExtentKind, FORMAT_VERSION, TrialBlock, TrialCell,
+        TrialRecord, TrialSample,
     };
 
-    pub fn sample_at_rate(rate: f64, flushes: Option<u64>) -> Sample {
+    pub fn sample_at_rate(rate: f64, flushes: Option<u64>) -> TrialSample {
         let latency = 1e6 / rate;
-        Sample {
+        TrialSample {
             commits: 1_000,
             seconds: 1_000.0 / rate,
             p50_us: latency,

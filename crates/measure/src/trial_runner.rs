@@ -32,16 +32,16 @@ use rustix::fs::{Mode, OFlags, StatVfs};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::latency_quantiles;
+use crate::measure::median_and_p99;
 use crate::probes::{DiskCounterReader, WriteBuffer};
 use crate::subprocess::{Channel, MessageBytes, RecvError, Role, Subprocess};
-use crate::trial::{CandidateRecord, Sample, TrialBlock, TrialLoad};
+use crate::trial::{CandidateRecord, TrialBlock, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
 
-pub use child_main::run_child;
+pub use child_main::run_trial_child;
 pub use disk::{EraseTarget, InspectedDisk, clear_refusal_by_facts, erase_refusal_by_facts};
-pub use loop_device::{AttachedLoop, leftover_loop_devices};
-pub use loop_place::LoopPlace;
+pub use loop_device::{LoopDeviceIdentity, leftover_loop_devices};
+pub use loop_place::LoopFileDirectory;
 pub use mounted_candidate::{mkfs_program, program_version};
 
 /// Size of the tail of the loop file, after the extent. Commits to the tail measure the host's file
@@ -337,7 +337,7 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// Returns once the counters of `device` have not changed for [`QUIET_TIME`], after
 /// [`MAX_WAIT`] at the latest.
-fn wait_until_quiet(device: &DiskCounterReader) {
+fn wait_until_device_idle(device: &DiskCounterReader) {
     let begun = Instant::now();
     let (mut since, mut before) = (begun, device.read());
     while since.elapsed() < QUIET_TIME && begun.elapsed() < MAX_WAIT {
@@ -371,7 +371,7 @@ struct LoadContext<'a> {
 fn run_serial_commits(
     means: &LoadContext<'_>,
     mut commit: impl FnMut() -> Result<f64, Errno>,
-) -> Result<Sample, String> {
+) -> Result<TrialSample, String> {
     let told = |e: Errno| format!("a commit failed: {e}");
     let warm = Instant::now();
     while warm.elapsed().as_secs_f64() < WARM_UP_SHARE * means.seconds {
@@ -401,7 +401,7 @@ fn run_clients(
     means: &LoadContext<'_>,
     calls: &(dyn Fn() -> Option<u64> + Sync),
     operation: &(dyn Fn(u32, u64) -> bool + Sync),
-) -> Result<Sample, String> {
+) -> Result<TrialSample, String> {
     let (counts, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let session = |client: u32| {
         let (mut micros, mut nth) = (Vec::new(), 0);
@@ -470,11 +470,11 @@ fn build_sample(
     seconds: f64,
     calls: u64,
     (before, after): (FlushCounts, FlushCounts),
-) -> Sample {
-    let (p50_us, p99_us) = latency_quantiles(micros);
+) -> TrialSample {
+    let (p50_us, p99_us) = median_and_p99(micros);
     let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     let (flushes, leaf_flushes) = (since(before.0, after.0), since(before.1, after.1));
-    Sample {
+    TrialSample {
         commits: micros.len() as u64,
         seconds,
         p50_us,
@@ -492,7 +492,7 @@ const FILE_BYTES: usize = 16 << 10;
 
 const DIRECTORIES_PER_CLIENT: u64 = 16;
 
-fn run_file_load(clients: u32, log: &Path, means: &LoadContext<'_>) -> Result<Sample, String> {
+fn run_file_load(clients: u32, log: &Path, means: &LoadContext<'_>) -> Result<TrialSample, String> {
     let top = log.join("files");
     let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
     for client in 0..clients {
@@ -563,7 +563,7 @@ mod shutdown_tests {
     use super::*;
 
     #[test]
-    fn a_finished_trial_starts_nothing_and_clearing_gets_time() {
+    fn finished_trial_refuses_work_and_clearing_gets_time() {
         let end = Shutdown::default();
         assert!(!end.is_over() && end.require_clear_at_end(2 << 30, 1.0));
         let longest = end.0.lock().unwrap().clearing.unwrap();

@@ -385,7 +385,7 @@ impl<'r> TargetContext<'r> {
             };
         };
         let current = Some(AnswerValue::Latency(current));
-        let reason = measurement.paced_basis_text();
+        let reason = measurement.paced_conditions_text();
         let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps_setting();
         let best = measurement
             .one_page_server_rows()

@@ -14,8 +14,8 @@ use walwise_judge::rules::{
     Risk, RuleSet, Trace,
 };
 use walwise_measure::measure::{
-    Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement,
-    Method, MethodResult,
+    Caveat, CaveatId, Comparison, ComparisonConclusion, Estimate, Latencies, MeasuredLog,
+    Measurement, Method, MethodResult,
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::facts::catalog::device::{
@@ -724,7 +724,7 @@ fn measurement() -> Measurement {
                 low: -0.4,
                 high: 3.1,
             },
-            settled: Conclusion::NoMeaningfulDifference,
+            settled: ComparisonConclusion::NoMeaningfulDifference,
         }],
         best: Method::Fdatasync,
         cancelled: false,

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Probe, directory: &Path) -> ExitResult {
     let found = found.map_err(anyhow::Error::new)?;
     let code = match args.format {
         PlainFormat::Json => print(&json::to_pretty_json(&found))?,
-        PlainFormat::Text => print(&(found.lines().join("\n") + "\n"))?,
+        PlainFormat::Text => print(&(found.result_lines().join("\n") + "\n"))?,
     };
     if let Some(number) = signal {
         return Err(CliError::Signal(

@@ -302,7 +302,7 @@ fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError>
     check_local_disk(facts, &target)?;
     // The directory is opened only after `check_local_disk`, because a network or FUSE file system
     // can hang.
-    let place = trial_runner::LoopPlace::open(directory).map_err(CliError::Usage)?;
+    let place = trial_runner::LoopFileDirectory::open(directory).map_err(CliError::Usage)?;
     if !args.force {
         refuse_server_on_disk(facts, &target)?;
     }
@@ -375,7 +375,7 @@ fn plan_trial_at_place(
         budget,
         writes,
     };
-    let smallest_disk_bytes = wear::smallest_flash_bytes(&facts.bottom_devices(target), facts);
+    let smallest_disk_bytes = wear::smallest_flash_disk_bytes(&facts.bottom_devices(target), facts);
     Ok(TrialPlan {
         job,
         candidates,

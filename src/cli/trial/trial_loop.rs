@@ -17,7 +17,7 @@ use crate::trial::{
     trial_mount_options,
 };
 use crate::trial_runner::{
-    self, AttachedLoop, MeasureRequest, TrialEvent, TrialHandle, TrialPlace,
+    self, LoopDeviceIdentity, MeasureRequest, TrialEvent, TrialHandle, TrialPlace,
 };
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -68,7 +68,7 @@ pub(super) fn run(
         trial.record.candidates = if let Some(named) = named {
             named
         } else {
-            attached = Some(AttachedLoop::from_path(&device));
+            attached = Some(LoopDeviceIdentity::from_path(&device));
             candidate_records(&device, &plan.candidates)?
         };
         trial.progress.switch_to_screen(&trial.record);
@@ -91,7 +91,9 @@ pub(super) fn run(
     // Cleanup comes before any message, so that a failing message cannot prevent it.
     let cleared =
         clear_disk::close_and_clear(arena, disk.as_ref(), &mut |line| progress.show_status(line));
-    attached.iter().for_each(AttachedLoop::wait_until_gone);
+    attached
+        .iter()
+        .for_each(LoopDeviceIdentity::wait_until_detached);
     drop(progress);
     let signal = listener.stop();
     if let (Some(_), Err(why)) = (signal, &cleared) {
@@ -313,14 +315,14 @@ fn candidate_records(
         };
         let own = trial_mkfs_options(filesystem)
             .iter()
-            .chain(candidate.mkfs_options())
+            .chain(candidate.extra_mkfs_options())
             .map(|word| (*word).to_owned());
         let program = [maker.name().to_owned()].into_iter();
         found.push(CandidateRecord {
             candidate: *candidate,
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),
             version: trial_runner::program_version(maker)?,
-            mount: trial_mount_options(&recipe.mount, candidate.mount_option()),
+            mount: trial_mount_options(&recipe.mount, candidate.extra_mount_option()),
         });
     }
     if found.is_empty() {

@@ -292,7 +292,7 @@ fn method_line(
         ));
     }
     let p99 = format_micros_or_dash(row.paced_p99_us());
-    let loops = format_micros_or_dash(row.back_to_back_us());
+    let loops = format_micros_or_dash(row.back_to_back_median_us());
     spans.push(Span::styled(
         format!(
             "{p99:>TAIL_WIDTH$}{loops:>width$}",

@@ -370,7 +370,7 @@ impl Dashboard<'_> {
         page.push_heading(
             theme,
             HEADING,
-            &format!("{}   {when}", measurement.paced_basis_text()),
+            &format!("{}   {when}", measurement.paced_conditions_text()),
         );
         commit_latency::MethodTable {
             data: self.data,

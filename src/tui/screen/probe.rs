@@ -7,7 +7,7 @@ use super::detail_lines::DetailLines;
 use super::shared_page_parts::no_target_page;
 use super::{commit_latency, curves};
 use crate::measure::{
-    Latencies, Measurement, MethodResult, Progress, measurement_sentence, sparkline,
+    Latencies, Measurement, MethodResult, ProbeProgress, measurement_sentence, sparkline,
 };
 use crate::report::Report;
 use crate::report::latency::sync_method_in_force;
@@ -121,7 +121,12 @@ impl ProbePage<'_> {
         }
     }
 
-    fn push_running_probe(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
+    fn push_running_probe(
+        &self,
+        page: &mut Page,
+        progress: Option<&ProbeProgress>,
+        cancelled: bool,
+    ) {
         let Some(progress) = progress else {
             return self.push_heading(page, "starting");
         };
@@ -189,7 +194,7 @@ impl ProbePage<'_> {
         page.push_text(vec![Line::from(vec![
             Span::styled(HEADING, theme.role_style(TextRole::Heading)),
             Span::styled(
-                format!("   {}", measurement.paced_basis_text()),
+                format!("   {}", measurement.paced_conditions_text()),
                 theme.role_style(TextRole::Dim),
             ),
         ])]);
@@ -243,7 +248,7 @@ impl ProbePage<'_> {
         ]];
         let measured = measurement
             .server_rows_with_errors()
-            .filter_map(MethodResult::with_paced_latencies);
+            .filter_map(MethodResult::paced_row_and_latencies);
         rows.extend(measured.map(row));
         let shape = [
             Column::new_cuttable(13),

@@ -66,7 +66,7 @@ impl TrialBoard {
             axis,
             bare_rates: record.bare_extent_rates().into_iter().flatten().collect(),
             seconds_needed: record
-                .seconds_needed()
+                .remaining_trial_seconds()
                 .filter(|seconds| *seconds <= MAX_WAIT_SECONDS),
             no_result: if loads.is_empty() { says() } else { None },
             loads,
@@ -130,7 +130,7 @@ pub fn format_duration(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{format_duration, outcome_text};
-    use crate::trial::{Candidate, CommitShape, TrialLoad, TrialOutcome};
+    use crate::trial::{Candidate, LoadShape, TrialLoad, TrialOutcome};
 
     #[test]
     fn a_time_has_the_unit_that_suits_it() {
@@ -154,11 +154,7 @@ mod tests {
             .chain(sets)
             .chain((0..all).map(TrialOutcome::Best))
             .collect();
-        for shape in [
-            CommitShape::WriteOnly,
-            CommitShape::Usual,
-            CommitShape::Files,
-        ] {
+        for shape in [LoadShape::WriteOnly, LoadShape::Usual, LoadShape::Files] {
             let load = TrialLoad {
                 clients: 128,
                 shape,

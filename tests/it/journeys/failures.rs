@@ -15,7 +15,7 @@ use walwise::tui::{
 };
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
-use walwise_measure::measure::Phase;
+use walwise_measure::measure::ProbePhase;
 use walwise_measure::probes::{self, CancelHandle, ProbeRequest};
 use walwise_model::facts::{Source, Subject};
 use walwise_model::settings::NewFilesystem;
@@ -95,7 +95,7 @@ impl Worker for PanickingWorker {
         let found = probes::run_probe(&plan, &CancelHandle::from(Arc::clone(cancel)), &mut |now| {
             let is_there = fs::read_dir(&self.directory).unwrap().next().is_some();
             assert!(
-                !(is_there && now.phase == Phase::Rounds),
+                !(is_there && now.phase == ProbePhase::Rounds),
                 "a panic while measuring"
             );
         });

@@ -1,9 +1,9 @@
 use std::fs;
 use std::path::Path;
 
-use walwise_measure::measure::{Measurement, Method, MethodResult, Phase, WhenMeasured};
+use walwise_measure::measure::{Measurement, Method, MethodResult, ProbeInclusion, ProbePhase};
 use walwise_measure::probes::{
-    CancelHandle, ProbeErrorKind, ProbeRequest, Refusal, plan_probe, run_probe,
+    CancelHandle, ProbeErrorKind, ProbeRefusal, ProbeRequest, plan_probe, run_probe,
 };
 
 use super::{kill_a_probe_of, short_probe_request};
@@ -30,7 +30,7 @@ fn method_result(found: &Measurement, method: Method) -> &MethodResult {
         .unwrap()
 }
 
-fn probe_refusal(target: &Path) -> Refusal {
+fn probe_refusal(target: &Path) -> ProbeRefusal {
     plan_probe(&short_probe_request(target)).unwrap_err()
 }
 
@@ -102,7 +102,7 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
     let mut request = probe_request_for(&mounted);
     request
         .extra
-        .extend(Method::extra_methods(WhenMeasured::FlushCost));
+        .extend(Method::extra_methods(ProbeInclusion::FlushCost));
     request.extra.push(Method::OpenDatasyncDirect);
     let found = run_twenty_rounds(request);
     for method in [
@@ -135,7 +135,7 @@ fn buffered_direct_io_is_told_from_direct_io() {
         let mut request = probe_request_for(&mounted);
         request
             .extra
-            .extend(Method::extra_methods(WhenMeasured::FlushCost));
+            .extend(Method::extra_methods(ProbeInclusion::FlushCost));
         let found = run_twenty_rounds(request);
         let row = method_result(&found, Method::FdatasyncDirect);
         assert!(row.back_to_back.is_none() && row.error.is_some(), "{row:?}");
@@ -154,7 +154,7 @@ fn a_read_only_file_system_is_refused() {
     let mounted = mount_ext4(&[], "ro");
     assert_eq!(
         probe_refusal(&mounted.point),
-        Refusal::ReadOnly(mounted.path().to_owned())
+        ProbeRefusal::ReadOnly(mounted.path().to_owned())
     );
 }
 
@@ -165,7 +165,7 @@ fn a_file_system_that_fills_up_is_an_error_and_keeps_nothing() {
     let plan = plan_probe(&probe_request_for(&mounted)).unwrap();
     let filler = mounted.point.join("filler");
     let error = run_probe(&plan, &CancelHandle::default(), &mut |progress| {
-        if progress.phase == Phase::Preparing {
+        if progress.phase == ProbePhase::Preparing {
             let mut file = fs::File::create(&filler).unwrap();
             let _ = std::io::copy(&mut std::io::repeat(1), &mut file);
         }
@@ -185,7 +185,7 @@ fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
         &plan_probe(&request).unwrap(),
         &CancelHandle::default(),
         &mut |progress| {
-            if progress.phase == Phase::Rounds && progress.round == 2 {
+            if progress.phase == ProbePhase::Rounds && progress.round == 2 {
                 crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
             }
         },
@@ -207,7 +207,7 @@ fn an_unmounted_directory_keeps_nothing() {
     request.seconds = 3_000.0;
     let control = CancelHandle::default();
     let found = run_probe(&plan_probe(&request).unwrap(), &control, &mut |progress| {
-        if progress.phase == Phase::WarmUp {
+        if progress.phase == ProbePhase::WarmUp {
             crate::support::run("umount", &["-l", mounted.path()]);
         }
         if progress.round == 2 {
@@ -332,7 +332,7 @@ fn a_database_at_the_top_of_a_loop_is_left_alone() {
     fs::write(mounted.point.join("ibdata1"), "").unwrap();
     assert!(matches!(
         probe_refusal(&mounted.point),
-        Refusal::NoSiblingPlace { .. }
+        ProbeRefusal::NoSiblingPlace { .. }
     ));
     assert_eq!(sorted_file_names(&mounted.point).len(), before.len() + 1);
 }

@@ -7,7 +7,7 @@ mod loops;
 use std::fs;
 use std::path::Path;
 
-use walwise_measure::measure::{Measurement, Phase, Workload, WorkloadRow};
+use walwise_measure::measure::{Measurement, ProbePhase, Workload, WorkloadRow};
 use walwise_measure::probes::{
     CancelHandle, ProbeError, ProbePlan, ProbeRequest, plan_probe, run_probe,
 };
@@ -34,7 +34,7 @@ fn request_for_workload(directory: &Path, workload: Workload) -> ProbeRequest {
 fn one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
     let control = CancelHandle::default();
     run_probe(plan, &control, &mut |progress| {
-        if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
+        if matches!(progress.phase, ProbePhase::Workload(_)) && progress.round == 1 {
             control.cancel();
         }
     })
@@ -99,8 +99,11 @@ fn workloads_follow_the_comparison() {
     });
     let found = found.unwrap();
     assert_eq!((found.methods.len(), found.workloads.len()), (9, 1));
-    assert_eq!(phases.last(), Some(&Phase::CleaningUp));
-    assert_eq!(phases[phases.len() - 2], Phase::Workload(Workload::Group));
+    assert_eq!(phases.last(), Some(&ProbePhase::CleaningUp));
+    assert_eq!(
+        phases[phases.len() - 2],
+        ProbePhase::Workload(Workload::Group)
+    );
     assert_eq!(sorted_file_names(directory.path()), [""; 0]);
 }
 

@@ -15,11 +15,11 @@ pub struct DrillRecord {
     walwise_drills: u32,
     /// Facts of the stack, as lines in the format of [`StackFingerprint`].
     stack: Vec<String>,
-    cuts: Vec<PowerCut>,
+    cuts: Vec<PowerCutRecord>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct PowerCut {
+struct PowerCutRecord {
     run: String,
     method: String,
     segments: String,
@@ -100,7 +100,7 @@ impl DrillRecord {
         if self.cuts.iter().any(|cut| cut.run == run) {
             return Err(format!("drill {run} is already in the record"));
         }
-        self.cuts.push(PowerCut {
+        self.cuts.push(PowerCutRecord {
             run,
             method: acks.header.method.clone(),
             segments: acks.header.segments.clone(),
@@ -116,7 +116,7 @@ impl DrillRecord {
     /// Adds the figures of the record as facts about `target`. Fails if `target` has another stack
     /// than the record, or if the record has no drill. The error is a clause with the reason.
     /// `from` is the display-safe name of the record's file.
-    pub fn insert_facts(
+    pub fn insert_drill_facts(
         &self,
         facts: &mut FactSet,
         target: &Subject,
@@ -128,8 +128,9 @@ impl DrillRecord {
         {
             return Err(changed);
         }
-        let sum =
-            |count: fn(&PowerCut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
+        let sum = |count: fn(&PowerCutRecord) -> u64| {
+            self.cuts.iter().map(count).fold(0, u64::saturating_add)
+        };
         let Some(last) = self.cuts.iter().map(|cut| date_part(&cut.read)).max() else {
             return Err("the record contains no drill".to_owned());
         };
@@ -212,7 +213,7 @@ mod tests {
         )
     }
 
-    fn add(
+    fn add_power_cut_from_logs(
         record: &mut DrillRecord,
         (acks, survived): &(AckLog, ReadBackLog),
     ) -> Result<(), String> {
@@ -220,16 +221,20 @@ mod tests {
     }
 
     #[test]
-    fn cuts_of_one_stack_add_up_and_are_told_of_it_alone() {
+    fn power_cuts_add_up_for_one_stack_only() {
         let here = host_with_disk("sda");
         let mut record = DrillRecord::new(&StackFingerprint::from_facts(&here, &data_target()));
-        assert_eq!(add(&mut record, &sample_logs(&here, 1, 100, 100)), Ok(()));
         assert_eq!(
-            add(&mut record, &sample_logs(&host_with_disk("sdb"), 2, 50, 47)),
+            add_power_cut_from_logs(&mut record, &sample_logs(&here, 1, 100, 100)),
+            Ok(())
+        );
+        assert_eq!(
+            add_power_cut_from_logs(&mut record, &sample_logs(&host_with_disk("sdb"), 2, 50, 47)),
             Ok(()),
             "names are the kernel's"
         );
-        let refused = |record: &mut DrillRecord, logs| add(record, &logs).unwrap_err();
+        let refused =
+            |record: &mut DrillRecord, logs| add_power_cut_from_logs(record, &logs).unwrap_err();
         assert!(
             refused(&mut record, sample_logs(&here, 2, 9, 9)).contains("already in the record")
         );
@@ -252,7 +257,7 @@ mod tests {
 
         let mut told = host_with_disk("sdc");
         assert_eq!(
-            record.insert_facts(&mut told, &data_target(), "d.json"),
+            record.insert_drill_facts(&mut told, &data_target(), "d.json"),
             Ok(())
         );
         assert_eq!(told.value(&data_target(), &drill::CUTS), Some(2));
@@ -283,7 +288,7 @@ mod tests {
             let mut other = other;
             assert!(
                 record
-                    .insert_facts(&mut other, &data_target(), "d.json")
+                    .insert_drill_facts(&mut other, &data_target(), "d.json")
                     .is_err()
             );
             assert_eq!(other.value(&data_target(), &drill::CUTS), None);
@@ -308,14 +313,19 @@ mod tests {
             ..acks.clone()
         };
         for (acks, survived) in [(&acks, &same), (&acks, &unread), (&stopped, &survived)] {
-            assert!(add(&mut record, &(acks.clone(), survived.clone())).is_err());
+            assert!(
+                add_power_cut_from_logs(&mut record, &(acks.clone(), survived.clone())).is_err()
+            );
         }
         assert_eq!(record.power_cut_count(), 0);
-        assert_eq!(add(&mut record, &(acks, survived)), Ok(()));
+        assert_eq!(
+            add_power_cut_from_logs(&mut record, &(acks, survived)),
+            Ok(())
+        );
     }
 
     #[test]
-    fn what_is_no_record_is_refused() {
+    fn malformed_drill_record_is_rejected() {
         for text in [
             "",
             "{}",
@@ -327,7 +337,7 @@ mod tests {
         let empty = DrillRecord::parse(r#"{"walwise_drills":1,"stack":[],"cuts":[]}"#).unwrap();
         assert!(
             empty
-                .insert_facts(&mut FactSet::default(), &data_target(), "d.json")
+                .insert_drill_facts(&mut FactSet::default(), &data_target(), "d.json")
                 .is_err()
         );
     }

@@ -18,7 +18,7 @@ pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
         "", "pages", "median", "p99", "back to back"
     );
     let lines = rows().map(|row| {
-        row_line(
+        commit_size_row_line(
             row,
             rows().find(|one| one.method == row.method && one.pages == 1),
         )
@@ -26,7 +26,7 @@ pub fn commit_size_lines(found: &Measurement) -> Vec<String> {
     [String::new(), heading].into_iter().chain(lines).collect()
 }
 
-fn row_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
+fn commit_size_row_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
     let one = one_page
         .filter(|_| row.pages > 1)
         .and_then(MethodResult::paced_median_us);
@@ -36,7 +36,7 @@ fn row_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
     let (name, pages, ratio) = (row.method.name(), row.pages, ratio.unwrap_or_default());
     let (median, loops) = (
         text::format_micros_or_dash(row.paced_median_us()),
-        text::format_micros_or_dash(row.back_to_back_us()),
+        text::format_micros_or_dash(row.back_to_back_median_us()),
     );
     let p99 = text::format_micros_or_dash(row.paced_p99_us());
     let line = format!("{name:<24} {pages:>5} {median:>9} {p99:>9} {loops:>14}  {ratio}");
@@ -46,13 +46,13 @@ fn row_line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Method, MethodCell, ProbeSamples, SampleContext, summarise};
+    use crate::measure::{Method, MethodSamples, ProbeSamples, SampleContext, summarise_samples};
 
     #[test]
-    fn every_size_has_a_line() {
-        let cell = |pages: u32, us| MethodCell {
+    fn commit_size_table_has_a_line_per_size() {
+        let cell = |pages: u32, us| MethodSamples {
             rounds: vec![vec![us]; 12],
-            ..MethodCell::new(Method::Fdatasync, pages, true)
+            ..MethodSamples::new(Method::Fdatasync, pages, true)
         };
         let of = |sizes: &[u32]| {
             let cells = sizes
@@ -62,7 +62,7 @@ mod tests {
                 cells: cells.collect(),
                 paced: vec![cell(1, 300.0), cell(8, 600.0)],
             };
-            commit_size_text(&summarise(&samples, &SampleContext::default()))
+            commit_size_text(&summarise_samples(&samples, &SampleContext::default()))
         };
         assert_eq!(of(&[1, 2]), "");
         insta::assert_snapshot!(of(&[1, 2, 8]), @r#"

@@ -7,7 +7,7 @@ use super::compare::MIN_RUNS;
 use super::order_statistics::{
     median_interval, median_interval_or_span, median_of, quantile, sorted,
 };
-use super::{Caveat, CaveatId, MeasuredLog, Method, MethodCell, ProbeSamples};
+use super::{Caveat, CaveatId, MeasuredLog, Method, MethodSamples, ProbeSamples};
 use crate::text;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct SampleContext {
     /// Cost of two clock readings, in microseconds.
     pub clock_us: f64,
     /// Highest plausible commit rate; `None` if no limit is known (memory, ZFS, remote storage).
-    pub speed_limit: Option<SpeedLimit>,
+    pub speed_limit: Option<PlausibleCommitRate>,
     pub idle_traffic: Option<DiskTraffic>,
     /// Traffic of the disks, one entry per round.
     pub traffic: Vec<DiskTraffic>,
@@ -38,7 +38,7 @@ pub struct SampleContext {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct SpeedLimit {
+pub struct PlausibleCommitRate {
     /// Commits per second of one client.
     pub per_second: f64,
     /// Noun phrase with the basis of the limit and its calculation: `any disk`, `a disk of 7,200
@@ -48,7 +48,7 @@ pub struct SpeedLimit {
     pub alternative: &'static str,
 }
 
-impl SpeedLimit {
+impl PlausibleCommitRate {
     /// A rate that no known block device exceeds, whether its cache is volatile or protected.
     /// Persistent memory can exceed the rate.
     pub(crate) fn for_block_device() -> Self {
@@ -116,9 +116,13 @@ fn new_caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
     }
 }
 
-pub fn exceeds_speed_limit(samples: &ProbeSamples, method: Method, seen: &SampleContext) -> bool {
+pub fn exceeds_plausible_rate(
+    samples: &ProbeSamples,
+    method: Method,
+    seen: &SampleContext,
+) -> bool {
     let rate = samples
-        .measured_cell(method, 1)
+        .back_to_back_samples_of(method, 1)
         .and_then(commits_per_second);
     rate.zip(seen.speed_limit.as_ref())
         .is_some_and(|(rate, limit)| rate > limit.per_second)
@@ -126,7 +130,7 @@ pub fn exceeds_speed_limit(samples: &ProbeSamples, method: Method, seen: &Sample
 
 /// The rate of one client: the inverse of the median of the round medians. `None` if the median is
 /// 0.
-pub fn commits_per_second(cell: &MethodCell) -> Option<f64> {
+pub fn commits_per_second(cell: &MethodSamples) -> Option<f64> {
     let median = median_of(&cell.round_medians());
     (median > 0.0).then(|| 1e6 / median)
 }
@@ -147,7 +151,7 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
         .iter()
         .filter(|c| c.method.is_durable() && c.pages == 1);
     let cell = durable
-        .filter(|c| exceeds_speed_limit(samples, c.method, seen))
+        .filter(|c| exceeds_plausible_rate(samples, c.method, seen))
         .min_by_key(|c| c.method)?;
     #[expect(
         clippy::cast_possible_truncation,
@@ -175,7 +179,7 @@ fn implausible_speed_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Opt
 fn free_flush_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let typical = |method| {
         samples
-            .measured_cell(method, 1)
+            .back_to_back_samples_of(method, 1)
             .map(|c| median_of(&c.round_medians()))
             .filter(|us| *us > 0.0)
     };
@@ -188,8 +192,8 @@ fn free_flush_caveat(samples: &ProbeSamples) -> Option<Caveat> {
 
 fn few_commits_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let commits = samples
-        .paced_cell(samples.reference_method(), 1)
-        .map_or(0, MethodCell::commit_count);
+        .paced_samples_of(samples.reference_method(), 1)
+        .map_or(0, MethodSamples::commit_count);
     let says = format!(
         "Only {commits} paced commits completed; a comparison needs {MIN_RUNS}. Probe longer."
     );
@@ -216,8 +220,8 @@ fn clock_overhead_caveat(samples: &ProbeSamples, seen: &SampleContext) -> Option
 fn two_pages_faster_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let default = samples.reference_method();
     let (one, two) = (
-        samples.measured_cell(default, 1)?,
-        samples.measured_cell(default, 2)?,
+        samples.back_to_back_samples_of(default, 1)?,
+        samples.back_to_back_samples_of(default, 2)?,
     );
     let pairs = two.round_medians().into_iter().zip(one.round_medians());
     let ratios: Vec<f64> = pairs
@@ -238,8 +242,8 @@ fn two_pages_faster_caveat(samples: &ProbeSamples) -> Option<Caveat> {
 fn fdatasync_slower_caveat(samples: &ProbeSamples) -> Option<Caveat> {
     let medians = |method| {
         samples
-            .measured_cell(method, 1)
-            .map(MethodCell::round_medians)
+            .back_to_back_samples_of(method, 1)
+            .map(MethodSamples::round_medians)
     };
     let pairs = medians(Method::Fdatasync)?
         .into_iter()
@@ -369,9 +373,9 @@ mod tests {
     use super::*;
 
     fn samples_of_two_sizes(one: f64, two: f64) -> ProbeSamples {
-        let cell = |pages, us| MethodCell {
+        let cell = |pages, us| MethodSamples {
             rounds: vec![vec![us]; 20],
-            ..MethodCell::new(Method::Fdatasync, pages, true)
+            ..MethodSamples::new(Method::Fdatasync, pages, true)
         };
         ProbeSamples {
             cells: vec![cell(1, one), cell(2, two)],
@@ -401,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_nobody_read_are_a_caveat() {
+    fn unreadable_disk_counters_give_caveat() {
         assert_eq!(
             caveat_ids(
                 &samples_of_two_sizes(200.0, 210.0),
@@ -412,9 +416,9 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_honest_disk_has_none() {
+    fn quiet_plausible_disk_has_no_caveats() {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::for_rpm(7_200)),
+            speed_limit: Some(PlausibleCommitRate::for_rpm(7_200)),
             clock_us: 0.05,
             // A journal or a mirror doubles the probe's own writes, which is not foreign traffic.
             traffic: vec![
@@ -441,9 +445,9 @@ mod tests {
     }
 
     #[test]
-    fn a_platter_cannot_flush_faster_than_it_turns() {
+    fn rate_above_rotation_speed_is_implausible() {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::for_rpm(7_200)),
+            speed_limit: Some(PlausibleCommitRate::for_rpm(7_200)),
             ..quiet_context()
         };
         let found = find_caveats(&samples_of_two_sizes(5_000.0, 5_100.0), &seen);
@@ -462,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn others_on_the_disk_are_seen() {
+    fn foreign_traffic_gives_competing_io_caveat() {
         let ours = DiskTraffic {
             seconds: 0.1,
             read: 0,
@@ -511,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_said() {
+    fn suspension_and_missing_writes_give_caveats() {
         let seen = SampleContext {
             suspended_seconds: 3.0,
             ..quiet_context()
@@ -547,8 +551,8 @@ mod tests {
 
         let with_fsync = |us| {
             let mut samples = samples_of_two_sizes(200.0, 210.0);
-            let cell = MethodCell::new(Method::Fsync, 1, true);
-            samples.cells.push(MethodCell {
+            let cell = MethodSamples::new(Method::Fsync, 1, true);
+            samples.cells.push(MethodSamples {
                 rounds: vec![vec![us]; 20],
                 ..cell
             });
@@ -559,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_steal_and_contradiction_are_said() {
+    fn clock_steal_and_inconsistency_give_caveats() {
         let seen = SampleContext {
             clock_us: 20.0,
             steal_percent: Some(30.0),

@@ -38,7 +38,7 @@ const ARRIVED_SHARE: f64 = 0.5;
 
 /// How a server makes its log durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFlush {
+pub enum LogSyncMode {
     /// By fsync or fdatasync after the write.
     Call,
     /// By the write itself, to a file opened with O_DSYNC or O_SYNC. The server then counts no
@@ -50,7 +50,7 @@ pub enum LogFlush {
 /// depends.
 #[derive(Clone, Debug, Default)]
 pub struct CommitSettings {
-    pub log_flush: Option<LogFlush>,
+    pub log_flush: Option<LogSyncMode>,
     /// Whether the server reports separately which sessions flush the log, and which wait until
     /// another session has flushed it.
     pub separates_turn: bool,
@@ -104,7 +104,7 @@ pub struct CommitSamples {
 /// A reason why the latency of commits is not known.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "reason")]
-pub enum WaitLimit {
+pub enum UnknownLatencyReason {
     NoCommits,
     TooFewSamples {
         waiting: u64,
@@ -127,7 +127,7 @@ pub enum WaitLimit {
     },
 }
 
-impl WaitLimit {
+impl UnknownLatencyReason {
     pub fn sentence(&self) -> String {
         match self {
             Self::NoCommits => "no transaction that writes ended".to_owned(),
@@ -155,7 +155,7 @@ impl WaitLimit {
 /// Mean waits of a commit in µs, by what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "names in JSON carry the unit")]
-pub struct CommitParts {
+pub struct CommitWaitBreakdown {
     /// Until another session's write or flush of the WAL ends.
     pub turn_us: f64,
     /// For the session's own write and flush.
@@ -172,7 +172,7 @@ pub struct FlushRate {
 
 /// The result of a passive measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct CommitWait {
+pub struct PassiveMeasurement {
     pub directory: String,
     pub seconds: f64,
     pub samples: u64,
@@ -180,19 +180,19 @@ pub struct CommitWait {
     pub commits_per_second: Estimate,
     /// Mean time in µs that a commit waits. `None` if `limits` holds a reason.
     pub commit_us: Option<Estimate>,
-    pub parts: Option<CommitParts>,
+    pub parts: Option<CommitWaitBreakdown>,
     /// The server's flushes of the WAL, those of background processes included; `None` if the
     /// server does not count them.
     pub server_flushes: Option<FlushRate>,
     /// Flushes of the disks, those of other programs included; `None` if a disk does not count
     /// them.
     pub disk_flushes: Option<FlushRate>,
-    pub limits: Vec<WaitLimit>,
+    pub limits: Vec<UnknownLatencyReason>,
     /// Why the flushes that the server acknowledges contradict the disks' counters.
     pub contradiction: Option<String>,
 }
 
-impl CommitWait {
+impl PassiveMeasurement {
     /// The result of a passive measurement; `None` with fewer than two samples of waits.
     pub(crate) fn from_samples(
         directory: &str,
@@ -204,40 +204,40 @@ impl CommitWait {
         if seconds <= 0.0 {
             return None;
         }
-        let totals = Totals::from_waits(&samples.waits);
+        let totals = WaitTotals::from_waits(&samples.waits);
         let growth = CommitCounters::growth(&samples.counters);
         let ids = last.next_xid.saturating_sub(first.next_xid);
-        let (commits, cause) = commit_count(ids, &samples.waits, growth.as_ref());
+        let (commits, cause) = commit_count_bounds(ids, &samples.waits, growth.as_ref());
         let mean = commits.value.max(f64::MIN_POSITIVE);
-        let commit_us = totals.wait_interval(commits);
+        let commit_us = totals.mean_wait_estimate(commits);
         let mut limits = Vec::new();
         if ids == 0 {
-            limits.push(WaitLimit::NoCommits);
+            limits.push(UnknownLatencyReason::NoCommits);
         }
         if let Some(because) = &settings.asynchronous {
             let because = because.clone();
-            limits.push(WaitLimit::Asynchronous { because });
+            limits.push(UnknownLatencyReason::Asynchronous { because });
         }
         let delay = samples.counters.iter().map(|all| all.commit_delay).max();
         if let Some(micros) = delay.filter(|micros| *micros > 0) {
-            limits.push(WaitLimit::CommitDelay { micros });
+            limits.push(UnknownLatencyReason::CommitDelay { micros });
         }
         if let Some(growth) = &growth
             && growth.buffers_full as f64 > BUFFERS_FULL_SHARE * commits.low.max(1.0)
         {
             let full = growth.buffers_full;
             let per_second = full as f64 / seconds;
-            limits.push(WaitLimit::BulkWrites { per_second });
+            limits.push(UnknownLatencyReason::BulkWrites { per_second });
         }
         if let Some(because) = cause.filter(|_| is_too_wide(commits)) {
-            limits.push(WaitLimit::CommitCount {
+            limits.push(UnknownLatencyReason::CommitCount {
                 low_per_second: commits.low / seconds,
                 high_per_second: commits.high / seconds,
                 because,
             });
         }
         if limits.is_empty() && commit_us.is_none_or(is_too_wide) {
-            limits.push(WaitLimit::TooFewSamples {
+            limits.push(UnknownLatencyReason::TooFewSamples {
                 waiting: totals.waiting,
                 samples: totals.samples,
             });
@@ -253,15 +253,15 @@ impl CommitWait {
                 low: per_second(commits.low),
                 high: per_second(commits.high),
             },
-            commit_us: commit_us.filter(|_| is_known).map(with_uncovered_share),
-            parts: (is_known && settings.separates_turn).then(|| CommitParts {
+            commit_us: commit_us.filter(|_| is_known).map(widen_by_uncovered_share),
+            parts: (is_known && settings.separates_turn).then(|| CommitWaitBreakdown {
                 turn_us: totals.turn_us / mean,
                 flush_us: totals.flush_us / mean,
                 standby_us: totals.standby_us / mean,
             }),
             server_flushes: growth
                 .as_ref()
-                .and_then(|growth| server_flushes(growth, settings, &totals, seconds)),
+                .and_then(|growth| server_flush_rate(growth, settings, &totals, seconds)),
             disk_flushes: samples
                 .disk_flushes
                 .as_ref()
@@ -272,13 +272,13 @@ impl CommitWait {
                     mean_us: flushes.millis as f64 * 1e3 / flushes.count as f64,
                 }),
             limits,
-            contradiction: growth
-                .as_ref()
-                .and_then(|growth| contradiction(growth, samples, settings, commits)),
+            contradiction: growth.as_ref().and_then(|growth| {
+                missing_flushes_contradiction(growth, samples, settings, commits)
+            }),
         })
     }
 
-    pub fn lines(&self) -> Vec<String> {
+    pub fn result_lines(&self) -> Vec<String> {
         let commits = self.commits_per_second;
         let mut lines = vec![format!(
             "{}, {:.0} s, {} samples; nothing was written",
@@ -314,7 +314,7 @@ impl CommitWait {
             }
             (Some(wait), None) => lines.push(latency_line(wait)),
             (None, _) => {
-                let reasons = self.limits.iter().map(WaitLimit::sentence);
+                let reasons = self.limits.iter().map(UnknownLatencyReason::sentence);
                 lines.extend(reasons.map(|why| format!("commit latency   cannot tell: {why}")));
             }
         }
@@ -351,7 +351,7 @@ fn latency_line(wait: Estimate) -> String {
 
 /// Sums over all samples. Times are those of all sessions together.
 #[derive(Clone, Copy, Debug, Default)]
-struct Totals {
+struct WaitTotals {
     turn_us: f64,
     flush_us: f64,
     standby_us: f64,
@@ -362,7 +362,7 @@ struct Totals {
     waiting: u64,
 }
 
-impl Totals {
+impl WaitTotals {
     /// Each sample stands for the time until the next one. The variance is that of a systematic
     /// sample (Cochran, *Sampling Techniques*, section 8.11). It follows from differences of
     /// neighbouring samples, so a slowly changing load does not widen the interval.
@@ -386,7 +386,7 @@ impl Totals {
 
     /// Mean wait of a commit in µs. The 95 % interval reflects the scatter of the samples and the
     /// bounds of the number of commits. `None` without commits, or if no session waited.
-    fn wait_interval(&self, commits: Estimate) -> Option<Estimate> {
+    fn mean_wait_estimate(&self, commits: Estimate) -> Option<Estimate> {
         if self.waiting == 0 || commits.low <= 0.0 {
             return None;
         }
@@ -406,7 +406,7 @@ fn micros_between(from: u64, to: u64) -> f64 {
 
 /// Bounds of the number of durable commits among the transaction ids taken, and what makes them
 /// differ.
-fn commit_count(
+fn commit_count_bounds(
     ids: u64,
     waits: &[CommitWaits],
     growth: Option<&CommitCounters>,
@@ -460,7 +460,7 @@ fn is_too_wide(estimate: Estimate) -> bool {
     (estimate.high - estimate.low) / 2.0 > MAX_HALF_WIDTH * estimate.value
 }
 
-fn with_uncovered_share(waits: Estimate) -> Estimate {
+fn widen_by_uncovered_share(waits: Estimate) -> Estimate {
     Estimate {
         high: waits.high * (1.0 + UNCOVERED_SHARE),
         ..waits
@@ -468,18 +468,18 @@ fn with_uncovered_share(waits: Estimate) -> Estimate {
 }
 
 /// The server's flushes: all processes that flush, divided by the flushes per second.
-fn server_flushes(
+fn server_flush_rate(
     growth: &CommitCounters,
     settings: &CommitSettings,
-    totals: &Totals,
+    totals: &WaitTotals,
     seconds_of_waits: f64,
 ) -> Option<FlushRate> {
     if !settings.separates_turn {
         return None;
     }
     let count = match settings.log_flush? {
-        LogFlush::Open => growth.wal_writes,
-        LogFlush::Call => growth.wal_syncs?,
+        LogSyncMode::Open => growth.wal_writes,
+        LogSyncMode::Call => growth.wal_syncs?,
     };
     let seconds = growth.time_us as f64 / 1e6;
     let busy_us = totals.flush_us + totals.background_us;
@@ -494,13 +494,13 @@ fn server_flushes(
 
 /// Flushes that a server must have made, of which hardly any reached a disk that must have counted
 /// each of them.
-fn contradiction(
+fn missing_flushes_contradiction(
     growth: &CommitCounters,
     samples: &CommitSamples,
     settings: &CommitSettings,
     commits: Estimate,
 ) -> Option<String> {
-    if settings.log_flush? != LogFlush::Call || !settings.flushes_must_arrive {
+    if settings.log_flush? != LogSyncMode::Call || !settings.flushes_must_arrive {
         return None;
     }
     let (proven, sessions) = samples.waits.iter().fold((0, 1), |(flushes, most), waits| {

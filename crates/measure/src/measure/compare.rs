@@ -2,7 +2,7 @@
 //! observation is the ratio of two medians of the same run; the sign test gives the interval.
 
 use super::{
-    Comparison, Conclusion, Estimate, Latencies, MEANINGFUL_PERCENT, Measurement, Method,
+    Comparison, ComparisonConclusion, Estimate, Latencies, MEANINGFUL_PERCENT, Measurement, Method,
     MethodResult, order_statistics,
 };
 
@@ -35,7 +35,7 @@ pub fn compare_paced_commits(
     let settled = if enough {
         conclusion_from_gain(gain_percent)
     } else {
-        Conclusion::NotSettled
+        ComparisonConclusion::NotSettled
     };
     Some(Comparison {
         method,
@@ -67,13 +67,13 @@ fn gain_at_page_count(
     paired_gain(rounds(method)?, rounds(against)?)
 }
 
-fn conclusion_from_gain(gain: Estimate) -> Conclusion {
+fn conclusion_from_gain(gain: Estimate) -> ComparisonConclusion {
     if gain.low > MEANINGFUL_PERCENT || gain.high < -MEANINGFUL_PERCENT {
-        Conclusion::Settled
+        ComparisonConclusion::Settled
     } else if gain.low > -MEANINGFUL_PERCENT && gain.high < MEANINGFUL_PERCENT {
-        Conclusion::NoMeaningfulDifference
+        ComparisonConclusion::NoMeaningfulDifference
     } else {
-        Conclusion::NotSettled
+        ComparisonConclusion::NotSettled
     }
 }
 
@@ -102,16 +102,20 @@ fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
 
 /// The conclusion of the probe from all comparisons. A best method other than the default settles
 /// the probe; otherwise any undecided method that may still beat the default leaves it unsettled.
-pub fn overall_conclusion(measurement: &Measurement, default: Method) -> Conclusion {
+pub fn overall_conclusion(measurement: &Measurement, default: Method) -> ComparisonConclusion {
     let open = |c: &Comparison| c.settled.is_undecided() && c.gain_percent.high >= 0.0;
     if measurement.best != default {
-        Conclusion::Settled
+        ComparisonConclusion::Settled
     } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
-        Conclusion::NotSettled
-    } else if measurement.comparisons.iter().any(|c| c.settled.is_equal()) {
-        Conclusion::NoMeaningfulDifference
+        ComparisonConclusion::NotSettled
+    } else if measurement
+        .comparisons
+        .iter()
+        .any(|c| c.settled.shows_no_difference())
+    {
+        ComparisonConclusion::NoMeaningfulDifference
     } else {
-        Conclusion::Settled
+        ComparisonConclusion::Settled
     }
 }
 
@@ -128,26 +132,26 @@ mod tests {
     }
 
     #[test]
-    fn the_words_follow_the_interval() {
+    fn conclusion_follows_gain_interval() {
         assert_eq!(
             conclusion_from_gain(estimate_with_bounds(5.1, 20.0)),
-            Conclusion::Settled
+            ComparisonConclusion::Settled
         );
         assert_eq!(
             conclusion_from_gain(estimate_with_bounds(-40.0, -5.1)),
-            Conclusion::Settled
+            ComparisonConclusion::Settled
         );
         assert_eq!(
             conclusion_from_gain(estimate_with_bounds(-4.9, 4.9)),
-            Conclusion::NoMeaningfulDifference
+            ComparisonConclusion::NoMeaningfulDifference
         );
         assert_eq!(
             conclusion_from_gain(estimate_with_bounds(4.0, 20.0)),
-            Conclusion::NotSettled
+            ComparisonConclusion::NotSettled
         );
         assert_eq!(
             conclusion_from_gain(estimate_with_bounds(-20.0, 20.0)),
-            Conclusion::NotSettled
+            ComparisonConclusion::NotSettled
         );
     }
 }

@@ -108,8 +108,9 @@ pub fn insert_probe_facts(
 
     let both = measured_one_page_row(found, Method::FdatasyncDirect)
         .zip(measured_one_page_row(found, Method::FloorDirect));
-    let cost = both
-        .and_then(|(flushed, floor)| Some(flushed.back_to_back_us()? - floor.back_to_back_us()?));
+    let cost = both.and_then(|(flushed, floor)| {
+        Some(flushed.back_to_back_median_us()? - floor.back_to_back_median_us()?)
+    });
     let cost = cost.map_or_else(
         || {
             Reading::unknown(
@@ -203,17 +204,18 @@ fn measured_one_page_row(found: &Measurement, method: Method) -> Option<&MethodR
 mod tests {
     use super::*;
     use crate::measure::{
-        FlushCount, MethodCell, ProbeSamples, SampleContext, SpeedLimit, summarise,
+        FlushAndCommitCounts, MethodSamples, PlausibleCommitRate, ProbeSamples, SampleContext,
+        summarise_samples,
     };
 
-    fn facts_from(samples: &ProbeSamples, current: WalFlushMethod) -> FactSet {
+    fn probe_facts(samples: &ProbeSamples, current: WalFlushMethod) -> FactSet {
         let seen = SampleContext {
-            speed_limit: Some(SpeedLimit::for_block_device()),
+            speed_limit: Some(PlausibleCommitRate::for_block_device()),
             ..SampleContext::default()
         };
         let mut facts = FactSet::default();
         insert_probe_facts(
-            &summarise(samples, &seen),
+            &summarise_samples(samples, &seen),
             &Subject::target("/t"),
             current,
             &mut facts,
@@ -221,14 +223,14 @@ mod tests {
         facts
     }
 
-    fn server_cell(method: Method, pages: u32, us: f64) -> MethodCell {
-        MethodCell {
+    fn server_method_samples(method: Method, pages: u32, us: f64) -> MethodSamples {
+        MethodSamples {
             rounds: vec![vec![us]; 20],
-            ..MethodCell::new(method, pages, true)
+            ..MethodSamples::new(method, pages, true)
         }
     }
 
-    fn paced_samples(cells: Vec<MethodCell>) -> ProbeSamples {
+    fn paced_samples(cells: Vec<MethodSamples>) -> ProbeSamples {
         let paced = cells
             .iter()
             .filter(|cell| cell.as_server && cell.pages == 1)
@@ -239,26 +241,26 @@ mod tests {
 
     #[test]
     fn figures_become_facts() {
-        let counted = Some(FlushCount {
+        let counted = Some(FlushAndCommitCounts {
             flushes: 40,
             commits: 20,
         });
-        let facts = facts_from(
+        let facts = probe_facts(
             &paced_samples(vec![
-                MethodCell {
+                MethodSamples {
                     flushes: counted,
-                    ..server_cell(Method::Fdatasync, 1, 200.0)
+                    ..server_method_samples(Method::Fdatasync, 1, 200.0)
                 },
-                server_cell(Method::Fdatasync, 2, 210.0),
-                server_cell(Method::OpenDatasync, 1, 100.0),
-                server_cell(Method::OpenDatasync, 2, 105.0),
-                MethodCell {
+                server_method_samples(Method::Fdatasync, 2, 210.0),
+                server_method_samples(Method::OpenDatasync, 1, 100.0),
+                server_method_samples(Method::OpenDatasync, 2, 105.0),
+                MethodSamples {
                     as_server: false,
-                    ..server_cell(Method::FdatasyncDirect, 1, 190.0)
+                    ..server_method_samples(Method::FdatasyncDirect, 1, 190.0)
                 },
-                MethodCell {
+                MethodSamples {
                     as_server: false,
-                    ..server_cell(Method::FloorDirect, 1, 40.0)
+                    ..server_method_samples(Method::FloorDirect, 1, 40.0)
                 },
             ]),
             WalFlushMethod::Is(WalSyncMethod::Fdatasync),
@@ -286,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_unknown() {
-        let facts = facts_from(
-            &paced_samples(vec![MethodCell::new(Method::Fdatasync, 1, true)]),
+    fn unmeasured_figures_are_unknown_facts() {
+        let facts = probe_facts(
+            &paced_samples(vec![MethodSamples::new(Method::Fdatasync, 1, true)]),
             WalFlushMethod::Default,
         );
         let target = Subject::target("/t");
@@ -315,17 +317,17 @@ mod tests {
     }
 
     #[test]
-    fn tails_are_known_from_enough_commits_on() {
+    fn tail_percentiles_need_enough_commits() {
         let tails = |commits: usize| {
             let times: Vec<f64> = (1..=commits).map(|rank| rank as f64).collect();
-            let cell = MethodCell {
+            let cell = MethodSamples {
                 // Every round has values from the whole range.
                 rounds: (0..20)
                     .map(|round| times.iter().skip(round).step_by(20).copied().collect())
                     .collect(),
-                ..MethodCell::new(Method::Fdatasync, 1, true)
+                ..MethodSamples::new(Method::Fdatasync, 1, true)
             };
-            let facts = facts_from(&paced_samples(vec![cell]), WalFlushMethod::Default);
+            let facts = probe_facts(&paced_samples(vec![cell]), WalFlushMethod::Default);
             [&probe::P95, &probe::P99].map(|key| facts.value(&Subject::target("/t"), key))
         };
         assert_eq!(tails(60), [None, None]);
@@ -334,12 +336,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_fast_is_no_figure_to_advise_from() {
+    fn implausibly_fast_method_gives_no_gain() {
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
-        let cells = cells
-            .iter()
-            .flat_map(|(method, us)| [server_cell(*method, 1, *us), server_cell(*method, 2, *us)]);
-        let facts = facts_from(&paced_samples(cells.collect()), WalFlushMethod::Default);
+        let cells = cells.iter().flat_map(|(method, us)| {
+            [
+                server_method_samples(*method, 1, *us),
+                server_method_samples(*method, 2, *us),
+            ]
+        });
+        let facts = probe_facts(&paced_samples(cells.collect()), WalFlushMethod::Default);
         let target = Subject::target("/t");
         // open_datasync wins the comparison, but implausible speed excludes a method from being the
         // best.
@@ -355,18 +360,23 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    fn advice_over_method(
+    fn gain_facts_over_method(
         method: Method,
         paced: f64,
         two_pages: f64,
     ) -> (Option<f64>, Option<f64>, Option<bool>) {
-        let of = |method, paced, two| [server_cell(method, 1, paced), server_cell(method, 2, two)];
+        let of = |method, paced, two| {
+            [
+                server_method_samples(method, 1, paced),
+                server_method_samples(method, 2, two),
+            ]
+        };
         let cells = [
             of(Method::Fdatasync, 200.0, 200.0),
             of(method, paced, two_pages),
         ]
         .concat();
-        let facts = facts_from(
+        let facts = probe_facts(
             &self::paced_samples(cells),
             WalFlushMethod::Is(method.wal_sync_method().unwrap()),
         );
@@ -379,16 +389,16 @@ mod tests {
     }
 
     #[test]
-    fn the_method_in_force_is_what_a_gain_is_over() {
+    fn gain_is_relative_to_method_in_force() {
         let slower = (Some(400.0), Some(50.0), Some(true));
         for method in [Method::OpenDatasync, Method::Fsync] {
-            assert_eq!(advice_over_method(method, 400.0, 400.0), slower);
-            let (_, gain, change) = advice_over_method(method, 202.0, 400.0);
+            assert_eq!(gain_facts_over_method(method, 400.0, 400.0), slower);
+            let (_, gain, change) = gain_facts_over_method(method, 202.0, 400.0);
             assert!(
                 gain.is_some_and(|g| g < 5.0) && change == Some(false),
                 "back to back only: {gain:?}"
             );
-            let kept = advice_over_method(method, 400.0, 100.0);
+            let kept = gain_facts_over_method(method, 400.0, 100.0);
             assert_eq!(
                 kept,
                 (Some(400.0), Some(0.0), Some(false)),
@@ -396,20 +406,20 @@ mod tests {
             );
         }
         assert_eq!(
-            advice_over_method(Method::OpenDatasync, 100.0, 100.0),
+            gain_facts_over_method(Method::OpenDatasync, 100.0, 100.0),
             (Some(100.0), Some(0.0), Some(false))
         );
     }
 
     #[test]
-    fn nothing_is_told_over_a_method_that_is_not_known() {
+    fn unknown_method_in_force_gives_no_gain() {
         for in_force in [
             WalFlushMethod::Unknown,
             WalFlushMethod::Is(WalSyncMethod::FsyncWritethrough),
         ] {
             let cells = [Method::Fdatasync, Method::OpenDatasync]
-                .map(|method| server_cell(method, 1, 200.0));
-            let facts = facts_from(&paced_samples(cells.to_vec()), in_force);
+                .map(|method| server_method_samples(method, 1, 200.0));
+            let facts = probe_facts(&paced_samples(cells.to_vec()), in_force);
             let target = Subject::target("/t");
             assert_eq!(facts.value(&target, &probe::COMMIT), None);
             assert_eq!(facts.value(&target, &probe::GAIN_PERCENT), None);

@@ -11,10 +11,10 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::SourceSection;
+use super::BenchmarkSection;
 use crate::text;
 
-pub fn import(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
+pub fn import_benchmark_output(input: &[u8]) -> Result<Vec<ImportedRun>, String> {
     if let Some(runs) = fio::parse(input) {
         return runs;
     }
@@ -54,18 +54,18 @@ fn figures_text(row: &ImportedRow) -> String {
     match row.group {
         // With several flushes in flight, or pauses between them, the inverse of the rate is not a
         // latency.
-        SourceSection::Job => match row.at_a_time {
+        BenchmarkSection::Job => match row.at_a_time {
             Some(1) => words += "  one at a time",
             Some(count) => {
                 let _ = write!(words, "  {count} at a time");
             }
             None => words += "  number in flight unknown",
         },
-        SourceSection::OneWrite
-        | SourceSection::TwoWrites
-        | SourceSection::Sizes
-        | SourceSection::OtherDescriptor
-        | SourceSection::NotSynced => {
+        BenchmarkSection::OneWrite
+        | BenchmarkSection::TwoWrites
+        | BenchmarkSection::Sizes
+        | BenchmarkSection::OtherDescriptor
+        | BenchmarkSection::NotSynced => {
             if rate > 0.0 {
                 let _ = write!(words, "  {:>9} each", text::format_micros(1e6 / rate));
             }
@@ -85,7 +85,7 @@ fn figures_text(row: &ImportedRow) -> String {
 }
 
 /// Flushes per second that no block device exceeds; see
-/// [`crate::measure::SpeedLimit::for_block_device`].
+/// [`crate::measure::PlausibleCommitRate::for_block_device`].
 const MAX_FLUSHES_PER_SECOND: f64 = 100_000.0;
 
 /// One run of `pg_test_fsync` or fio, with remarks and a conclusion.
@@ -104,7 +104,7 @@ pub struct ImportedRun {
 }
 
 impl ImportedRun {
-    pub fn find_row(&self, group: SourceSection, name: &str) -> Option<&ImportedRow> {
+    pub fn find_row(&self, group: BenchmarkSection, name: &str) -> Option<&ImportedRow> {
         self.rows
             .iter()
             .find(|row| row.group == group && row.name == name)
@@ -114,7 +114,7 @@ impl ImportedRun {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ImportedRow {
     /// Section of the output that the figure comes from.
-    pub group: SourceSection,
+    pub group: BenchmarkSection,
     /// Name of the method or job, display-safe.
     pub name: String,
     /// Operations per second; absent if the output has no figure.
@@ -179,7 +179,7 @@ mod tests {
 
     fn import_file(name: &str) -> Vec<ImportedRun> {
         let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
-        import(&std::fs::read(path).unwrap()).unwrap()
+        import_benchmark_output(&std::fs::read(path).unwrap()).unwrap()
     }
 
     fn single_run(name: &str) -> ImportedRun {
@@ -188,7 +188,7 @@ mod tests {
         runs.remove(0)
     }
 
-    fn rate_of_row(run: &ImportedRun, group: SourceSection, name: &str) -> f64 {
+    fn rate_of_row(run: &ImportedRun, group: BenchmarkSection, name: &str) -> f64 {
         run.find_row(group, name)
             .and_then(|row| row.per_second)
             .unwrap()
@@ -203,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn the_blog_of_2015_says_what_its_author_concluded() {
+    fn published_pg_9_5_runs_keep_their_ratios() {
         let [ext4, default, tuned] = ["ext4", "btrfs-default", "btrfs-tuned"]
             .map(|name| single_run(&format!("pg-9.5-{name}.txt")));
-        let fdatasync = |run| rate_of_row(run, SourceSection::OneWrite, "fdatasync");
+        let fdatasync = |run| rate_of_row(run, BenchmarkSection::OneWrite, "fdatasync");
         assert!(
             (fdatasync(&ext4) / fdatasync(&tuned) - 2.86).abs() < 0.01,
             "tuned btrfs has a third of ext4's rate"
@@ -242,21 +242,26 @@ mod tests {
     }
 
     #[test]
-    fn the_dialect_of_2011_has_operations_and_no_microseconds() {
+    fn pg_2011_format_has_operations_per_test() {
         let [disk, memory] = ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(single_run);
         assert_eq!(disk.budget, "2000 operations per test");
-        assert!((rate_of_row(&disk, SourceSection::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
         assert!(
-            (rate_of_row(&disk, SourceSection::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9
+            (rate_of_row(&disk, BenchmarkSection::OneWrite, "fdatasync") - 159.689).abs() < 1e-9
         );
-        assert!((rate_of_row(&disk, SourceSection::NotSynced, "write") - 170_386.778).abs() < 1e-9);
+        assert!(
+            (rate_of_row(&disk, BenchmarkSection::Sizes, "1kB open_sync writes") - 10.13).abs()
+                < 1e-9
+        );
+        assert!(
+            (rate_of_row(&disk, BenchmarkSection::NotSynced, "write") - 170_386.778).abs() < 1e-9
+        );
         assert!(
             remarks_containing(&disk, "exceed the speed of any disk").is_empty(),
             "unflushed writes may be fast"
         );
         let missing = |name| {
             memory
-                .find_row(SourceSection::OneWrite, name)
+                .find_row(BenchmarkSection::OneWrite, name)
                 .unwrap()
                 .missing
                 .as_deref()
@@ -272,13 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn the_present_dialect_and_several_runs_in_one_text() {
+    fn current_format_and_several_runs_are_parsed() {
         let run = single_run("pg-15.txt");
         assert_eq!(
             (run.budget.as_str(), run.rows.len()),
             ("1 second per test", 18)
         );
-        assert!((rate_of_row(&run, SourceSection::Sizes, "16 * 1kB open_sync writes")) > 0.0);
+        assert!((rate_of_row(&run, BenchmarkSection::Sizes, "16 * 1kB open_sync writes")) > 0.0);
         let text = ["pg-15.txt", "pg-2011-tmpfs.txt"].map(|name| {
             std::fs::read_to_string(format!(
                 "{}/../../tests/imports/{name}",
@@ -290,13 +295,13 @@ mod tests {
             "[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}",
             text[0], text[1]
         );
-        assert_eq!(import(page.as_bytes()).unwrap().len(), 2);
+        assert_eq!(import_benchmark_output(page.as_bytes()).unwrap().len(), 2);
         // pg_test_fsync stops here on a disk with 4 kB sectors, which refuses smaller direct
         // writes.
         let cut = text[0].split("2kB open_sync").next().unwrap();
         assert_eq!(
             remarks_containing(
-                &import(cut.as_bytes()).unwrap()[0],
+                &import_benchmark_output(cut.as_bytes()).unwrap()[0],
                 "its last section is missing"
             )
             .len(),
@@ -305,22 +310,27 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_another_language_says_what_to_do() {
+    fn translated_output_error_names_lc_all() {
         let german = "1 Sekunde pro Test\nO_DIRECT wird von dieser Plattform für open_datasync und open_sync unterstützt.\n";
         assert!(
-            import(german.as_bytes())
+            import_benchmark_output(german.as_bytes())
                 .unwrap_err()
                 .ends_with("run LC_ALL=C pg_test_fsync")
         );
         // A comma may separate decimals or thousands, so a rate with a comma is ignored.
         let commas = "5 seconds per test\nCompare file sync methods using one 8kB write:\n  fdatasync  2,283 ops/sec\n  fsync 250.5 ops/sec\n";
-        let run = import(commas.as_bytes()).unwrap().remove(0);
-        assert!(run.find_row(SourceSection::OneWrite, "fdatasync").is_none());
-        assert!((rate_of_row(&run, SourceSection::OneWrite, "fsync") - 250.5).abs() < 1e-9);
+        let run = import_benchmark_output(commas.as_bytes())
+            .unwrap()
+            .remove(0);
+        assert!(
+            run.find_row(BenchmarkSection::OneWrite, "fdatasync")
+                .is_none()
+        );
+        assert!((rate_of_row(&run, BenchmarkSection::OneWrite, "fsync") - 250.5).abs() < 1e-9);
     }
 
     #[test]
-    fn rate_and_latency_are_told_apart() {
+    fn flush_rate_and_latency_are_distinguished() {
         /// File name; flushes per second and number in flight of each row; whether the sentence has
         /// the rate of one client.
         type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
@@ -394,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_of_fio_count_only_where_they_flushed() {
+    fn only_flushing_fio_jobs_count() {
         let run = single_run("fio-fdatasync.json");
         let job = &run.rows[0];
         assert_eq!((run.tool.as_str(), job.name.as_str()), ("fio-3.33", "wal"));
@@ -426,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused() {
+    fn unknown_input_is_rejected() {
         for text in [
             "",
             "hello",
@@ -434,19 +444,19 @@ mod tests {
             "{\"fio version\": \"fio-3\"}",
             "5 seconds per test\n",
         ] {
-            assert!(import(text.as_bytes()).is_err(), "{text}");
+            assert!(import_benchmark_output(text.as_bytes()).is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
+        fn any_input_gives_display_safe_lines(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
             for name in ["pg-15.txt", "fio-fdatasync.json"] {
                 let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
                 let mut text = std::fs::read(path).unwrap();
                 let at = at.min(text.len());
                 text.splice(at..at, noise.iter().copied());
-                for run in import(&text).unwrap_or_default() {
+                for run in import_benchmark_output(&text).unwrap_or_default() {
                     let shown = imported_run_lines(&run).join("\n");
                     prop_assert!(!shown.chars().any(|c| text::is_display_unsafe(c) && c != '\n'), "{shown:?}");
                 }
@@ -454,15 +464,15 @@ mod tests {
         }
 
         #[test]
-        fn a_bad_line_costs_itself(line in 0..40usize, noise in "[ -~]{0,30}") {
+        fn malformed_line_loses_at_most_one_row(line in 0..40usize, noise in "[ -~]{0,30}") {
             let path = format!("{}/../../tests/imports/pg-15.txt", env!("CARGO_MANIFEST_DIR"));
             let text = std::fs::read_to_string(path).unwrap();
-            let whole = import(text.as_bytes()).unwrap();
+            let whole = import_benchmark_output(text.as_bytes()).unwrap();
             let mut lines: Vec<&str> = text.lines().collect();
             let at = line % lines.len();
             prop_assume!(lines[at].contains("ops/sec"));
             lines[at] = &noise;
-            let hurt = import(lines.join("\n").as_bytes()).unwrap();
+            let hurt = import_benchmark_output(lines.join("\n").as_bytes()).unwrap();
             let lost = whole[0].rows.iter().filter(|row| !hurt[0].rows.contains(row)).count();
             prop_assert!(lost <= 1, "{lost}");
         }

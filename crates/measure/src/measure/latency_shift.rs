@@ -33,7 +33,7 @@ pub enum ShiftDirection {
 /// Change of the median latency from an earlier to a later measurement, whose rounds are not
 /// paired.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Shift {
+pub struct LatencyShift {
     /// Change in percent of the earlier latency, with its 99 % interval; negative if faster.
     pub percent: Estimate,
     /// Drift within a measurement: nine of ten runs are this close to the median, in percent. The
@@ -49,7 +49,7 @@ pub struct Shift {
 /// The change is the median of all ratios of a later to an earlier median (Hodges and Lehmann,
 /// *Annals of Mathematical Statistics* 34, 1963). The interval is that of the Mann-Whitney test
 /// (Conover, *Practical Nonparametric Statistics*, ch. 5).
-pub fn shift_between(before: &[f64], now: &[f64]) -> Option<Shift> {
+pub fn shift_between(before: &[f64], now: &[f64]) -> Option<LatencyShift> {
     let (before, now) = (run_medians(before)?, run_medians(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
     let ratios = sorted(&ratios.collect::<Vec<f64>>());
@@ -72,7 +72,7 @@ pub fn shift_between(before: &[f64], now: &[f64]) -> Option<Shift> {
     } else {
         ShiftDirection::Not
     };
-    Some(Shift {
+    Some(LatencyShift {
         percent,
         drift_percent: drift,
         moved,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_those_of_the_tables() {
+    fn ranks_match_mann_whitney_tables() {
         // Conover, table A7: quantiles of the Mann-Whitney statistic, p = 0.005.
         for (n, m, rank) in [(8, 8, 7), (10, 10, 16), (20, 20, 105)] {
             assert!(
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_rounds_say_nothing() {
+    fn too_few_rounds_give_no_shift() {
         let rounds = [100.0; 20];
         assert_eq!(shift_between(&rounds[..7], &rounds), None);
         assert_eq!(shift_between(&rounds, &rounds[..7]), None);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_is_as_large_as_it_was_made() {
+    fn shift_matches_simulated_factor() {
         let quiet: Vec<f64> = (0..60).map(|i| 100.0 + f64::from(i % 3)).collect();
         for (factor, moved) in [
             (0.5, ShiftDirection::Faster),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_run_drifts_by_is_no_shift() {
+    fn drift_within_a_run_is_no_shift() {
         let drifting: Vec<f64> = (0..60).map(|i| 100.0 + 2.0 * f64::from(i)).collect();
         let late: Vec<f64> = drifting.iter().map(|us| us * 1.3).collect();
         assert_eq!(
@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_ways_are_mirrors(
+        fn reversed_shift_is_inverse(
             before in prop::collection::vec(50.0..500.0f64, 8..90),
             now in prop::collection::vec(50.0..500.0f64, 8..90),
         ) {
@@ -184,7 +184,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_moved_from_itself(rounds in prop::collection::vec(50.0..500.0f64, 8..200)) {
+        fn identical_measurements_show_no_shift(rounds in prop::collection::vec(50.0..500.0f64, 8..200)) {
             prop_assert_eq!(shift_between(&rounds, &rounds).unwrap().moved, ShiftDirection::Not);
         }
     }

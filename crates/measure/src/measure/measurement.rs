@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Conclusion, Estimate, LogKind, MeasuredLog, Method, WorkloadResult};
+use super::{ComparisonConclusion, Estimate, LogKind, MeasuredLog, Method, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
 
@@ -74,7 +74,7 @@ pub struct Comparison {
     pub against: Method,
     /// Gain in percent of the reference's latency, with its 99 % interval; negative if slower.
     pub gain_percent: Estimate,
-    pub settled: Conclusion,
+    pub settled: ComparisonConclusion,
 }
 
 /// A limit of the figures, with its consequence.
@@ -176,7 +176,7 @@ impl CaveatId {
 
     /// True if further commits may still remove the caveat, so that only the end of the probe
     /// decides.
-    pub(crate) fn counts_only_at_end(self) -> bool {
+    pub(crate) fn is_decided_at_end(self) -> bool {
         matches!(self, Self::FewSamples)
     }
 }
@@ -202,11 +202,11 @@ impl MethodResult {
         self.paced.as_ref().and_then(|paced| paced.p99_us)
     }
 
-    pub fn with_paced_latencies(&self) -> Option<(&Self, &Latencies)> {
+    pub fn paced_row_and_latencies(&self) -> Option<(&Self, &Latencies)> {
         Some((self, self.paced.as_ref()?))
     }
 
-    pub fn back_to_back_us(&self) -> Option<f64> {
+    pub fn back_to_back_median_us(&self) -> Option<f64> {
         self.back_to_back
             .as_ref()
             .map(|loops| loops.median_us.value)
@@ -218,7 +218,7 @@ impl MethodResult {
 }
 
 impl Measurement {
-    pub fn paced_basis_text(&self) -> String {
+    pub fn paced_conditions_text(&self) -> String {
         format!(
             "one commit every 10 ms, {}, 1 client",
             self.log.page_size_text()

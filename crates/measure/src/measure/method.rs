@@ -21,7 +21,7 @@ pub enum SyncCall {
 
 /// Decides whether a probe includes the method if the server does not use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenMeasured {
+pub enum ProbeInclusion {
     Always,
     /// The method is included only in measurements of the cost of a flush, which time one overwrite
     /// with and without a flush.
@@ -40,7 +40,7 @@ struct MethodProperties {
     open: OpenMode,
     direct: bool,
     call: SyncCall,
-    when_measured: WhenMeasured,
+    when_measured: ProbeInclusion,
 }
 
 macro_rules! methods {
@@ -72,7 +72,7 @@ methods! {
         open: OpenMode::Plain,
         direct: false,
         call: SyncCall::Fdatasync,
-        when_measured: WhenMeasured::ServerOnly,
+        when_measured: ProbeInclusion::ServerOnly,
     }
     /// pwrite to a file opened O_DSYNC.
     OpenDatasync {
@@ -81,7 +81,7 @@ methods! {
         open: OpenMode::DataSync,
         direct: false,
         call: SyncCall::NoCall,
-        when_measured: WhenMeasured::ServerOnly,
+        when_measured: ProbeInclusion::ServerOnly,
     }
     /// Calls pwrite on a file opened without sync flags, then fsync.
     Fsync {
@@ -90,7 +90,7 @@ methods! {
         open: OpenMode::Plain,
         direct: false,
         call: SyncCall::Fsync,
-        when_measured: WhenMeasured::ServerOnly,
+        when_measured: ProbeInclusion::ServerOnly,
     }
     /// pwrite to a file opened O_SYNC.
     OpenSync {
@@ -99,7 +99,7 @@ methods! {
         open: OpenMode::Sync,
         direct: false,
         call: SyncCall::NoCall,
-        when_measured: WhenMeasured::ServerOnly,
+        when_measured: ProbeInclusion::ServerOnly,
     }
     /// pwrite to a file opened O_DSYNC and O_DIRECT: open_datasync of `pg_test_fsync`; no current
     /// server writes like this by default.
@@ -109,7 +109,7 @@ methods! {
         open: OpenMode::DataSync,
         direct: true,
         call: SyncCall::NoCall,
-        when_measured: WhenMeasured::AllRows,
+        when_measured: ProbeInclusion::AllRows,
     }
     /// pwrite to a file opened O_SYNC and O_DIRECT: open_sync of `pg_test_fsync`.
     OpenSyncDirect {
@@ -118,7 +118,7 @@ methods! {
         open: OpenMode::Sync,
         direct: true,
         call: SyncCall::NoCall,
-        when_measured: WhenMeasured::AllRows,
+        when_measured: ProbeInclusion::AllRows,
     }
     /// pwrite to a file opened O_DIRECT, then fdatasync. The difference from the same write without
     /// a flush is the cost of the flush.
@@ -128,7 +128,7 @@ methods! {
         open: OpenMode::Plain,
         direct: true,
         call: SyncCall::Fdatasync,
-        when_measured: WhenMeasured::FlushCost,
+        when_measured: ProbeInclusion::FlushCost,
     }
     /// pwrite to a file opened O_DIRECT, without a flush; not durable.
     FloorDirect {
@@ -137,7 +137,7 @@ methods! {
         open: OpenMode::Plain,
         direct: true,
         call: SyncCall::NoCall,
-        when_measured: WhenMeasured::FlushCost,
+        when_measured: ProbeInclusion::FlushCost,
     }
     /// pwrite into the page cache, without a flush; not durable.
     Floor {
@@ -146,12 +146,12 @@ methods! {
         open: OpenMode::Plain,
         direct: false,
         call: SyncCall::NoCall,
-        when_measured: WhenMeasured::Always,
+        when_measured: ProbeInclusion::Always,
     }
 }
 
 impl Method {
-    pub fn extra_methods(occasion: WhenMeasured) -> impl Iterator<Item = Self> {
+    pub fn extra_methods(occasion: ProbeInclusion) -> impl Iterator<Item = Self> {
         Self::ALL
             .into_iter()
             .filter(move |method| method.properties().when_measured == occasion)
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_flushes_are_counted() {
+    fn direct_sync_writes_are_not_counted_flushes() {
         assert!(
             Method::Fdatasync.has_counted_flushes()
                 && Method::FdatasyncDirect.has_counted_flushes()
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_use_is_durable_and_nothing_else_is() {
+    fn exactly_server_methods_are_durable() {
         for method in Method::ALL {
             assert_eq!(
                 method.is_durable(),

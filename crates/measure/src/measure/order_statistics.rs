@@ -56,7 +56,7 @@ pub fn run_medians(values: &[f64], count: usize) -> Vec<f64> {
 }
 
 /// Median and 99th percentile, in the unit of the values; zeros without values.
-pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
+pub fn median_and_p99(values: &[f64]) -> (f64, f64) {
     let sorted = sorted(values);
     (median_of_sorted(&sorted), quantile(&sorted, 0.99))
 }
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_those_of_the_tables() {
+    fn ranks_match_binomial_tables() {
         // Conover, table of the binomial distribution, p = 1/2.
         let at_5_percent = [
             (5, None),
@@ -231,7 +231,7 @@ mod tests {
     /// The smallest samples whose largest value is above the 99th percentile in 97.5 %: 0.99^n ≤
     /// 0.025.
     #[test]
-    fn tails_need_many_values() {
+    fn p99_interval_needs_368_values() {
         assert_eq!(ranks_outside_interval(367, 0.01, 0.05), None);
         assert_eq!(ranks_outside_interval(368, 0.01, 0.05), Some(0));
         let row: Vec<f64> = (1..=10_000).map(f64::from).collect();
@@ -266,14 +266,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn histograms_lose_nothing(values in prop::collection::vec(0.5..1e6f64, 0..80)) {
+        fn histogram_counts_every_value(values in prop::collection::vec(0.5..1e6f64, 0..80)) {
             let buckets = histogram(&values);
             prop_assert_eq!(buckets.iter().map(|(_, n)| n).sum::<u64>(), values.len() as u64);
             prop_assert!(values.iter().all(|v| buckets.iter().any(|(up_to, n)| *n > 0 && *v <= up_to * 1.0001)));
         }
 
         #[test]
-        fn an_interval_holds_its_median_and_ignores_order(mut values in prop::collection::vec(1.0..1e6f64, 8..80)) {
+        fn median_interval_contains_median(mut values in prop::collection::vec(1.0..1e6f64, 8..80)) {
             let first = median_interval(&values, ALPHA).unwrap();
             prop_assert!(first.low <= first.value && first.value <= first.high);
             values.reverse();

@@ -1,33 +1,33 @@
 //! Prints figures in the layout of `pg_test_fsync` 15 (src/bin/pg_test_fsync/pg_test_fsync.c), so
 //! that scripts written for the tool keep working. [`super::import`] reads this layout too.
 
-use super::{PG_TESTS, SourceSection, WorkloadRow};
+use super::{BenchmarkSection, PG_TESTS, WorkloadRow};
 
 const PREFERENCE_ORDER: &str =
     "(in wal_sync_method preference order, except fdatasync is Linux's default)";
 
-fn heading_lines(group: SourceSection) -> &'static [&'static str] {
+fn heading_lines(group: BenchmarkSection) -> &'static [&'static str] {
     match group {
-        SourceSection::OneWrite => &[
+        BenchmarkSection::OneWrite => &[
             "Compare file sync methods using one 8kB write:",
             PREFERENCE_ORDER,
         ],
-        SourceSection::TwoWrites => &[
+        BenchmarkSection::TwoWrites => &[
             "Compare file sync methods using two 8kB writes:",
             PREFERENCE_ORDER,
         ],
-        SourceSection::Sizes => &[
+        BenchmarkSection::Sizes => &[
             "Compare open_sync with different write sizes:",
             "(This is designed to compare the cost of writing 16kB in different write",
             "open_sync sizes.)",
         ],
-        SourceSection::OtherDescriptor => &[
+        BenchmarkSection::OtherDescriptor => &[
             "Test if fsync on non-write file descriptor is honored:",
             "(If the times are similar, fsync() can sync data written on a different",
             "descriptor.)",
         ],
-        SourceSection::NotSynced => &["Non-sync'ed 8kB writes:"],
-        SourceSection::Job => &[],
+        BenchmarkSection::NotSynced => &["Non-sync'ed 8kB writes:"],
+        BenchmarkSection::Job => &[],
     }
 }
 
@@ -72,11 +72,11 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
 
 /// The footnote about refused O_DIRECT, which `pg_test_fsync` prints only below the two sections
 /// that compare methods.
-fn footnote_lines(refused: bool, group: Option<SourceSection>) -> Vec<String> {
+fn footnote_lines(refused: bool, group: Option<BenchmarkSection>) -> Vec<String> {
     let says = refused
         && matches!(
             group,
-            Some(SourceSection::OneWrite | SourceSection::TwoWrites)
+            Some(BenchmarkSection::OneWrite | BenchmarkSection::TwoWrites)
         );
     let lines = [
         "* This file system and its mount options do not support direct",
@@ -94,10 +94,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::{PgTest, RoundSamples, RowSamples, Workload, WorkloadResult, import};
+    use crate::measure::{
+        PgTestFsyncCase, RoundSamples, RowSamples, Workload, WorkloadResult,
+        import_benchmark_output,
+    };
 
     fn workload_rows(times_us: &[f64], refused: &[bool]) -> Vec<WorkloadRow> {
-        let series = |((test, us), refused): ((&PgTest, &f64), &bool)| {
+        let series = |((test, us), refused): ((&PgTestFsyncCase, &f64), &bool)| {
             let pass = RoundSamples {
                 times_us: vec![*us; 3],
                 seconds: 1.0,
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_tools() {
+    fn layout_matches_pg_test_fsync_output() {
         let theirs = include_str!("../../../../tests/imports/pg-15.txt");
         let ours = pg_test_fsync_text(&workload_rows(&[100.0; 16], &[false; 16]), 1.0);
         let shape = |text: &str| -> Vec<String> {
@@ -140,12 +143,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn layout_round_trips_through_import(
             times in proptest::collection::vec(1.0..1e6f64, 16),
             refused in proptest::collection::vec(any::<bool>(), 16),
         ) {
             let rows = workload_rows(&times, &refused);
-            let runs = import(pg_test_fsync_text(&rows, 2.0).as_bytes()).unwrap();
+            let runs = import_benchmark_output(pg_test_fsync_text(&rows, 2.0).as_bytes()).unwrap();
             prop_assert_eq!(runs.len(), 1);
             prop_assert_eq!(&runs[0].budget, "2 seconds per test");
             for (test, row) in PG_TESTS.iter().zip(&rows) {

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Relation, Requirement, Statistic, TimeUnit};
+use super::{Method, Requirement, Statistic, ThresholdRelation, TimeUnit};
 use crate::text;
 
 /// A program whose commits a probe repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Profile {
+pub enum CommitProfile {
     Postgres,
     Innodb,
     Etcd,
@@ -17,7 +17,7 @@ pub enum Profile {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFile {
+pub enum LogFileAllocation {
     /// A file of fixed size, written over and over.
     Overwritten,
     /// Allocated by fallocate(2) and not filled, so that a flush also commits the journal.
@@ -26,7 +26,7 @@ pub enum LogFile {
     Growing(u64),
 }
 
-impl Profile {
+impl CommitProfile {
     pub const ALL: [Self; 4] = [Self::Postgres, Self::Innodb, Self::Etcd, Self::Sqlite];
 
     fn log_name(self) -> &'static str {
@@ -54,14 +54,14 @@ impl Profile {
         }
     }
 
-    fn log_file(self) -> LogFile {
+    fn log_file_allocation(self) -> LogFileAllocation {
         match self {
-            Self::Postgres | Self::Innodb => LogFile::Overwritten,
+            Self::Postgres | Self::Innodb => LogFileAllocation::Overwritten,
             // fileutil.Preallocate of a segment (server/storage/wal/wal.go).
-            Self::Etcd => LogFile::Preallocated,
+            Self::Etcd => LogFileAllocation::Preallocated,
             // A checkpoint at 1,000 pages restarts the log without a truncation
             // (https://www.sqlite.org/pragma.html#pragma_wal_autocheckpoint).
-            Self::Sqlite => LogFile::Growing(1_000),
+            Self::Sqlite => LogFileAllocation::Growing(1_000),
         }
     }
 
@@ -72,7 +72,7 @@ impl Profile {
             // https://etcd.io/docs/v3.5/faq/
             Self::Etcd => Some(Requirement {
                 statistic: Statistic::P99,
-                relation: Relation::Below,
+                relation: ThresholdRelation::Below,
                 threshold: 10.0,
                 unit: TimeUnit::Ms,
             }),
@@ -85,21 +85,21 @@ impl Profile {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CommitLoad {
     /// `None` for a directory without a server.
-    pub profile: Option<Profile>,
+    pub profile: Option<CommitProfile>,
     pub method: Method,
     pub bytes: u32,
-    pub file: LogFile,
+    pub file: LogFileAllocation,
     pub requirement: Option<Requirement>,
 }
 
 impl CommitLoad {
-    pub fn new(profile: Option<Profile>, requirement: Option<Requirement>) -> Self {
-        let row = profile.unwrap_or(Profile::Postgres);
+    pub fn new(profile: Option<CommitProfile>, requirement: Option<Requirement>) -> Self {
+        let row = profile.unwrap_or(CommitProfile::Postgres);
         Self {
             profile,
             method: Method::Fdatasync,
             bytes: row.commit_bytes(),
-            file: row.log_file(),
+            file: row.log_file_allocation(),
             requirement: requirement.or_else(|| profile?.requirement()),
         }
     }
@@ -109,10 +109,10 @@ impl CommitLoad {
     }
 
     pub(crate) fn operation_text(&self) -> String {
-        let log = self.profile.map_or("a log", Profile::log_name);
+        let log = self.profile.map_or("a log", CommitProfile::log_name);
         let place = match self.file {
-            LogFile::Overwritten => "overwritten in",
-            LogFile::Preallocated | LogFile::Growing(_) => "appended to",
+            LogFileAllocation::Overwritten => "overwritten in",
+            LogFileAllocation::Preallocated | LogFileAllocation::Growing(_) => "appended to",
         };
         format!("{} {place} {log}, back to back", self.bytes_text())
     }

@@ -1,9 +1,9 @@
 //! The progress of a probe as plain values, so that screens need no access to the probe.
 
-use super::{Comparison, Conclusion, Measurement, Workload};
+use super::{Comparison, ComparisonConclusion, Measurement, Workload};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum ProbePhase {
     Preparing,
     WarmUp,
     Rounds,
@@ -11,7 +11,7 @@ pub enum Phase {
     CleaningUp,
 }
 
-impl Phase {
+impl ProbePhase {
     pub fn description(self) -> &'static str {
         match self {
             Self::Preparing => "writing the scratch file",
@@ -31,8 +31,8 @@ impl Phase {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
-    pub phase: Phase,
+pub struct ProbeProgress {
+    pub phase: ProbePhase,
     pub round: u32,
     pub seconds: f64,
     /// Elapsed time divided by the time limit, 0 to 1.
@@ -46,9 +46,9 @@ pub struct Progress {
     pub histogram: Vec<(f64, u64)>,
 }
 
-impl Progress {
+impl ProbeProgress {
     pub fn remaining_time_text(&self) -> String {
-        if self.phase == Phase::CleaningUp {
+        if self.phase == ProbePhase::CleaningUp {
             return "almost done".to_owned();
         }
         let round = if self.round > 0 {
@@ -67,10 +67,10 @@ impl Progress {
     pub fn interim_comparison_text(&self) -> Option<String> {
         let found = self.interim.as_ref()?;
         let of = |comparison: &Comparison| match comparison.settled {
-            Conclusion::Settled if comparison.gain_percent.value > 0.0 => "faster",
-            Conclusion::Settled => "slower",
-            Conclusion::NoMeaningfulDifference => "equal",
-            Conclusion::NotSettled => "undecided",
+            ComparisonConclusion::Settled if comparison.gain_percent.value > 0.0 => "faster",
+            ComparisonConclusion::Settled => "slower",
+            ComparisonConclusion::NoMeaningfulDifference => "equal",
+            ComparisonConclusion::NotSettled => "undecided",
         };
         let named = ["faster", "equal", "slower", "undecided"]
             .into_iter()
@@ -92,8 +92,7 @@ impl Measurement {
     /// For display before the end of a probe, which alone decides some caveats.
     #[must_use]
     pub(crate) fn without_final_caveats(mut self) -> Self {
-        self.caveats
-            .retain(|caveat| !caveat.id.counts_only_at_end());
+        self.caveats.retain(|caveat| !caveat.id.is_decided_at_end());
         self
     }
 }
@@ -102,17 +101,17 @@ impl Measurement {
 mod tests {
     use super::*;
     use crate::measure::{
-        Caveat, CaveatId, Method, MethodCell, ProbeSamples, SampleContext, summarise,
+        Caveat, CaveatId, Method, MethodSamples, ProbeSamples, SampleContext, summarise_samples,
     };
 
-    fn progress_after(commits: u32, us: f64) -> Progress {
+    fn progress_after(commits: u32, us: f64) -> ProbeProgress {
         let cell = |method, us: f64| {
             let times = (0..commits)
                 .map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))])
                 .collect();
-            MethodCell {
+            MethodSamples {
                 rounds: times,
-                ..MethodCell::new(method, 1, true)
+                ..MethodSamples::new(method, 1, true)
             }
         };
         let cells = vec![
@@ -123,19 +122,19 @@ mod tests {
             paced: cells.clone(),
             cells,
         };
-        Progress {
-            phase: Phase::Rounds,
+        ProbeProgress {
+            phase: ProbePhase::Rounds,
             round: commits,
             seconds: 1.0,
             share: 0.1,
             remaining_seconds: 9.0,
-            interim: Some(summarise(&samples, &SampleContext::default())),
+            interim: Some(summarise_samples(&samples, &SampleContext::default())),
             histogram: Vec::new(),
         }
     }
 
     #[test]
-    fn what_is_still_to_come_is_no_caveat_yet() {
+    fn interim_result_omits_final_caveats() {
         let mut samples = progress_after(3, 100.0).interim.unwrap();
         assert!(
             samples
@@ -149,11 +148,11 @@ mod tests {
         };
         samples.caveats.push(other.clone());
         let left = samples.without_final_caveats().caveats;
-        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.counts_only_at_end()));
+        assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.is_decided_at_end()));
     }
 
     #[test]
-    fn each_method_is_told_by_its_comparison() {
+    fn interim_text_groups_methods_by_conclusion() {
         for (commits, us, word) in [
             (3, 50.0, "undecided"),
             (9, 200.0, "slower"),
@@ -169,7 +168,7 @@ mod tests {
             );
         }
         assert_eq!(
-            Progress {
+            ProbeProgress {
                 interim: None,
                 ..progress_after(12, 200.0)
             }

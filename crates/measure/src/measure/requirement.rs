@@ -38,7 +38,7 @@ choice! {
 choice! {
     /// `<` or `<=`.
     #[derive(Serialize, Deserialize, JsonSchema)]
-    pub enum Relation {
+    pub enum ThresholdRelation {
         #[serde(rename = "<")]
         Below = "<",
         #[serde(rename = "<=")]
@@ -60,7 +60,7 @@ choice! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Requirement {
     pub statistic: Statistic,
-    pub relation: Relation,
+    pub relation: ThresholdRelation,
     /// Threshold in `unit`.
     pub threshold: f64,
     pub unit: TimeUnit,
@@ -70,7 +70,7 @@ choice! {
     /// Answer to a requirement. Anything unknown, interrupted or too short is `cannot-tell`.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
-    pub enum Answer {
+    pub enum RequirementAnswer {
         Pass = "pass",
         Fail = "fail",
         CannotTell = "cannot tell",
@@ -82,7 +82,7 @@ choice! {
 pub struct RequirementResult {
     #[serde(flatten)]
     pub requirement: Requirement,
-    pub answer: Answer,
+    pub answer: RequirementAnswer,
     /// Largest probability that this answer is wrong, in percent.
     pub error_percent: f64,
     /// The quantile, in microseconds; absent without commits.
@@ -111,7 +111,7 @@ impl Statistic {
 }
 
 impl TimeUnit {
-    fn micros(self) -> f64 {
+    fn micros_per_unit(self) -> f64 {
         match self {
             Self::Us => 1.0,
             Self::Ms => 1e3,
@@ -139,8 +139,8 @@ impl Requirement {
         let parsed = Statistic::ALL.iter().find_map(|&statistic| {
             let rest = compact.strip_prefix(statistic.as_str())?;
             let (relation, time) = match rest.strip_prefix("<=") {
-                Some(time) => (Relation::AtMost, time),
-                None => (Relation::Below, rest.strip_prefix('<')?),
+                Some(time) => (ThresholdRelation::AtMost, time),
+                None => (ThresholdRelation::Below, rest.strip_prefix('<')?),
             };
             // `ms` and `us` end with `s`, which comes last.
             let (unit, number) = TimeUnit::ALL
@@ -162,13 +162,13 @@ impl Requirement {
     }
 
     pub(crate) fn threshold_us(&self) -> f64 {
-        self.threshold * self.unit.micros()
+        self.threshold * self.unit.micros_per_unit()
     }
 
     fn is_slow(&self, us: f64) -> bool {
         match self.relation {
-            Relation::Below => us >= self.threshold_us(),
-            Relation::AtMost => us > self.threshold_us(),
+            ThresholdRelation::Below => us >= self.threshold_us(),
+            ThresholdRelation::AtMost => us > self.threshold_us(),
         }
     }
 
@@ -190,10 +190,10 @@ const MAX_WEALTH: f64 = 1e200;
 
 /// Wealth of bets on the shares of slow commits; starts at 1.
 #[derive(Clone, Copy, Debug)]
-struct Wealth([f64; STAKES.len()]);
+struct BettingWealth([f64; STAKES.len()]);
 
-impl Wealth {
-    fn start() -> Self {
+impl BettingWealth {
+    fn initial_wealth() -> Self {
         Self(STAKES.map(|(_, share)| share))
     }
 
@@ -205,7 +205,7 @@ impl Wealth {
         }
     }
 
-    fn decides(&self) -> bool {
+    fn is_decisive(&self) -> bool {
         self.0.iter().sum::<f64>() >= 1.0 / ERROR
     }
 }
@@ -217,8 +217,8 @@ const BURST_ROUNDS: usize = 25;
 #[derive(Clone, Debug)]
 pub struct RequirementTest {
     requirement: Requirement,
-    pass: Wealth,
-    fail: Wealth,
+    pass: BettingWealth,
+    fail: BettingWealth,
     /// Share of slow commits of each round, with the duration of the round.
     shares: Vec<(f64, f64)>,
 }
@@ -227,14 +227,14 @@ impl RequirementTest {
     pub fn new(requirement: Requirement) -> Self {
         Self {
             requirement,
-            pass: Wealth::start(),
-            fail: Wealth::start(),
+            pass: BettingWealth::initial_wealth(),
+            fail: BettingWealth::initial_wealth(),
             shares: Vec::new(),
         }
     }
 
     /// The number of commits must have been chosen before the round began.
-    pub fn push(&mut self, times_us: &[f64], seconds: f64) {
+    pub fn push_round(&mut self, times_us: &[f64], seconds: f64) {
         let slow = times_us
             .iter()
             .filter(|us| self.requirement.is_slow(**us))
@@ -246,28 +246,28 @@ impl RequirementTest {
         self.shares.push((share, seconds));
     }
 
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> RequirementAnswer {
         let allowed = self.requirement.allowed_share();
-        let mean = self.mean_share();
-        if self.pass.decides()
+        let mean = self.mean_slow_share();
+        if self.pass.is_decisive()
             && mean < allowed
-            && self.share_of_time() < allowed
-            && self.is_beyond_bursts()
+            && self.time_weighted_slow_share() < allowed
+            && self.is_robust_to_bursts()
         {
-            Answer::Pass
-        } else if self.fail.decides() && mean > allowed && self.is_beyond_bursts() {
-            Answer::Fail
+            RequirementAnswer::Pass
+        } else if self.fail.is_decisive() && mean > allowed && self.is_robust_to_bursts() {
+            RequirementAnswer::Fail
         } else {
-            Answer::CannotTell
+            RequirementAnswer::CannotTell
         }
     }
 
-    fn mean_share(&self) -> f64 {
+    fn mean_slow_share(&self) -> f64 {
         self.shares.iter().map(|(share, _)| share).sum::<f64>() / self.shares.len().max(1) as f64
     }
 
     /// Share of slow commits, weighted by time: a stall has few commits, but may last long.
-    fn share_of_time(&self) -> f64 {
+    fn time_weighted_slow_share(&self) -> f64 {
         let slow: f64 = self.shares.iter().map(|(share, time)| share * time).sum();
         let all: f64 = self.shares.iter().map(|(_, time)| time).sum();
         slow / all.max(f64::MIN_POSITIVE)
@@ -276,8 +276,8 @@ impl RequirementTest {
     /// Whether the answer holds even if bursts of slow commits outlast a round: the largest burst
     /// counts as one observation. The bound is Chernoff's for sums of bounded
     /// variables (Hoeffding, JASA 1963, theorem 1, in its Poisson form).
-    fn is_beyond_bursts(&self) -> bool {
-        let (mean, rounds) = (self.mean_share(), self.shares.len());
+    fn is_robust_to_bursts(&self) -> bool {
+        let (mean, rounds) = (self.mean_slow_share(), self.shares.len());
         let excess =
             |window: &[(f64, f64)]| window.iter().map(|(share, _)| share - mean).sum::<f64>();
         let length = BURST_ROUNDS.min(rounds).max(1);
@@ -297,14 +297,14 @@ impl RequirementResult {
         let mut test = RequirementTest::new(requirement);
         rounds
             .iter()
-            .for_each(|(times, seconds)| test.push(times, *seconds));
+            .for_each(|(times, seconds)| test.push_round(times, *seconds));
         let times: Vec<&[f64]> = rounds.iter().map(|(times, _)| *times).collect();
         let samples: usize = times.iter().map(|round| round.len()).sum();
         let share = requirement.statistic.share();
         let answer = if is_complete {
             test.answer()
         } else {
-            Answer::CannotTell
+            RequirementAnswer::CannotTell
         };
         Self {
             requirement,
@@ -336,8 +336,8 @@ impl RequirementResult {
             text::format_micros(estimate)
         );
         let more = match self.answer {
-            Answer::CannotTell => " A longer run (--seconds N) may decide.",
-            Answer::Pass | Answer::Fail => "",
+            RequirementAnswer::CannotTell => " A longer run (--seconds N) may decide.",
+            RequirementAnswer::Pass | RequirementAnswer::Fail => "",
         };
         format!("{answer}; {figures}{more}")
     }

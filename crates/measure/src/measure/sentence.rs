@@ -1,5 +1,5 @@
 use super::compare::{compare_paced_commits, overall_conclusion};
-use super::{CaveatId, Conclusion, Measurement, Method, Workload, WorkloadResult};
+use super::{CaveatId, ComparisonConclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
@@ -60,17 +60,17 @@ fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
         |c| c.settled,
     );
     match (conclusion, comparison) {
-        (Conclusion::Settled, Some(c)) if c.gain_percent.low > 0.0 => {
+        (ComparisonConclusion::Settled, Some(c)) if c.gain_percent.low > 0.0 => {
             let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
             format!(
                 "{best} is faster here than {name}: latency is {gain:.0} % lower (at least {low:.0} %)."
             )
         }
-        (Conclusion::Settled, _) => format!("{name} is the fastest method here."),
-        (Conclusion::NoMeaningfulDifference, _) => {
+        (ComparisonConclusion::Settled, _) => format!("{name} is the fastest method here."),
+        (ComparisonConclusion::NoMeaningfulDifference, _) => {
             format!("No method is meaningfully faster here than {name}.")
         }
-        (Conclusion::NotSettled, _) => {
+        (ComparisonConclusion::NotSettled, _) => {
             let seconds = found.seconds;
             format!(
                 "No method is clearly faster than {name} after {seconds:.1} s; a longer probe may find one."
@@ -124,20 +124,21 @@ fn lower_first(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        DiskTraffic, MethodCell, ProbeSamples, RoundSamples, RowSamples, SampleContext, summarise,
+        DiskTraffic, MethodSamples, ProbeSamples, RoundSamples, RowSamples, SampleContext,
+        summarise_samples,
     };
     use super::*;
 
     fn sample_measurement(seen: &SampleContext) -> Measurement {
-        let cell = |method, us| MethodCell {
+        let cell = |method, us| MethodSamples {
             rounds: vec![vec![us; 3]; 20],
-            ..MethodCell::new(method, 1, true)
+            ..MethodSamples::new(method, 1, true)
         };
         let cells = [
             cell(Method::Fdatasync, 200.0),
             cell(Method::OpenDatasync, 260.0),
         ];
-        summarise(
+        summarise_samples(
             &ProbeSamples {
                 paced: cells.to_vec(),
                 cells: cells.into(),
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn it_speaks_of_the_method_in_force() {
+    fn sentence_names_method_in_force() {
         let quiet = DiskTraffic {
             seconds: 0.1,
             written: 1 << 20,
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn group_commit_is_in_the_sentence_where_it_was_measured() {
+    fn sentence_includes_measured_group_commit() {
         let mut found = sample_measurement(&SampleContext::default());
         let pass = RoundSamples {
             times_us: vec![500.0; 320],

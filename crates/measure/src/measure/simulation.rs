@@ -5,7 +5,10 @@ use proptest::prelude::*;
 
 use super::caveats::SampleContext;
 use super::compare::compare_paced_commits;
-use super::{CaveatId, Conclusion, Method, MethodCell, ProbeSamples, SpeedLimit, summarise};
+use super::{
+    CaveatId, ComparisonConclusion, Method, MethodSamples, PlausibleCommitRate, ProbeSamples,
+    summarise_samples,
+};
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 pub(super) struct NoiseSource(pub(super) u64);
@@ -62,10 +65,13 @@ impl SimulatedDisk {
     /// multiple of `base_us`.
     fn simulate_probe(&self, seed: u64, methods: &[(Method, f64)]) -> ProbeSamples {
         let mut rng = NoiseSource(seed);
-        let cells = methods
-            .iter()
-            .flat_map(|(m, _)| [MethodCell::new(*m, 1, true), MethodCell::new(*m, 2, true)]);
-        let paced = methods.iter().map(|(m, _)| MethodCell::new(*m, 1, true));
+        let cells = methods.iter().flat_map(|(m, _)| {
+            [
+                MethodSamples::new(*m, 1, true),
+                MethodSamples::new(*m, 2, true),
+            ]
+        });
+        let paced = methods.iter().map(|(m, _)| MethodSamples::new(*m, 1, true));
         let mut samples = ProbeSamples {
             cells: cells.collect(),
             paced: paced.collect(),
@@ -114,13 +120,14 @@ fn tally_conclusions(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
     let mut said = ProbeTally::default();
     for seed in 0..1_000 {
         let samples = disk.simulate_probe(seed, &methods);
-        let found = summarise(&samples, &sample_context());
+        let found = summarise_samples(&samples, &sample_context());
         let found =
             compare_paced_commits(&found.methods, Method::OpenDatasync, Method::Fdatasync).unwrap();
-        said.better +=
-            usize::from(found.settled == Conclusion::Settled && found.gain_percent.low > 0.0);
-        said.different += usize::from(found.settled == Conclusion::Settled);
-        said.same += usize::from(found.settled == Conclusion::NoMeaningfulDifference);
+        said.better += usize::from(
+            found.settled == ComparisonConclusion::Settled && found.gain_percent.low > 0.0,
+        );
+        said.different += usize::from(found.settled == ComparisonConclusion::Settled);
+        said.same += usize::from(found.settled == ComparisonConclusion::NoMeaningfulDifference);
     }
     said
 }
@@ -147,13 +154,13 @@ fn a_gain_at_the_threshold_is_hardly_ever_a_winner() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn twenty_percent_are_found_in_ten_seconds() {
+fn twenty_percent_gain_is_usually_detected() {
     let said = tally_conclusions(&SSD, 0.8);
     assert!(said.better >= 900, "{said:?} of 1000");
 }
 
 #[test]
-fn a_platter_is_settled_rightly_or_not_at_all() {
+fn hard_disk_is_never_settled_wrongly() {
     let said = tally_conclusions(&PLATTER, 0.85);
     assert!(said.same <= 20, "{said:?} of 1000");
     assert_eq!(
@@ -164,7 +171,7 @@ fn a_platter_is_settled_rightly_or_not_at_all() {
 
 fn sample_context() -> SampleContext {
     SampleContext {
-        speed_limit: Some(SpeedLimit::for_block_device()),
+        speed_limit: Some(PlausibleCommitRate::for_block_device()),
         clock_us: 0.05,
         ..SampleContext::default()
     }
@@ -172,9 +179,9 @@ fn sample_context() -> SampleContext {
 
 fn with_unflushed_floor(mut samples: ProbeSamples) -> ProbeSamples {
     let rounds = samples.complete_round_count();
-    samples.cells.push(MethodCell {
+    samples.cells.push(MethodSamples {
         rounds: vec![vec![2.0]; rounds],
-        ..MethodCell::new(Method::Floor, 1, false)
+        ..MethodSamples::new(Method::Floor, 1, false)
     });
     samples
 }
@@ -187,7 +194,7 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
             (Method::OpenDatasync, cost),
             (Method::Fsync, 1.9),
         ];
-        summarise(&with_unflushed_floor(SSD.simulate_probe(7, &methods)), seen)
+        summarise_samples(&with_unflushed_floor(SSD.simulate_probe(7, &methods)), seen)
     };
     assert_eq!(best(1.0, &sample_context()).best, Method::Fdatasync);
     assert_eq!(best(0.97, &sample_context()).best, Method::Fdatasync);
@@ -204,9 +211,9 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
 
 #[test]
 fn paced_commits_decide_and_two_pages_may_object() {
-    let cell = |method, pages, us| MethodCell {
+    let cell = |method, pages, us| MethodSamples {
         rounds: vec![vec![us]; 10],
-        ..MethodCell::new(method, pages, true)
+        ..MethodSamples::new(method, pages, true)
     };
     let best = |back_to_back, paced, two_pages| {
         let cells = vec![
@@ -219,7 +226,7 @@ fn paced_commits_decide_and_two_pages_may_object() {
             cell(Method::Fdatasync, 1, 220.0),
             cell(Method::OpenSync, 1, paced),
         ];
-        summarise(&ProbeSamples { cells, paced }, &sample_context()).best
+        summarise_samples(&ProbeSamples { cells, paced }, &sample_context()).best
     };
     assert_eq!(
         best(140.0, 400.0, 150.0),
@@ -237,7 +244,7 @@ fn paced_commits_decide_and_two_pages_may_object() {
 /// fsync does at least the work of fdatasync, so a faster fsync is an artefact.
 #[test]
 fn fsync_never_wins() {
-    let found = summarise(
+    let found = summarise_samples(
         &SSD.simulate_probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]),
         &sample_context(),
     );
@@ -260,7 +267,7 @@ fn few_paced_commits_refuse_advice() {
             rounds,
             ..SSD
         };
-        let found = summarise(
+        let found = summarise_samples(
             &disk.simulate_probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]),
             &sample_context(),
         );
@@ -276,19 +283,19 @@ fn few_paced_commits_refuse_advice() {
             found
                 .comparisons
                 .iter()
-                .all(|c| c.settled == Conclusion::NotSettled)
+                .all(|c| c.settled == ComparisonConclusion::NotSettled)
         );
     }
 }
 
 #[test]
-fn a_free_flush_is_noticed() {
+fn ineffective_flush_gives_caveat() {
     let disk = SimulatedDisk {
         base_us: 3.2,
         drift: 0.0,
         ..SSD
     };
-    let found = summarise(
+    let found = summarise_samples(
         &with_unflushed_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
@@ -301,7 +308,7 @@ fn a_free_flush_is_noticed() {
         drift: 0.0,
         ..SSD
     };
-    let found = summarise(
+    let found = summarise_samples(
         &with_unflushed_floor(disk.simulate_probe(1, &[(Method::Fdatasync, 1.0)])),
         &SampleContext::default(),
     );
@@ -314,13 +321,13 @@ fn a_free_flush_is_noticed() {
 }
 
 #[test]
-fn the_last_percentile_needs_a_thousand_samples() {
+fn p99_needs_a_thousand_samples() {
     let of = |commits, rounds| {
-        let cell = MethodCell {
+        let cell = MethodSamples {
             rounds: vec![vec![200.0; commits]; rounds],
-            ..MethodCell::new(Method::Fdatasync, 1, true)
+            ..MethodSamples::new(Method::Fdatasync, 1, true)
         };
-        let found = summarise(
+        let found = summarise_samples(
             &ProbeSamples {
                 cells: vec![cell.clone()],
                 paced: vec![cell],
@@ -337,13 +344,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn scale_does_not_matter(seed: u64, factor in 0.25f64..4.0, cost in 0.5f64..1.5) {
+    fn comparisons_do_not_depend_on_scale(seed: u64, factor in 0.25f64..4.0, cost in 0.5f64..1.5) {
         let samples = SSD.simulate_probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)]);
         let mut scaled = samples.clone();
         for sample in scaled.cells.iter_mut().chain(&mut scaled.paced).flat_map(|c| &mut c.rounds).flatten() {
             *sample *= factor;
         }
-        let (one, two) = (summarise(&samples, &sample_context()), summarise(&scaled, &sample_context()));
+        let (one, two) = (summarise_samples(&samples, &sample_context()), summarise_samples(&scaled, &sample_context()));
         prop_assert_eq!(one.best, two.best);
         for (a, b) in one.comparisons.iter().zip(&two.comparisons) {
             prop_assert_eq!(a.settled, b.settled);
@@ -354,9 +361,9 @@ proptest! {
     }
 
     #[test]
-    fn figures_are_sane(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
+    fn summary_figures_are_ordered_and_finite(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
         let disk = SimulatedDisk { rounds, ..SSD };
-        let found = summarise(&disk.simulate_probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &sample_context());
+        let found = summarise_samples(&disk.simulate_probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &sample_context());
         for row in found.methods.iter().flat_map(|row| row.paced.iter().chain(&row.back_to_back)) {
             let m = row.median_us;
             prop_assert!(m.low <= m.value && m.value <= m.high);

@@ -2,7 +2,7 @@
 //! wide. All bars share one scale, so their lengths are comparable.
 
 use super::compare::overall_conclusion;
-use super::{Comparison, Conclusion, Estimate, Measurement, MethodResult};
+use super::{Comparison, ComparisonConclusion, Estimate, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text::bars::{bar_char, draw_interval};
 use crate::text::format_micros_or_dash;
@@ -12,7 +12,7 @@ const BAR_WIDTH: usize = 24;
 
 /// Lines of the table. `current` is the `wal_sync_method` in force, if there is a PostgreSQL
 /// server.
-pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
+pub fn latency_table_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
     let rows: Vec<_> = found.server_rows_with_errors().collect();
     let intervals = || {
         rows.iter()
@@ -49,7 +49,7 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
             "{name:<24} {:>8}  {bar} {:>8} {:>13}   {}",
             format_micros_or_dash(row.paced_median_us()),
             format_micros_or_dash(row.paced_p99_us()),
-            format_micros_or_dash(row.back_to_back_us()),
+            format_micros_or_dash(row.back_to_back_median_us()),
             says.join_with("  ")
         )
         .trim_end()
@@ -74,7 +74,7 @@ pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
     match comparison {
         _ if is_best => "best".to_owned(),
         Some(Comparison {
-            settled: Conclusion::NoMeaningfulDifference,
+            settled: ComparisonConclusion::NoMeaningfulDifference,
             ..
         }) => "equal".to_owned(),
         Some(Comparison {
@@ -83,14 +83,14 @@ pub fn comparison_label(found: &Measurement, row: &MethodResult) -> String {
             format!("{:.1} × slower", 1.0 - gain.value / 100.0)
         }
         Some(Comparison {
-            settled: Conclusion::Settled,
+            settled: ComparisonConclusion::Settled,
             gain_percent,
             ..
         }) => {
             format!("{:.0} % faster", gain_percent.value)
         }
         Some(Comparison {
-            settled: Conclusion::NotSettled,
+            settled: ComparisonConclusion::NotSettled,
             ..
         }) => "undecided".to_owned(),
         None => String::new(),
@@ -188,9 +188,15 @@ mod tests {
                     1.0,
                     -2.0,
                     3.0,
-                    Conclusion::NoMeaningfulDifference,
+                    ComparisonConclusion::NoMeaningfulDifference,
                 ),
-                comparison(Method::Fsync, -90.0, -120.0, -80.0, Conclusion::Settled),
+                comparison(
+                    Method::Fsync,
+                    -90.0,
+                    -120.0,
+                    -80.0,
+                    ComparisonConclusion::Settled,
+                ),
             ],
             best: Method::Fdatasync,
             cancelled: false,
@@ -200,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn latencies_stand_in_columns() {
-        insta::assert_snapshot!(latency_lines(&sample_measurement(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
+    fn latency_table_aligns_columns() {
+        insta::assert_snapshot!(latency_table_lines(&sample_measurement(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
                            median  95 % interval                 p99  back to back
 fdatasync                  182 µs  ├●─┤                       546 µs        110 µs   best  ← in force
 open_datasync              179 µs  ├●┤                        537 µs        109 µs   equal
@@ -212,7 +218,7 @@ open_sync (O_DIRECT)     O_DIRECT is refused here
     }
 
     #[test]
-    fn sparklines_do_not_dramatise() {
+    fn sparkline_does_not_exaggerate_noise() {
         assert_eq!(sparkline(&[100.0, 101.0, 100.5], 10), "▁▂▁");
         assert_eq!(sparkline(&[100.0, 200.0], 10), "▁█");
         assert_eq!(sparkline(&[1.0; 100], 10).chars().count(), 10);

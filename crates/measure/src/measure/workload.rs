@@ -13,7 +13,8 @@ use super::order_statistics::{
     ALPHA, median_interval, median_interval_or_span, median_of, round_weighted_quantiles,
 };
 use super::{
-    CommitLoad, Conclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99, Profile, RequirementResult,
+    CommitLoad, CommitProfile, ComparisonConclusion, MEANINGFUL_PERCENT, MIN_SAMPLES_FOR_P99,
+    RequirementResult,
 };
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
@@ -45,7 +46,7 @@ impl RowSamples {
     }
 
     #[must_use]
-    pub(crate) fn compared_with(self, row: usize) -> Self {
+    pub(crate) fn with_reference_row(self, row: usize) -> Self {
         Self {
             against: Some(row),
             ..self
@@ -187,14 +188,16 @@ fn workload_row(series: &RowSamples, all: &[RowSamples], keep_samples: bool) -> 
 
 /// Decides whether the ratios show a difference. The decision falls once, at the end of the probe,
 /// so the error probability is not divided.
-fn conclusion_from_ratios(ratios: &[f64]) -> Conclusion {
+fn conclusion_from_ratios(ratios: &[f64]) -> ComparisonConclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match median_interval(ratios, ALPHA) {
         Some(found) if near.contains(&found.low) && near.contains(&found.high) => {
-            Conclusion::NoMeaningfulDifference
+            ComparisonConclusion::NoMeaningfulDifference
         }
-        Some(found) if found.low > *near.end() || found.high < *near.start() => Conclusion::Settled,
-        _ => Conclusion::NotSettled,
+        Some(found) if found.low > *near.end() || found.high < *near.start() => {
+            ComparisonConclusion::Settled
+        }
+        _ => ComparisonConclusion::NotSettled,
     }
 }
 
@@ -391,7 +394,7 @@ pub struct WorkloadRow {
     pub cost_ratio: Option<Estimate>,
     /// Result of the comparison with the reference row; absent without a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub settled: Option<Conclusion>,
+    pub settled: Option<ComparisonConclusion>,
     /// Median of each round, in order.
     pub rounds_us: Vec<f64>,
     /// Latency of every operation, by round; only on request.
@@ -416,7 +419,7 @@ pub struct WorkloadResult {
     pub sentence: String,
     /// The program whose commits were made; absent for other workloads, and without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<Profile>,
+    pub profile: Option<CommitProfile>,
     /// The requirement with its answer; absent without a requirement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirement: Option<RequirementResult>,
@@ -428,7 +431,7 @@ mod facts_tests {
     use crate::measure::{RoundSamples, RowSamples};
 
     #[test]
-    fn only_what_was_measured_becomes_known() {
+    fn unmeasured_workload_facts_stay_unknown() {
         let pass = RoundSamples {
             times_us: vec![100.0; 4],
             seconds: 0.0004,
@@ -441,7 +444,7 @@ mod facts_tests {
         };
         let rows = [
             series("fdatasync, alone"),
-            series("fdatasync, next to a writer").compared_with(0),
+            series("fdatasync, next to a writer").with_reference_row(0),
         ];
         let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
         let (target, mut facts) = (Subject::target("/t"), FactSet::default());
@@ -525,7 +528,7 @@ mod tests {
         }
 
         #[test]
-        fn rounds_of_one_length_count_like_their_samples(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
+        fn equal_rounds_give_plain_quantiles(times in prop::collection::vec(1.0..1e6f64, 1..60)) {
             let passes: Vec<&[f64]> = times.chunks(1).collect();
             let sorted = crate::measure::order_statistics::sorted(&times);
             for share in [0.5, 0.95, 0.99, 1.0] {
@@ -535,25 +538,31 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_settled_like_any_comparison() {
-        assert_eq!(conclusion_from_ratios(&[1.2; 6]), Conclusion::Settled);
-        assert_eq!(conclusion_from_ratios(&[0.8; 6]), Conclusion::Settled);
+    fn conclusion_follows_ratio_interval() {
+        assert_eq!(
+            conclusion_from_ratios(&[1.2; 6]),
+            ComparisonConclusion::Settled
+        );
+        assert_eq!(
+            conclusion_from_ratios(&[0.8; 6]),
+            ComparisonConclusion::Settled
+        );
         assert_eq!(
             conclusion_from_ratios(&[1.2; 5]),
-            Conclusion::NotSettled,
+            ComparisonConclusion::NotSettled,
             "too few rounds for an interval"
         );
         assert_eq!(
             conclusion_from_ratios(&[1.02; 6]),
-            Conclusion::NoMeaningfulDifference
+            ComparisonConclusion::NoMeaningfulDifference
         );
         assert_eq!(
             conclusion_from_ratios(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]),
-            Conclusion::NotSettled
+            ComparisonConclusion::NotSettled
         );
         assert_eq!(
             conclusion_from_ratios(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]),
-            Conclusion::NotSettled
+            ComparisonConclusion::NotSettled
         );
     }
 
@@ -570,7 +579,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_done_is_compared_with_nothing() {
+    fn failed_reference_row_gives_no_ratio() {
         let refused = RowSamples {
             error: Some("refused".to_owned()),
             ..RowSamples::new("direct", 8192)

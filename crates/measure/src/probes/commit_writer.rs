@@ -98,7 +98,7 @@ impl CommitWriter {
     /// True if the kernel serves O_DIRECT from the page cache, as on btrfs with checksums or ext4
     /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
     /// unaligned length.
-    pub(crate) fn is_direct_io_buffered(&self, pages: &WriteBuffer, offset: u64) -> bool {
+    pub(crate) fn probe_buffered_direct_io(&self, pages: &WriteBuffer, offset: u64) -> bool {
         self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
     }
 
@@ -167,7 +167,7 @@ mod tests {
     use crate::probes::Rng;
 
     #[test]
-    fn pages_are_aligned_and_full() {
+    fn write_buffer_is_aligned_and_incompressible() {
         let pages = WriteBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
         assert_eq!(pages.bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
         assert_eq!(pages.bytes(usize::MAX - PAGE_BYTES).len(), 4 * PAGE_BYTES);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_never_leaves_its_part() {
+    fn write_cursor_wraps_within_its_part() {
         let mut cursor = WriteCursor::new(5 * PAGE_BYTES as u64, 10 * PAGE_BYTES as u64);
         let places: Vec<u64> = (0..4)
             .map(|_| cursor.advance(2 * PAGE_BYTES) / PAGE_BYTES as u64)
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_calls_are_made_again() {
+    fn interrupted_calls_are_retried() {
         let mut answers = vec![Ok(7), Err(Errno::INTR), Err(Errno::INTR)];
         let mut interrupted = false;
         assert_eq!(

@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use super::commit_writer::{CommitWriter, retry_interrupted};
 use super::scratch::fill_with_zeros;
 use super::scratch_directory::make_private_directory;
-use super::scratch_place::enclosing_database;
+use super::scratch_place::enclosing_database_path;
 use super::{ProbeError, ProbeErrorKind, open_flags};
 use crate::drill::{
-    NumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, page_number,
+    CommitNumberRanges, PAGE_BYTES, PAGES_PER_SEGMENT, RunHeader, fill_page, intact_page_number,
 };
 use crate::measure::Method;
 use crate::safe_path::{ForeignOwner, MissingDirectoryPolicy, OpenedDirectory, TrustedUser};
@@ -60,7 +60,7 @@ impl fmt::Display for SegmentMode {
     }
 }
 
-pub fn drill_path(directory: &Path) -> PathBuf {
+pub fn drill_directory_path(directory: &Path) -> PathBuf {
     directory.join(DRILL_DIRECTORY_NAME)
 }
 
@@ -89,7 +89,7 @@ impl DrillParentDirectory {
             .directory
             .try_clone()
             .map_err(|error| crate::text::io_error_message(&error))?;
-        match enclosing_database(held, std::path::absolute(path).unwrap_or_default()) {
+        match enclosing_database_path(held, std::path::absolute(path).unwrap_or_default()) {
             Some(database) => Err(format!(
                 "{database} belongs to a database; name a directory next to it on the same file system"
             )),
@@ -106,7 +106,7 @@ impl DrillParentDirectory {
     fn new(end: &OpenedDirectory, path: &Path) -> Result<Self, String> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
-        let directory = directory.map_err(|errno| read_error(path, &errno.into()))?;
+        let directory = directory.map_err(|errno| read_error_message(path, &errno.into()))?;
         Ok(Self {
             directory,
             path: path.to_owned(),
@@ -125,7 +125,7 @@ pub fn write_drill(
     head: &RunHeader,
     tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
 ) -> Result<(), ProbeError> {
-    let path = drill_path(&parent.path);
+    let path = drill_directory_path(&parent.path);
     let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
     let own = match make_private_directory(&parent.directory, DRILL_DIRECTORY_NAME) {
         Err(Errno::EXIST) => {
@@ -154,7 +154,7 @@ pub fn write_drill(
             ProbeError::new(ProbeErrorKind::Other, says)
         })
     };
-    let mut segment = Segment::create(&own, 0, method, segments)
+    let mut segment = DrillSegment::create(&own, 0, method, segments)
         .map_err(|errno| failed(errno, "creating a segment"))?;
     let mut go_on = told(tell(None))?;
     for number in 1.. {
@@ -166,7 +166,7 @@ pub fn write_drill(
             (number - 1) % PAGES_PER_SEGMENT,
         );
         if segments == SegmentMode::Fresh && nth != segment.nth {
-            segment = Segment::create(&own, nth, method, segments)
+            segment = DrillSegment::create(&own, nth, method, segments)
                 .map_err(|errno| failed(errno, "creating a segment"))?;
         }
         fill_page(page, head.run, number);
@@ -179,12 +179,12 @@ pub fn write_drill(
     Ok(())
 }
 
-struct Segment {
+struct DrillSegment {
     nth: u64,
     writer: CommitWriter,
 }
 
-impl Segment {
+impl DrillSegment {
     fn create(
         own: &OwnedFd,
         nth: u64,
@@ -236,7 +236,7 @@ fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
     retry_interrupted(&mut false, || rustix::fs::fsync(directory))
 }
 
-fn read_error(path: &Path, error: &io::Error) -> String {
+fn read_error_message(path: &Path, error: &io::Error) -> String {
     format!(
         "cannot read {}: {}",
         display_path(path),
@@ -249,9 +249,9 @@ fn read_error(path: &Path, error: &io::Error) -> String {
 pub fn read_drill(
     parent: &DrillParentDirectory,
     tell: &mut dyn FnMut(),
-) -> Result<(RunHeader, NumberRanges), String> {
-    let path = drill_path(&parent.path);
-    let failed = |name: &str, error: io::Error| read_error(&path.join(name), &error);
+) -> Result<(RunHeader, CommitNumberRanges), String> {
+    let path = drill_directory_path(&parent.path);
+    let failed = |name: &str, error: io::Error| read_error_message(&path.join(name), &error);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let own = rustix::fs::openat(
         &parent.directory,
@@ -259,7 +259,7 @@ pub fn read_drill(
         flags,
         Mode::empty(),
     );
-    let own = own.map_err(|errno| read_error(&path, &errno.into()))?;
+    let own = own.map_err(|errno| read_error_message(&path, &errno.into()))?;
     let mut text = String::new();
     let mut head = open_regular_file(&own, HEADER_FILE)
         .map_err(|error| failed(HEADER_FILE, error))?
@@ -273,8 +273,8 @@ pub fn read_drill(
         )
     })?;
     let mut numbers = BTreeSet::new();
-    for entry in Dir::read_from(&own).map_err(|errno| read_error(&path, &errno.into()))? {
-        let entry = entry.map_err(|errno| read_error(&path, &errno.into()))?;
+    for entry in Dir::read_from(&own).map_err(|errno| read_error_message(&path, &errno.into()))? {
+        let entry = entry.map_err(|errno| read_error_message(&path, &errno.into()))?;
         let name = entry.file_name().to_string_lossy();
         if name.starts_with(SEGMENT_PREFIX) {
             let file = open_regular_file(&own, &name).map_err(|error| failed(&name, error))?;
@@ -307,13 +307,13 @@ fn collect_page_numbers(mut file: File, run: u64, numbers: &mut BTreeSet<u64>) -
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             done => done?,
         }
-        numbers.extend(page_number(&page, run));
+        numbers.extend(intact_page_number(&page, run));
     }
     Ok(())
 }
 
-fn number_ranges(numbers: &BTreeSet<u64>) -> NumberRanges {
-    let mut ranges = NumberRanges::new();
+fn number_ranges(numbers: &BTreeSet<u64>) -> CommitNumberRanges {
+    let mut ranges = CommitNumberRanges::new();
     for number in numbers {
         match ranges.last_mut() {
             Some((_, to)) if *to + 1 == *number => *to = *number,
@@ -348,12 +348,12 @@ mod tests {
             last = number.unwrap_or(0);
             Ok(last != commits)
         };
-        write_in(directory.path(), segments, &mut tell).unwrap();
+        write_drill_in(directory.path(), segments, &mut tell).unwrap();
         assert_eq!(last, commits);
         directory
     }
 
-    fn write_in(
+    fn write_drill_in(
         directory: &Path,
         segments: SegmentMode,
         tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
@@ -367,16 +367,16 @@ mod tests {
         )
     }
 
-    fn read(directory: &Path) -> Result<(RunHeader, NumberRanges), String> {
+    fn read_drill_in(directory: &Path) -> Result<(RunHeader, CommitNumberRanges), String> {
         super::read_drill(&DrillParentDirectory::open_for_read(directory)?, &mut || {})
     }
 
     #[test]
-    fn all_that_was_written_is_read_back() {
+    fn written_commits_are_read_back() {
         for segments in [SegmentMode::Recycled, SegmentMode::Fresh] {
             for commits in [1, 2047, 2048, 2049, 6000] {
                 let directory = write_sample_drill(commits, segments);
-                let (found, pages) = read(directory.path()).unwrap();
+                let (found, pages) = read_drill_in(directory.path()).unwrap();
                 assert_eq!(found, sample_header());
                 let stack = StackFingerprint::default();
                 let survived = ReadBackLog {
@@ -409,37 +409,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_lost() {
+    fn damaged_page_is_lost() {
         let directory = write_sample_drill(100, SegmentMode::Recycled);
-        let segment = drill_path(directory.path()).join("segment-00000000");
+        let segment = drill_directory_path(directory.path()).join("segment-00000000");
         let mut bytes = fs::read(&segment).unwrap();
         bytes[49 * PAGE_BYTES + 5000] ^= 1;
         fs::write(&segment, bytes).unwrap();
-        let (_, pages) = read(directory.path()).unwrap();
+        let (_, pages) = read_drill_in(directory.path()).unwrap();
         assert_eq!(pages, [(1, 49), (51, 100)]);
     }
 
     #[test]
-    fn nothing_is_written_over() {
+    fn existing_drill_is_not_overwritten() {
         let directory = write_sample_drill(3, SegmentMode::Recycled);
-        let again = write_in(directory.path(), SegmentMode::Recycled, &mut |_| Ok(true));
+        let again = write_drill_in(directory.path(), SegmentMode::Recycled, &mut |_| Ok(true));
         assert!(again.unwrap_err().message.contains("already exists"));
-        assert!(read(&directory.path().join("other")).is_err());
+        assert!(read_drill_in(&directory.path().join("other")).is_err());
     }
 
     #[test]
-    fn it_ends_when_nobody_listens() {
+    fn broken_pipe_ends_drill() {
         let directory = tempfile::tempdir().unwrap();
         let mut tell = |number: Option<u64>| match number {
             Some(3) => Err(io::Error::from(io::ErrorKind::BrokenPipe)),
             _ => Ok(true),
         };
-        let ended = write_in(directory.path(), SegmentMode::Fresh, &mut tell);
+        let ended = write_drill_in(directory.path(), SegmentMode::Fresh, &mut tell);
         assert!(ended.unwrap_err().message.contains("has ended"));
     }
 
     #[test]
-    fn what_is_exchanged_meanwhile_redirects_nothing() {
+    fn swapped_directories_do_not_redirect_writes() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::create_dir(at("ground")).unwrap();
@@ -453,7 +453,7 @@ mod tests {
             }
             Ok(number != Some(5000))
         };
-        write_in(&at("ground"), SegmentMode::Fresh, &mut tell).unwrap();
+        write_drill_in(&at("ground"), SegmentMode::Fresh, &mut tell).unwrap();
         assert_eq!(fs::read_dir(at("precious")).unwrap().count(), 0);
         assert_eq!(
             fs::read_dir(at("before/moved")).unwrap().count(),
@@ -461,18 +461,18 @@ mod tests {
             "the head and two segments"
         );
         assert!(
-            read(&at("before")).is_err(),
+            read_drill_in(&at("before")).is_err(),
             "a link in its place is not read"
         );
     }
 
     #[test]
-    fn what_is_no_file_of_a_drill_is_not_opened() {
+    fn non_regular_segment_is_not_opened() {
         let directory = write_sample_drill(3, SegmentMode::Recycled);
-        let own = drill_path(directory.path());
+        let own = drill_directory_path(directory.path());
         nix::unistd::mkfifo(&own.join("segment-1"), nix::sys::stat::Mode::S_IRUSR).unwrap();
         assert!(
-            read(directory.path())
+            read_drill_in(directory.path())
                 .unwrap_err()
                 .contains("not a regular file")
         );
@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     #[ignore = "needs root: a directory of somebody else"]
-    fn root_writes_no_drill_where_somebody_else_rules() {
+    fn root_refuses_foreign_owned_directory() {
         let directory = tempfile::tempdir().unwrap();
         chown(directory.path(), Some(4242), None).unwrap();
         let refused = DrillParentDirectory::open_for_write(directory.path())

@@ -11,7 +11,7 @@ use crate::facts::catalog::{cluster as kind, device, mysql, postgres};
 use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject};
 use crate::host::commit_sampler::{CommitSample, CommitSampler, ServerProtocol};
 use crate::host::{Host as _, HostError, LiveHost, path_from_bytes};
-use crate::measure::{CommitSamples, CommitSettings, CommitWait, DiskFlushes, LogFlush};
+use crate::measure::{CommitSamples, CommitSettings, DiskFlushes, LogSyncMode, PassiveMeasurement};
 use crate::text::decode_display_safe;
 
 /// A server to observe, and its settings that decide about commits.
@@ -101,14 +101,14 @@ fn commit_settings(
     let (log_flush, asynchronous) = if kind.is_postgres() {
         let method = facts.value(cluster, &postgres::WAL_SYNC_METHOD);
         (
-            method.and_then(wal_flush),
-            asynchronous_reason(cluster, facts),
+            method.and_then(wal_log_sync_mode),
+            asynchronous_wal_commit_reason(cluster, facts),
         )
     } else {
         let method = facts.value(cluster, &mysql::FLUSH_METHOD);
         (
-            method.and_then(redo_flush),
-            asynchronous_redo_reason(cluster, facts),
+            method.and_then(redo_log_sync_mode),
+            asynchronous_redo_commit_reason(cluster, facts),
         )
     };
     CommitSettings {
@@ -122,26 +122,26 @@ fn commit_settings(
     }
 }
 
-fn wal_flush(method: WalSyncMethod) -> Option<LogFlush> {
+fn wal_log_sync_mode(method: WalSyncMethod) -> Option<LogSyncMode> {
     match method {
-        WalSyncMethod::Fsync | WalSyncMethod::Fdatasync => Some(LogFlush::Call),
-        WalSyncMethod::OpenSync | WalSyncMethod::OpenDatasync => Some(LogFlush::Open),
+        WalSyncMethod::Fsync | WalSyncMethod::Fdatasync => Some(LogSyncMode::Call),
+        WalSyncMethod::OpenSync | WalSyncMethod::OpenDatasync => Some(LogSyncMode::Open),
         WalSyncMethod::FsyncWritethrough => None,
     }
 }
 
-fn redo_flush(method: InnodbFlushMethod) -> Option<LogFlush> {
+fn redo_log_sync_mode(method: InnodbFlushMethod) -> Option<LogSyncMode> {
     match method {
         InnodbFlushMethod::Fsync | InnodbFlushMethod::Direct | InnodbFlushMethod::DirectNoFsync => {
-            Some(LogFlush::Call)
+            Some(LogSyncMode::Call)
         }
-        InnodbFlushMethod::Dsync => Some(LogFlush::Open),
+        InnodbFlushMethod::Dsync => Some(LogSyncMode::Open),
         InnodbFlushMethod::Littlesync | InnodbFlushMethod::Nosync => None,
     }
 }
 
 /// Why a commit of PostgreSQL may return before its flush. An unknown setting is a reason as well.
-fn asynchronous_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
+fn asynchronous_wal_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
     let is_off = |value: SynchronousCommit| value == SynchronousCommit::Off;
     match facts.value(cluster, &postgres::FSYNC) {
         Some(true) => {}
@@ -165,7 +165,7 @@ fn asynchronous_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
 }
 
 /// Why a commit of InnoDB may return before its flush. An unknown setting is a reason as well.
-fn asynchronous_redo_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
+fn asynchronous_redo_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<String> {
     match facts.value(cluster, &mysql::FLUSH_LOG) {
         Some(1) => None,
         Some(value) => Some(format!("innodb_flush_log_at_trx_commit is {value}")),
@@ -180,13 +180,13 @@ pub fn observe_commits(
     plan: &PassivePlan,
     cancel: &CancelHandle,
     mut progress: impl FnMut(f64),
-) -> Result<CommitWait, PassiveError> {
+) -> Result<PassiveMeasurement, PassiveError> {
     let failed = |why: String| PassiveError(format!("{}: {why}", plan.directory));
     let directory = path_from_bytes(decode_display_safe(&plan.directory));
     let owner = LiveHost::new().stat(&directory);
     let uid = owner.ok().and_then(|stat| u32::try_from(stat.uid).ok());
     let uid = uid.ok_or_else(|| failed("the owner of the directory is unknown".to_owned()))?;
-    let disks = DiskCounterReader::each(&plan.settings.disks);
+    let disks = DiskCounterReader::new_per_disk(&plan.settings.disks);
     let read = || -> Vec<_> { disks.iter().map(|disk| disk.read()?.flushes).collect() };
     let before = read();
     let mut connection = CommitSampler::start(plan.protocol, uid, &plan.socket, plan.seconds)
@@ -219,7 +219,7 @@ pub fn observe_commits(
             .zip(read())
             .map(|(before, after)| DiskFlushes::between((*before)?, after?))
             .collect();
-        result = CommitWait::from_samples(&plan.directory, &samples, &plan.settings);
+        result = PassiveMeasurement::from_samples(&plan.directory, &samples, &plan.settings);
         let is_contradictory = result
             .as_ref()
             .is_some_and(|found| found.contradiction.is_some());

@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::IFlags;
 
 use super::redo_log_config::RedoLogConfig;
-use super::request::{ProbeOptions, ProbeRequest, ServerLog};
+use super::request::{ProbeOptions, ProbeRequest, ServerLogConfig};
 use super::scratch_place::{self, ScratchParent, SpaceNeeded};
-use super::{Refusal, postgres_sync_methods, wear};
+use super::{ProbeRefusal, postgres_sync_methods, wear};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, HostError, HostErrorKind, LiveHost};
-use crate::measure::{CommitLoad, MeasuredLog, Method, SpeedLimit, Workload};
+use crate::measure::{CommitLoad, MeasuredLog, Method, PlausibleCommitRate, Workload};
 use crate::text;
 use crate::text::display_path;
 
@@ -48,7 +48,7 @@ pub struct ProbePlan {
     pub(super) flags: Option<IFlags>,
     pub(super) leaves: Vec<String>,
     pub(super) leaves_count_flushes: bool,
-    pub(super) speed_limit: Option<SpeedLimit>,
+    pub(super) speed_limit: Option<PlausibleCommitRate>,
     pub(super) program: PathBuf,
     pub(super) seed: u64,
     pub(super) all_paced: bool,
@@ -59,12 +59,12 @@ pub struct ProbePlan {
 /// writer's data (`interference`), or some thousand small files.
 const WORKLOAD_EXTRA_BYTES: u64 = 16 << 20;
 
-pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
+pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, ProbeRefusal> {
     let class = request
         .mount_class
         .filter(|_| request.scratch.is_none() && !request.options.force);
     let refuse = |class| {
-        Err(Refusal::NetworkOrFuse {
+        Err(ProbeRefusal::NetworkOrFuse {
             directory: display_path(&request.target),
             class,
         })
@@ -82,17 +82,17 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         | None => {}
     }
     if let Some(scratch) = &request.scratch {
-        check_responds(scratch, &request.program)?;
+        check_directory_responds(scratch, &request.program)?;
     } else if request.options.force {
-        check_responds(&request.target, &request.program)?;
+        check_directory_responds(&request.target, &request.program)?;
     }
     let rows = benchmark_cases(request);
     let (log, redo) = match &request.server {
-        ServerLog::Wal(_) => (
+        ServerLogConfig::Wal(_) => (
             MeasuredLog::default(),
             RedoLogConfig::mysql_default_config(),
         ),
-        ServerLog::Redo(redo) => (redo.measured_log(), redo.clone()),
+        ServerLogConfig::Redo(redo) => (redo.measured_log(), redo.clone()),
     };
     // Direct and buffered commits each use one half of the file. Each half has room for two of the
     // largest commits.
@@ -122,7 +122,7 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         directory,
         identity,
         flags,
-    } = scratch_place::find_scratch_place(
+    } = scratch_place::find_scratch_parent(
         &request.target,
         request.scratch.as_deref(),
         anywhere,
@@ -184,12 +184,12 @@ pub fn plan_probe(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
 
 /// Refuses a directory on which stat(2), called in a child process, does not return in time. Later
 /// steps access the directory in this process, where a hang could not be ended.
-fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
+fn check_directory_responds(directory: &Path, program: &Path) -> Result<(), ProbeRefusal> {
     match LiveHost::with_child_program(program.to_owned()).stat(directory) {
         Err(HostError {
             kind: HostErrorKind::TimedOut,
             detail,
-        }) => Err(Refusal::Unresponsive {
+        }) => Err(ProbeRefusal::Unresponsive {
             directory: display_path(directory),
             why: detail,
         }),
@@ -199,8 +199,8 @@ fn check_responds(directory: &Path, program: &Path) -> Result<(), Refusal> {
 
 fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let methods = match &request.server {
-        ServerLog::Wal(settings) => postgres_sync_methods(settings),
-        ServerLog::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
+        ServerLogConfig::Wal(settings) => postgres_sync_methods(settings),
+        ServerLogConfig::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
     };
     let row = |method, pages| BenchmarkCase {
         method,
@@ -211,7 +211,7 @@ fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
         .iter()
         .flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<BenchmarkCase> = of_server.collect();
-    if let ServerLog::Redo(RedoLogConfig {
+    if let ServerLogConfig::Redo(RedoLogConfig {
         write_ahead_blocks: Some(blocks),
         ..
     }) = &request.server
@@ -239,23 +239,23 @@ fn benchmark_cases(request: &ProbeRequest) -> Vec<BenchmarkCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::WhenMeasured;
+    use crate::measure::ProbeInclusion;
 
     #[test]
-    fn foreign_file_systems_are_refused_untouched() {
+    fn network_and_fuse_are_refused_without_access() {
         for (class, word) in [(MountClass::Network, "network"), (MountClass::Fuse, "FUSE")] {
             let mut request = ProbeRequest::new("/nonexistent/that/would/hang");
             request.mount_class = Some(class);
             let refusal = plan_probe(&request).unwrap_err();
             assert!(
-                matches!(&refusal, Refusal::NetworkOrFuse { class, .. } if *class == word),
+                matches!(&refusal, ProbeRefusal::NetworkOrFuse { class, .. } if *class == word),
                 "{refusal}"
             );
         }
     }
 
     #[test]
-    fn a_plan_says_what_it_will_do() {
+    fn plan_announcement_states_bytes_and_limits() {
         let directory = tempfile::tempdir().unwrap();
         let plan = plan_probe(&ProbeRequest::new(directory.path())).unwrap();
         assert!(
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_takes_its_time_and_bytes_each() {
+    fn workloads_add_their_time_and_bytes() {
         let directory = tempfile::tempdir().unwrap();
         let mut request = ProbeRequest::new(directory.path());
         request.workloads = Workload::ALL.to_vec();
@@ -301,11 +301,11 @@ mod tests {
     }
 
     #[test]
-    fn no_row_stands_twice() {
+    fn benchmark_cases_have_no_duplicates() {
         let mut request = ProbeRequest::new("/");
         request
             .extra
-            .extend(Method::extra_methods(WhenMeasured::FlushCost));
+            .extend(Method::extra_methods(ProbeInclusion::FlushCost));
         request.extra.extend([Method::Fdatasync, Method::Floor]);
         assert_eq!(benchmark_cases(&request).len(), 11);
     }

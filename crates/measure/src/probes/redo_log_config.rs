@@ -57,7 +57,7 @@ impl RedoLogConfig {
                 told.mariadb_config(&version, largest_sector_bytes(facts, target))
             }
         };
-        log.binlog = flushes_binlog(facts, target, server);
+        log.binlog = has_flushed_binlog(facts, target, server);
         // The method in force comes first, because the first method is the reference of
         // comparisons.
         let first = log
@@ -112,7 +112,7 @@ impl RedoSettings {
 
     /// True if `innodb_flush_method` opens files for synchronous writes; `None` if the method is
     /// unknown or flushes nothing.
-    fn writes_through(self) -> Option<bool> {
+    fn has_synchronous_writes(self) -> Option<bool> {
         match self.flush_method? {
             InnodbFlushMethod::Dsync => Some(true),
             InnodbFlushMethod::Fsync
@@ -145,7 +145,7 @@ impl RedoSettings {
             Method::Fsync
         };
         let in_force = self
-            .writes_through()
+            .has_synchronous_writes()
             .map(|through| if through { Method::OpenSync } else { flushed });
         let ahead = self
             .write_ahead
@@ -173,7 +173,7 @@ impl RedoSettings {
             let buffered = (Method::Fdatasync, "innodb_flush_method = O_DIRECT or fsync");
             let through = (Method::OpenDatasync, "innodb_flush_method = O_DSYNC");
             let in_force = self
-                .writes_through()
+                .has_synchronous_writes()
                 .map(|is| if is { through.0 } else { buffered.0 });
             let methods = vec![buffered, through];
             return RedoLogConfig {
@@ -188,7 +188,7 @@ impl RedoSettings {
         let through = if by_setting {
             self.log_write_through
         } else {
-            self.writes_through()
+            self.has_synchronous_writes()
         };
         let is_buffered = self.log_buffering == Some(true);
         let in_force = through.map(|through| match (is_buffered, through) {
@@ -236,7 +236,7 @@ fn largest_sector_bytes(facts: &FactSet, target: &Subject) -> u32 {
         .unwrap_or(MAX_BLOCK_BYTES)
 }
 
-fn flushes_binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
+fn has_flushed_binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
     let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
     let is_file = facts
         .value(server, &mysql::BINLOG_ENGINE)
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn mysql_writes_it_through_the_page_cache() {
+    fn mysql_redo_log_uses_page_cache() {
         for (release, flush_method, use_fdatasync, expected) in [
             ("5.7.44", "fsync", None, Some(Method::Fsync)),
             ("5.7.44", "O_DIRECT", None, Some(Method::Fsync)),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn mariadb_writes_it_by_settings_of_the_release() {
+    fn mariadb_redo_log_method_follows_release() {
         for (release, flush_method, buffering, through, expected) in [
             ("10.6.18", "O_DIRECT", None, None, Some(Method::Fdatasync)),
             ("10.6.18", "O_DSYNC", None, None, Some(Method::OpenDatasync)),

@@ -6,14 +6,15 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::redo_log_config::RedoLogConfig;
-use super::{Refusal, WalSettings, postgres_sync_methods, wear};
+use super::{ProbeRefusal, WalSettings, postgres_sync_methods, wear};
 use crate::facts::catalog::device::{self, CacheVolatility, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, RunEnvironment};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, ServerArea, Subject};
 use crate::measure::{
-    CommitLoad, Method, Profile, Requirement, SpeedLimit, WalFlushMethod, WhenMeasured, Workload,
+    CommitLoad, CommitProfile, Method, PlausibleCommitRate, ProbeInclusion, Requirement,
+    WalFlushMethod, Workload,
 };
 use crate::subprocess::OWN_PROGRAM;
 use crate::text;
@@ -29,13 +30,13 @@ pub struct ProbeOptions {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ServerLog {
+pub enum ServerLogConfig {
     /// PostgreSQL's WAL, also used if no server is known.
     Wal(WalSettings),
     Redo(RedoLogConfig),
 }
 
-impl ServerLog {
+impl ServerLogConfig {
     pub fn is_redo(&self) -> bool {
         matches!(self, Self::Redo(_))
     }
@@ -61,7 +62,7 @@ pub struct ProbeRequest {
     pub mount_class: Option<MountClass>,
     pub seconds: f64,
     pub file_bytes: u64,
-    pub server: ServerLog,
+    pub server: ServerLogConfig,
     /// Commit sizes, in log pages, with which the server's methods are compared; if empty, the
     /// methods are not compared.
     pub pages: Vec<u32>,
@@ -82,7 +83,7 @@ pub struct ProbeRequest {
     /// is unknown.
     pub smallest_disk_bytes: Option<u64>,
     /// Highest plausible commit rate; `None` if unknown, as for memory and ZFS.
-    pub speed_limit: Option<SpeedLimit>,
+    pub speed_limit: Option<PlausibleCommitRate>,
     /// Path of this program, which starts itself again as the cleaner of the scratch directory.
     pub program: PathBuf,
     pub seed: u64,
@@ -96,10 +97,10 @@ impl ProbeRequest {
             mount_class: None,
             seconds: 10.0,
             file_bytes: SEGMENT_BYTES,
-            server: ServerLog::Wal(WalSettings::default()),
+            server: ServerLogConfig::Wal(WalSettings::default()),
             pages: vec![1, 2],
             all_paced: false,
-            extra: Method::extra_methods(WhenMeasured::Always).collect(),
+            extra: Method::extra_methods(ProbeInclusion::Always).collect(),
             workloads: Vec::new(),
             commits: CommitLoad::new(None, None),
             options: ProbeOptions::default(),
@@ -114,15 +115,15 @@ impl ProbeRequest {
 
     /// Requests only the commits of one program: of `profile`, or else of the target's server.
     /// `in_force` is the `wal_sync_method` of a PostgreSQL server.
-    pub fn set_commits(
+    pub fn set_commit_load(
         &mut self,
-        profile: Option<Profile>,
+        profile: Option<CommitProfile>,
         requirement: Option<Requirement>,
         server: Option<WalFlushMethod>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ProbeRefusal> {
         let own = server.map(|_| match &self.server {
-            ServerLog::Wal(_) => Profile::Postgres,
-            ServerLog::Redo(_) => Profile::Innodb,
+            ServerLogConfig::Wal(_) => CommitProfile::Postgres,
+            ServerLogConfig::Redo(_) => CommitProfile::Innodb,
         });
         let mut load = CommitLoad::new(profile.or(own), requirement);
         if let Some(in_force) = server.filter(|_| load.profile == own) {
@@ -130,9 +131,9 @@ impl ProbeRequest {
             load.method = match (method, profile) {
                 (Some(method), _) => method,
                 (None, Some(_)) => load.method,
-                (None, None) => return Err(Refusal::UnknownFlushMethod),
+                (None, None) => return Err(ProbeRefusal::UnknownFlushMethod),
             };
-            if let ServerLog::Redo(redo) = &self.server {
+            if let ServerLogConfig::Redo(redo) = &self.server {
                 load.bytes = redo.block_bytes;
             }
         }
@@ -155,11 +156,11 @@ impl ProbeRequest {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
-            smallest_disk_bytes: wear::smallest_flash_bytes(&leaves, facts),
+            smallest_disk_bytes: wear::smallest_flash_disk_bytes(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
-            speed_limit: speed_limit(target, facts, mount_class),
+            speed_limit: plausible_commit_rate(target, facts, mount_class),
             mount_class,
-            server: server_log(target, facts),
+            server: server_log_config(target, facts),
             ..Self::new(PathBuf::from(OsString::from_vec(
                 text::decode_display_safe(&path),
             )))
@@ -173,11 +174,11 @@ impl ProbeRequest {
 ///
 /// The kernel's rotational flag is ignored, because virtual disks and RAID volumes set the flag
 /// too.
-fn speed_limit(
+fn plausible_commit_rate(
     target: &Subject,
     facts: &FactSet,
     mount_class: Option<MountClass>,
-) -> Option<SpeedLimit> {
+) -> Option<PlausibleCommitRate> {
     let leaves = facts.bottom_devices(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
@@ -228,11 +229,10 @@ fn speed_limit(
         .map(turning)
         .collect::<Option<Vec<u32>>>()
         .and_then(|all| all.into_iter().max());
-    Some(
-        fastest
-            .filter(|_| physical)
-            .map_or_else(SpeedLimit::for_block_device, SpeedLimit::for_rpm),
-    )
+    Some(fastest.filter(|_| physical).map_or_else(
+        PlausibleCommitRate::for_block_device,
+        PlausibleCommitRate::for_rpm,
+    ))
 }
 
 fn passes_flushes(kind: DeviceKind) -> bool {
@@ -248,16 +248,16 @@ fn passes_flushes(kind: DeviceKind) -> bool {
 }
 
 /// Unknown settings count as defaults.
-fn server_log(target: &Subject, facts: &FactSet) -> ServerLog {
+fn server_log_config(target: &Subject, facts: &FactSet) -> ServerLogConfig {
     let Some(cluster) = facts.subject_in_scope(target, Scope::Cluster) else {
-        return ServerLog::Wal(WalSettings::default());
+        return ServerLogConfig::Wal(WalSettings::default());
     };
     match facts.server_area_of(&cluster) {
         Some(ServerArea::Mysql) => {
             let told = RedoLogConfig::from_facts(facts, target, &cluster);
-            ServerLog::Redo(told.unwrap_or_else(RedoLogConfig::mysql_default_config))
+            ServerLogConfig::Redo(told.unwrap_or_else(RedoLogConfig::mysql_default_config))
         }
-        Some(ServerArea::Pg) | None => ServerLog::Wal(wal_settings(&cluster, facts)),
+        Some(ServerArea::Pg) | None => ServerLogConfig::Wal(wal_settings(&cluster, facts)),
     }
 }
 
@@ -281,7 +281,7 @@ mod tests {
     use crate::version::Version;
 
     #[test]
-    fn facts_decide_what_is_asked_for() {
+    fn request_follows_facts_of_target() {
         let (target, fs, disk) = (
             Subject::target("/t\\x0a"),
             Subject::mount("/t"),
@@ -320,14 +320,14 @@ mod tests {
         let full = ProbeRequest::from_facts(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
-        let ServerLog::Wal(server) = &full.server else {
+        let ServerLogConfig::Wal(server) = &full.server else {
             panic!("{:?}", full.server)
         };
         assert_eq!(server.major, Some(15));
         assert!(super::super::postgres_sync_methods(server).contains(&Method::OpenDatasyncDirect));
     }
 
-    fn speed_limit_with(
+    fn plausible_rate_with(
         host: &[(RunEnvironment, &str)],
         disk: &[(KeyInfo, &str)],
         rpm: Option<u64>,
@@ -372,7 +372,7 @@ mod tests {
     #[test]
     fn an_unknown_flush_method_needs_a_profile() {
         let requirement = Requirement::parse("p99 < 10ms").ok();
-        let profiles = Profile::ALL.iter().copied().map(Some);
+        let profiles = CommitProfile::ALL.iter().copied().map(Some);
         for profile in [None].into_iter().chain(profiles) {
             for (server, is_known) in [
                 (None, true),
@@ -381,8 +381,8 @@ mod tests {
                 (Some(WalFlushMethod::Unknown), false),
             ] {
                 let mut request = ProbeRequest::new("/t");
-                let result = request.set_commits(profile, requirement, server);
-                let is_refused = matches!(result, Err(Refusal::UnknownFlushMethod));
+                let result = request.set_commit_load(profile, requirement, server);
+                let is_refused = matches!(result, Err(ProbeRefusal::UnknownFlushMethod));
                 assert_eq!(is_refused, profile.is_none() && !is_known, "{profile:?}");
                 assert_eq!(request.workloads.is_empty(), is_refused, "{profile:?}");
             }
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn platters_limit_only_where_nothing_could_answer_for_them() {
+    fn rotation_limits_rate_only_without_caching_layers() {
         let bare = [(RunEnvironment::Host, "none")];
         let guest = [(RunEnvironment::Guest, "kvm")];
         let (any, turns) = (Some(100_000.0), Some(180.0));
@@ -400,38 +400,41 @@ mod tests {
                 (device::MEDIUM.info, "platters"),
             ]
         };
-        assert_eq!(speed_limit_with(&bare, &on("sata"), Some(7_200)), turns);
+        assert_eq!(plausible_rate_with(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(
-            speed_limit_with(&bare, &on("sas"), Some(15_000)),
+            plausible_rate_with(&bare, &on("sas"), Some(15_000)),
             Some(375.0)
         );
-        // `speed_limit_with` sets the kernel's rotational flag, which alone proves no rotational
+        // `plausible_rate_with` sets the kernel's rotational flag, which alone proves no rotational
         // speed.
-        assert_eq!(speed_limit_with(&guest, &on("sata"), Some(7_200)), any);
+        assert_eq!(plausible_rate_with(&guest, &on("sata"), Some(7_200)), any);
         assert_eq!(
-            speed_limit_with(&guest, &[(device::TRANSPORT.info, "virtio")], None),
+            plausible_rate_with(&guest, &[(device::TRANSPORT.info, "virtio")], None),
             any
         );
         assert_eq!(
-            speed_limit_with(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
+            plausible_rate_with(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
             any
         );
-        assert_eq!(speed_limit_with(&bare, &on("megaraid"), Some(7_200)), any);
-        assert_eq!(speed_limit_with(&bare, &on("sata"), None), any);
-        assert_eq!(speed_limit_with(&[], &on("sata"), Some(7_200)), any);
+        assert_eq!(
+            plausible_rate_with(&bare, &on("megaraid"), Some(7_200)),
+            any
+        );
+        assert_eq!(plausible_rate_with(&bare, &on("sata"), None), any);
+        assert_eq!(plausible_rate_with(&[], &on("sata"), Some(7_200)), any);
         let protected = [
             (device::TRANSPORT.info, "sata"),
             (device::CACHE.info, "protected"),
         ];
-        assert_eq!(speed_limit_with(&bare, &protected, Some(7_200)), any);
+        assert_eq!(plausible_rate_with(&bare, &protected, Some(7_200)), any);
         for memory in ["persistent memory", "memory"] {
             assert_eq!(
-                speed_limit_with(&bare, &[(device::MEDIUM.info, memory)], None),
+                plausible_rate_with(&bare, &[(device::MEDIUM.info, memory)], None),
                 None
             );
         }
         assert_eq!(
-            speed_limit_with(&bare, &[(device::TRANSPORT.info, "pmem")], None),
+            plausible_rate_with(&bare, &[(device::TRANSPORT.info, "pmem")], None),
             None
         );
     }

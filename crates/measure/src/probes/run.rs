@@ -23,8 +23,9 @@ use super::{
     StopReason, SuspendClocks, commits_per_round, open_flags,
 };
 use crate::measure::{
-    DiskTraffic, FlushCount, Measurement, Method, MethodCell, Phase, ProbeSamples, Progress,
-    SampleContext, Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
+    DiskTraffic, FlushAndCommitCounts, Measurement, Method, MethodSamples, ProbePhase,
+    ProbeProgress, ProbeSamples, SampleContext, Workload, WorkloadResult, add_raw_samples,
+    histogram, median_of, summarise_samples,
 };
 use crate::text::display_path;
 
@@ -35,7 +36,7 @@ const WAL_FILE: &str = "wal";
 pub fn run_probe(
     plan: &ProbePlan,
     control: &CancelHandle,
-    tell: &mut dyn FnMut(&Progress),
+    tell: &mut dyn FnMut(&ProbeProgress),
 ) -> Result<Measurement, ProbeError> {
     if plan.options.nice {
         lower_priority()?;
@@ -66,7 +67,7 @@ pub fn run_probe(
 struct ProbeRun<'a> {
     plan: &'a ProbePlan,
     control: &'a CancelHandle,
-    report: &'a mut dyn FnMut(&Progress),
+    report: &'a mut dyn FnMut(&ProbeProgress),
     started: Instant,
     reported_at: Instant,
     /// Duration of the last progress report with figures. Such reports may take a twentieth of the
@@ -96,12 +97,12 @@ impl<'a> ProbeRun<'a> {
     fn new(
         plan: &'a ProbePlan,
         control: &'a CancelHandle,
-        tell: &'a mut dyn FnMut(&Progress),
+        tell: &'a mut dyn FnMut(&ProbeProgress),
     ) -> Self {
         let cells = plan
             .rows
             .iter()
-            .map(|row| MethodCell::new(row.method, row.pages, row.as_server))
+            .map(|row| MethodSamples::new(row.method, row.pages, row.as_server))
             .collect();
         let mut rng = Rng::new(plan.seed);
         let most_pages = plan
@@ -165,20 +166,20 @@ impl<'a> ProbeRun<'a> {
     }
 
     fn measure(&mut self) -> Result<(), StopReason> {
-        self.report_progress(Phase::Preparing);
+        self.report_progress(ProbePhase::Preparing);
         self.measure_idle_traffic()?;
         let scratch = ScratchDirectory::create(self.plan)?;
         self.context.leftover = scratch.leftover_note();
         let room = if self.plan.options.force {
             Ok(())
         } else {
-            scratch.check_space(4 * self.plan.peak_bytes)
+            scratch.reserve_and_release_space(4 * self.plan.peak_bytes)
         };
         let outcome = room
             .map_err(StopReason::Failed)
             .and_then(|()| self.measure_in_scratch_directory(&scratch));
         self.writers.clear();
-        self.report_progress(Phase::CleaningUp);
+        self.report_progress(ProbePhase::CleaningUp);
         let removed = scratch.remove();
         match (outcome, removed) {
             (Err(StopReason::Failed(mut first)), Err(left)) => {
@@ -229,8 +230,8 @@ impl<'a> ProbeRun<'a> {
         let (begun, total, tell) = (self.started, self.plan.total_seconds, &mut self.report);
         let mut say = |rounds: usize| {
             let seconds = begun.elapsed().as_secs_f64();
-            tell(&Progress {
-                phase: Phase::Workload(workload),
+            tell(&ProbeProgress {
+                phase: ProbePhase::Workload(workload),
                 round: u32::try_from(rounds).unwrap_or(u32::MAX),
                 seconds,
                 share: (seconds / total).min(1.0),
@@ -267,12 +268,14 @@ impl<'a> ProbeRun<'a> {
         let file = file.map_err(|errno| scratch.probe_error(errno, "creating the scratch file"))?;
         let control = self.control;
         self.context.bytes_written += self.plan.file_bytes;
-        if !scratch.fill_file(&file, self.plan.file_bytes, &|| !control.is_cancelled())? {
+        if !scratch
+            .fill_with_flushed_zeros(&file, self.plan.file_bytes, &|| !control.is_cancelled())?
+        {
             return Err(StopReason::Cancelled);
         }
         self.open_writers(scratch)?;
         self.estimate_commit_costs()?;
-        self.choose_paced_cells();
+        self.select_paced_methods();
         self.run_rounds(scratch, &file)
     }
 
@@ -318,7 +321,7 @@ impl<'a> ProbeRun<'a> {
                 Ok(file) => Some(CommitWriter::new(cell.method, file)),
             };
             let is_buffered = |writer: &CommitWriter| {
-                writer.is_direct_io_buffered(&self.pages, self.plan.file_bytes / 2)
+                writer.probe_buffered_direct_io(&self.pages, self.plan.file_bytes / 2)
             };
             if writer.as_ref().is_some_and(is_buffered) {
                 cell.error = Some("O_DIRECT is buffered here".to_owned());
@@ -331,7 +334,7 @@ impl<'a> ProbeRun<'a> {
     /// Makes a few commits with each method and write size. Their latencies only serve to estimate
     /// how many commits fit into a round.
     fn estimate_commit_costs(&mut self) -> Result<(), StopReason> {
-        self.report_progress(Phase::WarmUp);
+        self.report_progress(ProbePhase::WarmUp);
         for i in 0..self.samples.cells.len() {
             let begun = Instant::now();
             let mut times = Vec::new();
@@ -339,10 +342,10 @@ impl<'a> ProbeRun<'a> {
                 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
             {
                 self.check_cancelled()?;
-                match self.time_cell_commit(i) {
+                match self.time_method_commit(i) {
                     None => break,
                     Some(Ok(done)) => times.push(done.micros),
-                    Some(Err(Errno::INVAL)) if self.drop_direct_row(i) => break,
+                    Some(Err(Errno::INVAL)) if self.disable_direct_method(i) => break,
                     Some(Err(errno)) => return Err(self.commit_error(i, errno)),
                 }
             }
@@ -354,7 +357,7 @@ impl<'a> ProbeRun<'a> {
 
     /// Gives up cell `i` after its first write failed, if the cell uses O_DIRECT; otherwise returns
     /// false. A disk with blocks larger than a page refuses such writes.
-    fn drop_direct_row(&mut self, i: usize) -> bool {
+    fn disable_direct_method(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
                 cell.error = Some(format!(
@@ -398,7 +401,7 @@ impl<'a> ProbeRun<'a> {
                 }
             }
             paced?;
-            self.report_progress(Phase::Rounds);
+            self.report_progress(ProbePhase::Rounds);
         }
     }
 
@@ -468,14 +471,16 @@ impl<'a> ProbeRun<'a> {
 
     fn add_flush_count(&mut self, i: usize, flushes: u64, commits: usize) {
         if let Some(cell) = self.samples.cells.get_mut(i) {
-            let count = cell.flushes.get_or_insert_with(FlushCount::default);
+            let count = cell
+                .flushes
+                .get_or_insert_with(FlushAndCommitCounts::default);
             count.flushes += flushes;
             count.commits += commits as u64;
         }
     }
 
-    fn choose_paced_cells(&mut self) {
-        let is_paced = |c: &MethodCell| {
+    fn select_paced_methods(&mut self) {
+        let is_paced = |c: &MethodSamples| {
             let wanted = c.pages == 1 || self.plan.all_paced;
             wanted && c.as_server && c.method.is_durable() && c.error.is_none()
         };
@@ -486,7 +491,7 @@ impl<'a> ProbeRun<'a> {
             .enumerate()
             .filter(|(_, cell)| is_paced(cell));
         (self.paced, self.samples.paced) = cells
-            .map(|(i, c)| (i, MethodCell::new(c.method, c.pages, c.as_server)))
+            .map(|(i, c)| (i, MethodSamples::new(c.method, c.pages, c.as_server)))
             .unzip();
     }
 
@@ -537,7 +542,7 @@ impl<'a> ProbeRun<'a> {
         Ok(turn.into_iter().map(|(_, done)| done).collect())
     }
 
-    fn time_cell_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
+    fn time_method_commit(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self
             .pages
@@ -553,7 +558,7 @@ impl<'a> ProbeRun<'a> {
 
     fn commit_unless_cancelled(&mut self, i: usize) -> Result<CommitTiming, StopReason> {
         self.check_cancelled()?;
-        match self.time_cell_commit(i) {
+        match self.time_method_commit(i) {
             Some(Ok(done)) => Ok(done),
             Some(Err(errno)) => Err(self.commit_error(i, errno)),
             None => Err(StopReason::BudgetExhausted),
@@ -610,27 +615,29 @@ impl<'a> ProbeRun<'a> {
 
     fn summarise_so_far(&mut self) -> Measurement {
         self.context.seconds = self.elapsed_seconds();
-        summarise(&self.samples, &self.context)
+        summarise_samples(&self.samples, &self.context)
     }
 
     fn final_summary(&mut self) -> Measurement {
         let mut measurement = self.summarise_so_far();
         if self.plan.options.keep_samples {
-            add_samples(&mut measurement, &self.samples);
+            add_raw_samples(&mut measurement, &self.samples);
         }
         measurement.workloads = std::mem::take(&mut self.workload_results);
         measurement
     }
 
-    fn report_progress(&mut self, phase: Phase) {
+    fn report_progress(&mut self, phase: ProbePhase) {
         let rounds = self.samples.complete_round_count();
         let pause = (20 * self.report_duration).max(Duration::from_millis(100));
         // The first round and the end are reported with figures at once, without the usual pause.
-        let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
+        let first_or_last = rounds == 1 || phase == ProbePhase::CleaningUp;
         let due = rounds > 0 && (self.reported_at.elapsed() > pause || first_or_last);
         let (interim, histogram) = if due {
             let begun = Instant::now();
-            let default = self.samples.paced_cell(self.samples.reference_method(), 1);
+            let default = self
+                .samples
+                .paced_samples_of(self.samples.reference_method(), 1);
             let histogram = default
                 .map(|cell| histogram(&cell.rounds.concat()))
                 .unwrap_or_default();
@@ -642,7 +649,7 @@ impl<'a> ProbeRun<'a> {
             (None, Vec::new())
         };
         let seconds = self.elapsed_seconds();
-        let progress = Progress {
+        let progress = ProbeProgress {
             phase,
             round: u32::try_from(rounds).unwrap_or(u32::MAX),
             seconds,

@@ -14,8 +14,8 @@ use super::commit_writer::retry_interrupted;
 use super::plan::ProbePlan;
 use super::scratch_cleaner::ScratchCleaner;
 use super::scratch_directory::{
-    current_path, find_leftovers, make_private_directory, mark_in_use, new_scratch_name,
-    remove_open_directory, remove_scratch_files, scratch_file_name,
+    current_directory_path, find_leftover_directories, lock_as_in_use, make_private_directory,
+    new_scratch_name, remove_open_directory, remove_scratch_files, scratch_file_name,
 };
 use super::scratch_place::INHERITED_FLAGS;
 use super::{ProbeError, ProbeErrorKind};
@@ -72,7 +72,7 @@ impl ScratchDirectory {
         cleaner.report_inode(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
         // A failed lock is no error: without a lock, the next probe checks the process id in the
         // name.
-        let _ = mark_in_use(&directory);
+        let _ = lock_as_in_use(&directory);
         if let Some(flags) = plan.flags {
             set_inherited_inode_flags(&directory, flags).map_err(|errno| {
                 ProbeError::from_errno(
@@ -94,7 +94,7 @@ impl ScratchDirectory {
     /// A sentence about leftover directories of killed probes. A probe removes only its own
     /// directory, so that no other user can make it remove a different one.
     pub fn leftover_note(&self) -> Option<String> {
-        let left = find_leftovers(&self.place);
+        let left = find_leftover_directories(&self.place);
         let (first, others) = left.split_first()?;
         let path = display_path(&self.path.join(first));
         let more = match others.len() {
@@ -162,7 +162,7 @@ impl ScratchDirectory {
     ///
     /// The check passes on a file system without fallocate(2). On tmpfs and ramfs it is skipped,
     /// because the reservation would use up memory.
-    pub fn check_space(&self, bytes: u64) -> Result<(), ProbeError> {
+    pub fn reserve_and_release_space(&self, bytes: u64) -> Result<(), ProbeError> {
         const SPACE_CHECK_FILE: &str = "room";
         if self.is_in_memory() {
             return Ok(());
@@ -197,7 +197,7 @@ impl ScratchDirectory {
     /// Fills a file with zeros and flushes it, as a server does with a new WAL segment
     /// (`wal_init_zero`). `go_on` is called before each chunk and at the end; once it returns
     /// false, the result is false.
-    pub fn fill_file(
+    pub fn fill_with_flushed_zeros(
         &self,
         file: &OwnedFd,
         bytes: u64,
@@ -243,7 +243,8 @@ impl ScratchDirectory {
         removed.map_err(|errno| {
             let mut error = self.probe_error(errno, "removing the scratch directory");
             let left = display_path(
-                &current_path(&self.directory).unwrap_or_else(|| self.path.join(&self.name)),
+                &current_directory_path(&self.directory)
+                    .unwrap_or_else(|| self.path.join(&self.name)),
             );
             error.message = format!("{}; the directory is still there: {left}", error.message);
             error
@@ -291,7 +292,7 @@ mod tests {
     use crate::probes::scratch_directory::open_if_own;
 
     #[test]
-    fn only_our_own_that_nobody_uses_are_left() {
+    fn only_own_unused_directories_are_leftovers() {
         let outside = tempfile::tempdir().unwrap();
         let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
         let ours = [new_scratch_name(), new_scratch_name()];
@@ -299,9 +300,13 @@ mod tests {
             .each_ref()
             .map(|name| make_private_directory(&place, name).unwrap());
         for directory in &held {
-            mark_in_use(directory).unwrap();
+            lock_as_in_use(directory).unwrap();
         }
-        assert_eq!(find_leftovers(&place), Vec::<String>::new(), "in use");
+        assert_eq!(
+            find_leftover_directories(&place),
+            Vec::<String>::new(),
+            "in use"
+        );
         let [used, left] = held;
         drop(left);
         let open = new_scratch_name();
@@ -327,12 +332,12 @@ mod tests {
             fs::create_dir(&path).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
         }
-        assert_eq!(find_leftovers(&place), [ours[1].clone()]);
+        assert_eq!(find_leftover_directories(&place), [ours[1].clone()]);
         drop(used);
     }
 
     #[test]
-    fn only_what_was_made_here_is_removed() {
+    fn only_own_scratch_directory_is_removed() {
         let outside = tempfile::tempdir().unwrap();
         let place = fs::File::open(outside.path()).unwrap();
         let ours = outside.path().join("ours");
@@ -385,7 +390,7 @@ mod tests {
     /// The test plays the owner of the parent directory, who may rename or move the scratch
     /// directory, or put another one in its place.
     #[test]
-    fn what_was_renamed_meanwhile_is_found_and_removed() {
+    fn renamed_scratch_directory_is_removed() {
         let outside = tempfile::tempdir().unwrap();
         let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
         fs::create_dir(outside.path().join("deeper")).unwrap();

@@ -20,7 +20,7 @@ use crate::subprocess::{Channel, RECV_TIMEOUT, Role, Subprocess};
 /// Messages to the cleaner. The name is sent as a message because all users can read the arguments
 /// of a process.
 #[derive(Serialize, Deserialize)]
-enum WatcherMessage {
+enum CleanerMessage {
     Name(String),
     /// Inode number of the scratch directory, sent once the directory exists.
     Created(u64),
@@ -50,19 +50,19 @@ impl ScratchCleaner {
     pub(crate) fn announce_name(&mut self, name: &str) -> Result<(), ProbeError> {
         self.0
             .channel
-            .send(&WatcherMessage::Name(name.to_owned()))
+            .send(&CleanerMessage::Name(name.to_owned()))
             .map_err(|error| start_error(&error))
     }
 
     pub(crate) fn report_inode(&mut self, inode: u64) {
         // A cleaner that has exited does not receive the message; the probe still removes the
         // directory.
-        let _ = self.0.channel.send(&WatcherMessage::Created(inode));
+        let _ = self.0.channel.send(&CleanerMessage::Created(inode));
     }
 
     /// Must be called after the removal of the directory.
     pub(crate) fn dismiss(mut self) {
-        let _ = self.0.channel.send(&WatcherMessage::Done);
+        let _ = self.0.channel.send(&CleanerMessage::Done);
         self.0.wait();
     }
 }
@@ -80,7 +80,7 @@ pub fn run_scratch_cleaner(mut channel: Channel) -> io::Result<()> {
     std::env::set_current_dir("/")?;
     channel.send(&())?;
     let place = io::stdin();
-    let Some((name, held)) = pending_removal(|| channel.recv(None).ok(), &place)? else {
+    let Some((name, held)) = receive_pending_removal(|| channel.recv(None).ok(), &place)? else {
         return Ok(());
     };
     // A directory that is already open is removed even if it was renamed.
@@ -98,24 +98,24 @@ pub fn run_scratch_cleaner(mut channel: Channel) -> io::Result<()> {
 /// Receives messages until `Done`, or until the channel closes. Returns the name of the directory
 /// to remove, and the directory itself if it was created. `None` after `Done`, or without a valid
 /// name.
-fn pending_removal(
-    mut next: impl FnMut() -> Option<WatcherMessage>,
+fn receive_pending_removal(
+    mut next: impl FnMut() -> Option<CleanerMessage>,
     place: impl AsFd,
 ) -> io::Result<Option<(String, Option<OwnedFd>)>> {
     let mut left = None;
     while let Some(message) = next() {
         match message {
             // Only a name in walwise's format is ever removed.
-            WatcherMessage::Name(name) => {
+            CleanerMessage::Name(name) => {
                 let is_ours = name.starts_with(DIRECTORY_PREFIX) && !name.contains('/');
                 left = is_ours.then_some((name, None));
             }
-            WatcherMessage::Created(inode) => {
+            CleanerMessage::Created(inode) => {
                 if let Some((name, directory)) = &mut left {
                     *directory = scratch_directory::open_if_own(&place, name, Some(inode))?;
                 }
             }
-            WatcherMessage::Done => return Ok(None),
+            CleanerMessage::Done => return Ok(None),
         }
     }
     Ok(left)
@@ -125,33 +125,33 @@ fn pending_removal(
 mod tests {
     use super::*;
 
-    fn pending_name(messages: impl IntoIterator<Item = WatcherMessage>) -> Option<String> {
+    fn pending_name(messages: impl IntoIterator<Item = CleanerMessage>) -> Option<String> {
         let place = std::fs::File::open("/").unwrap();
         let mut messages = messages.into_iter();
-        pending_removal(|| messages.next(), &place)
+        receive_pending_removal(|| messages.next(), &place)
             .unwrap()
             .map(|(name, _)| name)
     }
 
     #[test]
-    fn it_removes_nothing_but_scratch_directories() {
+    fn cleaner_removes_only_scratch_names() {
         for name in ["/etc/passwd", "data", ".walwise-probe-1/../x", ""] {
             assert_eq!(
-                pending_name([WatcherMessage::Name(name.to_owned())]),
+                pending_name([CleanerMessage::Name(name.to_owned())]),
                 None,
                 "{name}"
             );
         }
-        let ours = pending_name([WatcherMessage::Name(".walwise-probe-1".to_owned())]);
+        let ours = pending_name([CleanerMessage::Name(".walwise-probe-1".to_owned())]);
         assert_eq!(ours.as_deref(), Some(".walwise-probe-1"));
     }
 
     #[test]
-    fn its_last_word_leaves_nothing_to_do() {
+    fn cleaner_has_nothing_to_remove_after_done() {
         assert_eq!(
             pending_name([
-                WatcherMessage::Name(".walwise-probe-1".to_owned()),
-                WatcherMessage::Done
+                CleanerMessage::Name(".walwise-probe-1".to_owned()),
+                CleanerMessage::Done
             ]),
             None
         );

@@ -36,7 +36,7 @@ pub(super) fn make_private_directory(place: &OwnedFd, name: &str) -> Result<Owne
         entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes()))
     });
     let is_ours = found.st_uid == nix::unistd::geteuid().as_raw()
-        || file_owner_in(&directory) == Ok(found.st_uid);
+        || probe_new_file_owner(&directory) == Ok(found.st_uid);
     if is_new && is_ours {
         Ok(directory)
     } else {
@@ -67,13 +67,13 @@ fn pid_in_name(name: &str) -> Option<Pid> {
 
 /// Marks a scratch directory as in use while the descriptor is open. On a file system without
 /// locks, only the process id in the name shows the use.
-pub(super) fn mark_in_use(directory: &OwnedFd) -> Result<(), Errno> {
+pub(super) fn lock_as_in_use(directory: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// Scratch directories that killed probes of this user left in `place`. Directories of other users
 /// are ignored, whatever their names.
-pub(super) fn find_leftovers(place: &OwnedFd) -> Vec<String> {
+pub(super) fn find_leftover_directories(place: &OwnedFd) -> Vec<String> {
     let Ok(entries) = Dir::read_from(place) else {
         return Vec::new();
     };
@@ -84,7 +84,7 @@ pub(super) fn find_leftovers(place: &OwnedFd) -> Vec<String> {
             let is_private = Mode::from_raw_mode(found.st_mode) == Mode::RWXU;
             let is_ours =
                 found.st_uid == nix::unistd::geteuid().as_raw() && found.st_dev == around.st_dev;
-            let is_free = match mark_in_use(&directory) {
+            let is_free = match lock_as_in_use(&directory) {
                 Ok(()) => true,
                 Err(Errno::WOULDBLOCK) => false,
                 Err(_) => {
@@ -109,7 +109,7 @@ pub(super) fn find_leftovers(place: &OwnedFd) -> Vec<String> {
 
 /// Creates and removes a file to find the user id that new files in a directory get. Some file
 /// systems have no owners, or map root to another user.
-fn file_owner_in(directory: &OwnedFd) -> Result<u32, Errno> {
+fn probe_new_file_owner(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = scratch_file_name("owner");
     let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -175,7 +175,7 @@ pub(super) fn remove_open_directory(
 }
 
 /// Reads the path from /proc/self/fd, so that a renamed directory is found.
-pub(super) fn current_path(directory: &OwnedFd) -> Option<PathBuf> {
+pub(super) fn current_directory_path(directory: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 

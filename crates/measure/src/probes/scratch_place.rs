@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 
-use super::Refusal;
+use super::ProbeRefusal;
 use crate::facts::{Choice, ServerArea};
 use crate::text;
 use crate::text::display_path;
@@ -37,25 +37,25 @@ pub struct SpaceNeeded {
 
 /// Finds and checks the parent directory for the scratch directory; `scratch` is the directory that
 /// the user requested. `anywhere` allows network and FUSE file systems.
-pub fn find_scratch_place(
+pub fn find_scratch_parent(
     target: &Path,
     scratch: Option<&Path>,
     anywhere: bool,
     room: &SpaceNeeded,
-) -> Result<ScratchParent, Refusal> {
+) -> Result<ScratchParent, ProbeRefusal> {
     let (place, flags) = match scratch {
         Some(scratch) => requested_parent(scratch, target)?,
         None => default_parent(target)?,
     };
     let path = place.path;
     let directory =
-        open_for_reading(&place.directory).map_err(|e| Refusal::from_errno(e, &path))?;
+        open_for_reading(&place.directory).map_err(|e| ProbeRefusal::from_errno(e, &path))?;
     if !anywhere {
         check_not_network_or_fuse(&directory, &path)?;
     }
     check_writable(&directory, &path)?;
     check_space(&directory, &path, room)?;
-    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::from_errno(e, &path))?;
+    let stat = rustix::fs::fstat(&directory).map_err(|e| ProbeRefusal::from_errno(e, &path))?;
     Ok(ScratchParent {
         directory: path,
         identity: (stat.st_dev, stat.st_ino),
@@ -72,11 +72,12 @@ struct OpenDirectory {
 const PATH_FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl OpenDirectory {
-    fn open(path: &Path) -> Result<Self, Refusal> {
+    fn open(path: &Path) -> Result<Self, ProbeRefusal> {
         let directory = rustix::fs::openat(CWD, path, PATH_FLAGS, Mode::empty())
-            .map_err(|e| Refusal::from_errno(e, path))?;
+            .map_err(|e| ProbeRefusal::from_errno(e, path))?;
         // The resolved path is displayed, and opened again by the probe.
-        let real = fs::canonicalize(path).map_err(|e| Refusal::from_errno(to_errno(&e), path))?;
+        let real =
+            fs::canonicalize(path).map_err(|e| ProbeRefusal::from_errno(to_errno(&e), path))?;
         Ok(Self {
             directory,
             path: real,
@@ -123,11 +124,11 @@ fn to_errno(error: &std::io::Error) -> rustix::io::Errno {
 fn requested_parent(
     scratch: &Path,
     target: &Path,
-) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
     let upward = OpenDirectory::open(scratch)?.ancestors();
-    if let Some(database) = database_ancestor(&upward).and_then(|at| upward.get(at)) {
+    if let Some(database) = database_ancestor_index(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a directory inside the database's directory".to_owned();
-        return Err(Refusal::NoSiblingPlace {
+        return Err(ProbeRefusal::NoSiblingPlace {
             database: display_path(&database.path),
             why,
         });
@@ -135,9 +136,9 @@ fn requested_parent(
     let place = upward
         .into_iter()
         .next()
-        .ok_or_else(|| Refusal::Missing(display_path(scratch)))?;
+        .ok_or_else(|| ProbeRefusal::Missing(display_path(scratch)))?;
     match OpenDirectory::open(target).map(|target| inode_flags_to_set(&place, &target)) {
-        Ok(Err(why)) => Err(Refusal::DifferentFilesystem {
+        Ok(Err(why)) => Err(ProbeRefusal::DifferentFilesystem {
             scratch: display_path(scratch),
             target: display_path(target),
             why,
@@ -148,20 +149,20 @@ fn requested_parent(
 }
 
 /// The target itself, or the parent directory of the database that the target belongs to.
-fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), ProbeRefusal> {
     let mut upward = OpenDirectory::open(target)?.ancestors();
-    let Some(at) = database_ancestor(&upward) else {
+    let Some(at) = database_ancestor_index(&upward) else {
         return Ok((upward.swap_remove(0), None));
     };
     let database = upward
         .get(at)
         .map(|database| display_path(&database.path))
         .unwrap_or_default();
-    let refuse = |why: String| Refusal::NoSiblingPlace {
+    let refuse = |why: String| ProbeRefusal::NoSiblingPlace {
         database: database.clone(),
         why,
     };
-    if let Some(top) = top_of_mount(&upward)
+    if let Some(top) = top_of_mount_index(&upward)
         .filter(|top| *top <= at)
         .and_then(|top| upward.get(top))
     {
@@ -183,7 +184,7 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
 }
 
 /// The index of the topmost directory on the file system and subvolume of `upward[0]`.
-fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
+fn top_of_mount_index(upward: &[OpenDirectory]) -> Option<usize> {
     let here = upward.first()?.device_number()?;
     upward
         .iter()
@@ -192,21 +193,21 @@ fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
         .checked_sub(1)
 }
 
-fn database_ancestor(upward: &[OpenDirectory]) -> Option<usize> {
+fn database_ancestor_index(upward: &[OpenDirectory]) -> Option<usize> {
     upward
         .iter()
-        .rposition(|held| holds_database(&held.directory))
+        .rposition(|held| has_database_files(&held.directory))
 }
 
 /// The path of the database that contains a directory, for display; `None` if there is none.
-pub fn enclosing_database(directory: OwnedFd, path: PathBuf) -> Option<String> {
+pub fn enclosing_database_path(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.ancestors();
-    database_ancestor(&upward)
+    database_ancestor_index(&upward)
         .and_then(|at| upward.get(at))
         .map(|database| display_path(&database.path))
 }
 
-fn holds_database(directory: &OwnedFd) -> bool {
+fn has_database_files(directory: &OwnedFd) -> bool {
     let is_there =
         |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     ServerArea::ALL
@@ -216,13 +217,13 @@ fn holds_database(directory: &OwnedFd) -> bool {
             server.marker_files.iter().any(is_there)
                 || server
                     .tablespace_prefix
-                    .is_some_and(|mark| holds_tablespace(directory, mark))
+                    .is_some_and(|mark| has_tablespace_entry(directory, mark))
         })
 }
 
 /// True if the directory has an entry whose name is `mark` followed by a digit. Only 66 entries are
 /// read, because the top directory of a tablespace has few.
-fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
+fn has_tablespace_entry(directory: &OwnedFd, mark: &str) -> bool {
     let mut names = open_for_reading(directory)
         .and_then(Dir::new)
         .into_iter()
@@ -304,12 +305,12 @@ fn network_or_fuse_type_name(magic: u64) -> Option<&'static str> {
     }
 }
 
-fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
-    let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
+fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), ProbeRefusal> {
+    let statfs = rustix::fs::fstatfs(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = (statfs.f_type as u64) & 0xffff_ffff;
     match network_or_fuse_type_name(magic) {
-        Some(class) => Err(Refusal::NetworkOrFuse {
+        Some(class) => Err(ProbeRefusal::NetworkOrFuse {
             directory: display_path(path),
             class,
         }),
@@ -317,16 +318,16 @@ fn check_not_network_or_fuse(directory: &OwnedFd, path: &Path) -> Result<(), Ref
     }
 }
 
-fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
+fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), ProbeRefusal> {
     let access = Access::WRITE_OK | Access::EXEC_OK;
     rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS)
-        .map_err(|e| Refusal::from_errno(e, path))
+        .map_err(|e| ProbeRefusal::from_errno(e, path))
 }
 
 /// Requires free space of four times `room.bytes`, and 5 % of the file system to stay free. With
 /// `exact_fit`, `room.bytes` is enough.
-fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(), Refusal> {
-    let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
+fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(), ProbeRefusal> {
+    let vfs = rustix::fs::fstatvfs(directory).map_err(|e| ProbeRefusal::from_errno(e, path))?;
     let (size, free) = (
         vfs.f_blocks.saturating_mul(vfs.f_frsize),
         vfs.f_bavail.saturating_mul(vfs.f_frsize),
@@ -344,7 +345,7 @@ fn check_space(directory: &OwnedFd, path: &Path, room: &SpaceNeeded) -> Result<(
             text::format_bytes(free),
             text::format_bytes(margin),
         );
-        return Err(Refusal::Space {
+        return Err(ProbeRefusal::Space {
             directory,
             free,
             needed,
@@ -362,12 +363,12 @@ mod tests {
         exact_fit: false,
     };
 
-    fn find(
+    fn find_parent(
         target: &Path,
         scratch: Option<&Path>,
         room: SpaceNeeded,
-    ) -> Result<ScratchParent, Refusal> {
-        super::find_scratch_place(target, scratch, scratch.is_some(), &room)
+    ) -> Result<ScratchParent, ProbeRefusal> {
+        super::find_scratch_parent(target, scratch, scratch.is_some(), &room)
     }
 
     fn temporary_directory() -> (tempfile::TempDir, PathBuf) {
@@ -377,13 +378,13 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_directory_is_its_own_place() {
+    fn plain_directory_is_its_own_scratch_parent() {
         let (_keep, path) = temporary_directory();
-        assert_eq!(find(&path, None, FILE).unwrap().directory, path);
+        assert_eq!(find_parent(&path, None, FILE).unwrap().directory, path);
     }
 
     #[test]
-    fn databases_are_left_alone_at_any_depth() {
+    fn scratch_parent_is_outside_the_database() {
         let (_keep, path) = temporary_directory();
         for (mark, inside) in [
             ("PG_VERSION", "base/1"),
@@ -397,31 +398,35 @@ mod tests {
             // As in a real cluster, a directory of a single database contains PG_VERSION too.
             fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
             assert_eq!(
-                find(&database.join(inside), None, FILE).unwrap().directory,
+                find_parent(&database.join(inside), None, FILE)
+                    .unwrap()
+                    .directory,
                 path,
                 "{mark}"
             );
-            let refusal = find(&path, Some(&database.join(inside)), FILE).unwrap_err();
+            let refusal = find_parent(&path, Some(&database.join(inside)), FILE).unwrap_err();
             assert!(
-                matches!(refusal, Refusal::NoSiblingPlace { .. }),
+                matches!(refusal, ProbeRefusal::NoSiblingPlace { .. }),
                 "{refusal}"
             );
         }
     }
 
     #[test]
-    fn links_do_not_hide_a_database() {
+    fn symlink_does_not_hide_a_database() {
         let (_keep, path) = temporary_directory();
         let database = path.join("main");
         fs::create_dir(&database).unwrap();
         fs::write(database.join("PG_VERSION"), "15\n").unwrap();
         std::os::unix::fs::symlink(&database, path.join("link")).unwrap();
         assert_eq!(
-            find(&path.join("link"), None, FILE).unwrap().directory,
+            find_parent(&path.join("link"), None, FILE)
+                .unwrap()
+                .directory,
             path
         );
         assert_eq!(
-            find(&path.join("link/../main/."), None, FILE)
+            find_parent(&path.join("link/../main/."), None, FILE)
                 .unwrap()
                 .directory,
             path
@@ -429,39 +434,40 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_is_said_to_be_none() {
+    fn missing_or_non_directory_target_is_refused() {
         let (_keep, path) = temporary_directory();
-        let missing = find(&path.join("none"), None, FILE).unwrap_err();
+        let missing = find_parent(&path.join("none"), None, FILE).unwrap_err();
         assert!(
-            matches!(missing, Refusal::Missing(_)) && missing.to_string().contains("--scratch"),
+            matches!(missing, ProbeRefusal::Missing(_))
+                && missing.to_string().contains("--scratch"),
             "{missing}"
         );
         fs::write(path.join("file"), "").unwrap();
         assert!(matches!(
-            find(&path.join("file"), None, FILE),
-            Err(Refusal::NotADirectory(_))
+            find_parent(&path.join("file"), None, FILE),
+            Err(ProbeRefusal::NotADirectory(_))
         ));
         assert!(matches!(
-            find(&path.join("file/x"), None, FILE),
-            Err(Refusal::NotADirectory(_))
+            find_parent(&path.join("file/x"), None, FILE),
+            Err(ProbeRefusal::NotADirectory(_))
         ));
     }
 
     #[test]
-    fn scratch_elsewhere_is_refused() {
+    fn scratch_on_other_file_system_is_refused() {
         let (_keep, path) = temporary_directory();
-        let refusal = find(&path, Some(Path::new("/proc")), FILE).unwrap_err();
+        let refusal = find_parent(&path, Some(Path::new("/proc")), FILE).unwrap_err();
         assert!(
-            matches!(refusal, Refusal::DifferentFilesystem { .. }),
+            matches!(refusal, ProbeRefusal::DifferentFilesystem { .. }),
             "{refusal}"
         );
-        assert!(find(&path.join("to-be-created"), Some(&path), FILE).is_ok());
+        assert!(find_parent(&path.join("to-be-created"), Some(&path), FILE).is_ok());
     }
 
     #[test]
-    fn space_is_kept() {
+    fn insufficient_space_is_refused() {
         let (_keep, path) = temporary_directory();
-        let refusal = find(
+        let refusal = find_parent(
             &path,
             None,
             SpaceNeeded {
@@ -470,11 +476,11 @@ mod tests {
             },
         )
         .unwrap_err();
-        assert!(matches!(refusal, Refusal::Space { .. }), "{refusal}");
+        assert!(matches!(refusal, ProbeRefusal::Space { .. }), "{refusal}");
     }
 
     #[test]
-    fn magic_numbers_are_classed() {
+    fn magic_numbers_of_network_and_fuse_are_known() {
         assert_eq!(network_or_fuse_type_name(0x6969), Some("network"));
         assert_eq!(network_or_fuse_type_name(0x6573_5546), Some("FUSE"));
         for local in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x2fc1_2fc1] {

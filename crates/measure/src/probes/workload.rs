@@ -41,7 +41,7 @@ mod small_files {
     }
 
     impl LoadGenerator for SmallFilesLoad {
-        fn rows(&self) -> Vec<RowSamples> {
+        fn empty_rows(&self) -> Vec<RowSamples> {
             let name = if self.threads == 1 {
                 "1 thread".to_owned()
             } else {
@@ -54,7 +54,7 @@ mod small_files {
             vec![if self.threads == 1 {
                 row
             } else {
-                row.compared_with(0)
+                row.with_reference_row(0)
             }]
         }
 
@@ -65,7 +65,7 @@ mod small_files {
             let limit = MAX_FILES / u64::from(self.threads);
             let one = |thread: u32, turn: u64| {
                 create_durable_file(stage, thread, turn)
-                    .map_err(|errno| stage.stop_error(errno, "creating a small file"))
+                    .map_err(|errno| stage.stop_reason_from_errno(errno, "creating a small file"))
             };
             let pass = stage.run_threads(
                 "creating small files",
@@ -75,7 +75,7 @@ mod small_files {
                 &one,
             )?;
             self.remove_files(stage, limit)
-                .map_err(|errno| stage.stop_error(errno, "removing a small file"))?;
+                .map_err(|errno| stage.stop_reason_from_errno(errno, "removing a small file"))?;
             Ok(vec![pass])
         }
     }
@@ -166,7 +166,7 @@ pub(super) fn run_workload(
         Workload::Entangle => interference::create_load_generators(stage)?,
         Workload::PgTestFsync => pg_test_fsync::create_load_generators(stage)?,
         Workload::Transaction => transaction::create_load_generators(stage, redo)?,
-        Workload::Commit => return commit_log::run(stage, load, series, tell),
+        Workload::Commit => return commit_log::run_commit_workload(stage, load, series, tell),
     };
     // The tests of pg_test_fsync use all of the announced time, so the number of their rounds is
     // not limited.
@@ -186,7 +186,7 @@ pub(super) fn run_workload(
     stage.divide_budget(rounds, generators.len(), fixed);
     let rows: Vec<Vec<RowSamples>> = generators
         .iter()
-        .map(|generator| generator.rows())
+        .map(|generator| generator.empty_rows())
         .collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);

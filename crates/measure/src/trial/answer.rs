@@ -6,13 +6,13 @@
 
 use super::candidate::Candidate;
 use super::comparison::TrialOutcome;
-use super::load::CommitShape;
+use super::load::LoadShape;
 use super::method_comparison::MethodComparison;
 use super::record::TrialRecord;
 use super::{LoadResult, TrialEnding};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrialAnswer {
+pub struct CandidateRanking {
     /// Candidates that may be the best, or are within 5 % of the best, under every load that counts
     /// for a database.
     pub best: Vec<Candidate>,
@@ -21,7 +21,7 @@ pub struct TrialAnswer {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoAnswerReason {
+pub enum NoRankingReason {
     /// The trial is still running, or was killed while it ran.
     Unfinished,
     /// The reference is unranked, or every other candidate is.
@@ -33,7 +33,7 @@ pub enum NoAnswerReason {
     Undecided,
 }
 
-impl NoAnswerReason {
+impl NoRankingReason {
     /// The reason, as the end of a sentence about the trial.
     pub fn reason(self) -> &'static str {
         match self {
@@ -49,14 +49,14 @@ impl NoAnswerReason {
 }
 
 impl TrialRecord {
-    pub fn answer(&self) -> Result<TrialAnswer, NoAnswerReason> {
+    pub fn candidate_ranking(&self) -> Result<CandidateRanking, NoRankingReason> {
         match self.ending {
-            TrialEnding::Running => return Err(NoAnswerReason::Unfinished),
+            TrialEnding::Running => return Err(NoRankingReason::Unfinished),
             TrialEnding::Settled | TrialEnding::Budget | TrialEnding::Stopped => {}
         }
         let results = self.load_results();
         if results.is_empty() {
-            return Err(NoAnswerReason::NoResult);
+            return Err(NoRankingReason::NoResult);
         }
         let mut sets = Vec::new();
         for result in results
@@ -70,18 +70,18 @@ impl TrialRecord {
             .map(|result| &result.ranked)
             .filter(|_| !sets.is_empty())
         else {
-            return Err(NoAnswerReason::OtherLoads);
+            return Err(NoRankingReason::OtherLoads);
         };
         let (best, slower) = ranked
             .iter()
             .partition(|one| sets.iter().all(|set| set.contains(*one)));
-        Ok(TrialAnswer {
-            best: self.candidates_by_number(best),
-            slower: self.candidates_by_number(slower),
+        Ok(CandidateRanking {
+            best: self.candidates_at_indices(best),
+            slower: self.candidates_at_indices(slower),
         })
     }
 
-    fn candidates_by_number(&self, numbers: Vec<usize>) -> Vec<Candidate> {
+    fn candidates_at_indices(&self, numbers: Vec<usize>) -> Vec<Candidate> {
         numbers
             .into_iter()
             .filter_map(|at| Some(self.candidates.get(at)?.candidate))
@@ -103,7 +103,7 @@ impl TrialRecord {
         let is_other = |(load, _): &(usize, &str)| {
             self.loads
                 .get(*load)
-                .is_some_and(|load| load.shape == CommitShape::OpenDatasync)
+                .is_some_and(|load| load.shape == LoadShape::OpenDatasync)
         };
         let gain = found
             .comparison
@@ -112,12 +112,12 @@ impl TrialRecord {
     }
 }
 
-fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoAnswerReason> {
+fn best_candidates(result: &LoadResult) -> Result<Vec<usize>, NoRankingReason> {
     match result.comparison.outcome() {
         TrialOutcome::Best(place) => Ok(result.candidate_indices(&[place])),
         TrialOutcome::Equivalent(set) => Ok(result.candidate_indices(&set)),
-        TrialOutcome::Inconclusive => Err(NoAnswerReason::Inconclusive),
-        TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoAnswerReason::Undecided),
+        TrialOutcome::Inconclusive => Err(NoRankingReason::Inconclusive),
+        TrialOutcome::TooFewBlocks | TrialOutcome::Undecided(_) => Err(NoRankingReason::Undecided),
     }
 }
 
@@ -135,29 +135,29 @@ mod tests {
     ];
 
     #[test]
-    fn only_what_is_settled_is_an_answer() {
+    fn only_settled_trial_has_a_ranking() {
         let settled = sample_record(&ALL, 15);
-        let answer = settled.answer().unwrap();
+        let answer = settled.candidate_ranking().unwrap();
         assert_eq!(
             (answer.best, answer.slower),
             (vec![Candidate::Xfs], vec![Candidate::Ext4]),
             "who makes no promise is neither"
         );
         assert_eq!(
-            sample_record(&ALL, 9).answer(),
-            Err(NoAnswerReason::Undecided)
+            sample_record(&ALL, 9).candidate_ranking(),
+            Err(NoRankingReason::Undecided)
         );
         assert_eq!(
             TrialRecord {
                 ending: TrialEnding::Running,
                 ..settled.clone()
             }
-            .answer(),
-            Err(NoAnswerReason::Unfinished)
+            .candidate_ranking(),
+            Err(NoRankingReason::Unfinished)
         );
         assert_eq!(
-            sample_record(&ALL[..1], 15).answer(),
-            Err(NoAnswerReason::NoResult)
+            sample_record(&ALL[..1], 15).candidate_ranking(),
+            Err(NoRankingReason::NoResult)
         );
         let files = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
         assert_eq!(
@@ -165,8 +165,8 @@ mod tests {
                 loads: files,
                 ..settled.clone()
             }
-            .answer(),
-            Err(NoAnswerReason::OtherLoads)
+            .candidate_ranking(),
+            Err(NoRankingReason::OtherLoads)
         );
         let mut twin = settled;
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
@@ -176,7 +176,7 @@ mod tests {
                     .for_each(|sample| sample.seconds *= 2.0);
             }
         }
-        assert_eq!(twin.answer(), Err(NoAnswerReason::Inconclusive));
+        assert_eq!(twin.candidate_ranking(), Err(NoRankingReason::Inconclusive));
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         let mut both = sample_record(&ALL[..2], 15);
         both.loads.push(TrialLoad {
             clients: 1,
-            shape: CommitShape::OpenDatasync,
+            shape: LoadShape::OpenDatasync,
         });
         for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
             let mut more = cell.samples[0];

@@ -57,7 +57,7 @@ impl Candidate {
     }
 
     /// mkfs options beyond the advised ones.
-    pub fn mkfs_options(self) -> &'static [&'static str] {
+    pub fn extra_mkfs_options(self) -> &'static [&'static str] {
         match self {
             Self::Ext4FastCommit => &["-O", "fast_commit"],
             Self::Ext4 | Self::Xfs | Self::Btrfs | Self::BtrfsNocow | Self::Ext4Nobarrier => &[],
@@ -65,7 +65,7 @@ impl Candidate {
     }
 
     /// A mount option beyond the advised ones.
-    pub fn mount_option(self) -> Option<&'static str> {
+    pub fn extra_mount_option(self) -> Option<&'static str> {
         match self {
             Self::Ext4Nobarrier => Some("barrier=0"),
             Self::Ext4 | Self::Ext4FastCommit | Self::Xfs | Self::Btrfs | Self::BtrfsNocow => None,
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_documents() {
+    fn candidate_names_match_serialized_names() {
         for candidate in Candidate::ALL {
             assert_eq!(serde_json::to_value(candidate).unwrap(), candidate.name());
         }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_discards_the_image() {
+    fn trial_mount_options_omit_discard() {
         assert_eq!(
             trial_mount_options("noatime,discard=async", None),
             "noatime"

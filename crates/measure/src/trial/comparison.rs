@@ -27,14 +27,14 @@ pub const EQUIVALENCE_MARGIN: f64 = 0.048_790_164_169_432;
 
 /// Numbers of lowest or highest [`WalshAverages`] that a confidence bound leaves out.
 #[derive(Clone, Copy, Debug)]
-pub struct RankCuts {
+pub struct ExcludedRankCounts {
     /// The number for bounds that decide the best candidate; `None` with too few blocks.
     pub best: Option<usize>,
     /// The number for intervals that do not decide the best candidate; `None` with too few blocks.
     pub standalone: Option<usize>,
 }
 
-impl RankCuts {
+impl ExcludedRankCounts {
     pub fn new(blocks: usize, candidates: usize) -> Self {
         let alpha = ALPHA_PER_ANALYSIS / candidates.max(2) as f64;
         Self {
@@ -47,13 +47,13 @@ impl RankCuts {
 /// Logarithms of throughput under one load, with a figure for each complete block. Each candidate
 /// has a row, and so has the second run of the reference. All rows have the same length.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PairedFigures {
+pub struct PairedLogThroughput {
     /// The reference is first.
     pub candidates: Vec<Vec<f64>>,
     pub twin: Vec<f64>,
 }
 
-impl PairedFigures {
+impl PairedLogThroughput {
     pub fn block_count(&self) -> usize {
         self.candidates
             .iter()
@@ -102,16 +102,21 @@ impl PairwiseComparison {
         }
     }
 
-    pub fn from_figures(figures: &PairedFigures, ending: TrialEnding) -> Self {
+    pub fn from_figures(figures: &PairedLogThroughput, ending: TrialEnding) -> Self {
         let candidates = figures.candidates.len();
         let mut contest = Self::new(candidates);
         for blocks in analysed_block_counts(figures.block_count(), ending) {
-            contest.analyse(figures, blocks, RankCuts::new(blocks, candidates));
+            contest.analyse(figures, blocks, ExcludedRankCounts::new(blocks, candidates));
         }
         contest
     }
 
-    pub fn analyse(&mut self, figures: &PairedFigures, blocks: usize, cuts: RankCuts) {
+    pub fn analyse(
+        &mut self,
+        figures: &PairedLogThroughput,
+        blocks: usize,
+        cuts: ExcludedRankCounts,
+    ) {
         self.blocks = blocks;
         let reference = figures.candidate_row(0);
         for of in 0..self.candidates {
@@ -136,7 +141,12 @@ impl PairwiseComparison {
         );
     }
 
-    fn update_pair_bounds(&mut self, (of, to): (usize, usize), ratios: &[f64], cuts: RankCuts) {
+    fn update_pair_bounds(
+        &mut self,
+        (of, to): (usize, usize),
+        ratios: &[f64],
+        cuts: ExcludedRankCounts,
+    ) {
         let mut walsh = WalshAverages::new(ratios);
         let middle = walsh.median().unwrap_or(0.0);
         let bounds = cuts
@@ -297,7 +307,7 @@ impl TrialOutcome {
     }
 }
 
-fn standalone_interval(ratios: &[f64], cuts: RankCuts) -> Option<LogRatioInterval> {
+fn standalone_interval(ratios: &[f64], cuts: ExcludedRankCounts) -> Option<LogRatioInterval> {
     let mut walsh = WalshAverages::new(ratios);
     let cut = cuts.standalone?;
     Some(LogRatioInterval {
@@ -310,7 +320,7 @@ fn standalone_interval(ratios: &[f64], cuts: RankCuts) -> Option<LogRatioInterva
 /// The interval of a log-ratio from paired figures, with the error probability of one analysis;
 /// `None` with too few pairs.
 pub fn log_ratio_interval(ratios: &[f64]) -> Option<LogRatioInterval> {
-    standalone_interval(ratios, RankCuts::new(ratios.len(), 2))
+    standalone_interval(ratios, ExcludedRankCounts::new(ratios.len(), 2))
 }
 
 fn narrow_interval(place: Option<&mut Option<LogRatioInterval>>, found: Option<LogRatioInterval>) {
@@ -324,7 +334,7 @@ fn narrow_interval(place: Option<&mut Option<LogRatioInterval>>, found: Option<L
 mod tests {
     use super::*;
 
-    fn sample_figures(effects: &[f64], blocks: usize, noise: f64) -> PairedFigures {
+    fn sample_figures(effects: &[f64], blocks: usize, noise: f64) -> PairedLogThroughput {
         let mut state = 1u64;
         let mut next = || {
             state = state
@@ -333,7 +343,7 @@ mod tests {
             noise * ((state >> 33) as f64 / f64::from(1u32 << 31) - 0.5)
         };
         let mut row = |effect: &f64| (0..blocks).map(|_| effect + next()).collect::<Vec<f64>>();
-        PairedFigures {
+        PairedLogThroughput {
             candidates: effects.iter().map(&mut row).collect(),
             twin: row(&0.0),
         }
@@ -349,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn clear_cases_are_said_clearly() {
+    fn clear_effects_give_clear_outcomes() {
         assert_eq!(
             outcome_of_effects(&[0.0, 0.3, -0.3], 12, 0.1, TrialEnding::Running),
             TrialOutcome::Best(1)
@@ -365,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_told_as_the_whole_is() {
+    fn pair_outcomes_agree_with_trial_outcome() {
         let found = PairwiseComparison::from_figures(
             &sample_figures(&[0.0, 0.0, -0.3], 12, 0.01),
             TrialEnding::Running,
@@ -389,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_blocks_say_nothing() {
+    fn too_few_blocks_give_no_outcome() {
         assert_eq!(
             outcome_of_effects(&[0.0, 1.0], 9, 0.01, TrialEnding::Running),
             TrialOutcome::TooFewBlocks
@@ -415,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_differs_from_itself_ends_everything() {
+    fn differing_reference_runs_are_inconclusive() {
         let mut found = sample_figures(&[0.0, 0.5], 20, 0.01);
         found.twin.iter_mut().for_each(|v| *v += 0.1);
         assert_eq!(
@@ -425,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_estimated_only_while_it_is_open() {
+    fn blocks_needed_only_while_undecided() {
         let open = PairwiseComparison::from_figures(
             &sample_figures(&[0.0, 0.0, -0.9], 15, 0.5),
             TrialEnding::Running,
@@ -442,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_that_all_share_changes_nothing() {
+    fn shared_drift_does_not_change_intervals() {
         let still = sample_figures(&[0.0, 0.1, -0.1], 30, 0.1);
         let mut drifting = still.clone();
         for row in drifting.candidates.iter_mut().chain([&mut drifting.twin]) {
@@ -459,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn the_margin_is_five_percent() {
+    fn equivalence_margin_is_five_percent() {
         assert!((EQUIVALENCE_MARGIN.exp() - 1.05).abs() < 1e-9);
     }
 }

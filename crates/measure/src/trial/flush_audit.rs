@@ -5,7 +5,7 @@
 //! a partition, it is that of the disk. FUA writes are not counted
 //! (Documentation/ABI/stable/sysfs-block, `stat`), but loop devices have no FUA.
 
-use super::record::{CellTarget, Sample, TrialRecord};
+use super::record::{CellTarget, TrialRecord, TrialSample};
 
 /// Share of the required flushes that suffices: the counter misses a few at the start and end of a
 /// load.
@@ -52,7 +52,7 @@ impl TrialRecord {
             .iter()
             .enumerate()
             .filter_map(|(at, load)| Some((at, load.min_flushes_per_call()?)));
-        let samples: Vec<(Sample, f64)> = loads
+        let samples: Vec<(TrialSample, f64)> = loads
             .flat_map(|(at, least)| {
                 let samples = self.samples_by_block(CellTarget::Candidate(candidate), at);
                 samples
@@ -86,7 +86,7 @@ impl TrialRecord {
     /// The flushes of the trial's own device per call under one load; `None` without calls, or if
     /// the device does not count flushes.
     pub(crate) fn flushes_per_call(&self, candidate: usize, load: usize) -> Option<f64> {
-        let samples: Vec<Sample> = self
+        let samples: Vec<TrialSample> = self
             .samples_by_block(CellTarget::Candidate(candidate), load)
             .into_iter()
             .flatten()
@@ -103,7 +103,7 @@ impl TrialRecord {
     /// without calls, or if the disks do not count flushes.
     pub(crate) fn disk_flushes_per_call(&self, candidate: usize) -> Option<f64> {
         let loads = 0..self.loads.len();
-        let samples: Vec<Sample> = loads
+        let samples: Vec<TrialSample> = loads
             .flat_map(|at| {
                 self.samples_by_block(CellTarget::Candidate(candidate), at)
                     .into_iter()
@@ -124,16 +124,16 @@ mod tests {
     use super::*;
     use crate::trial::Candidate;
     use crate::trial::fixtures::sample_record;
-    use crate::trial::load::{CommitShape, TrialLoad};
+    use crate::trial::load::{LoadShape, TrialLoad};
 
     /// One flush serves at most one commit per client.
     #[test]
-    fn sessions_of_a_server_share_flushes_within_bounds() {
+    fn clients_may_share_flushes_within_bounds() {
         let of = |clients: u32, flushes: u64| {
             let mut record = sample_record(&[(Candidate::Ext4, 4_000.0, Some(flushes))], 3);
             record.loads = vec![TrialLoad {
                 clients,
-                shape: CommitShape::WriteOnly,
+                shape: LoadShape::WriteOnly,
             }];
             record.flush_audit(0)
         };

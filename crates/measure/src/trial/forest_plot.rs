@@ -133,7 +133,7 @@ mod tests {
     use crate::trial::fixtures::sample_record;
 
     #[test]
-    fn rows_are_the_ranked_the_twin_and_the_others() {
+    fn forest_plot_rows_are_ranked_then_twin_then_unranked() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),

@@ -7,12 +7,12 @@ pub const SEGMENT_BYTES: u64 = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialLoad {
     pub clients: u32,
-    pub shape: CommitShape,
+    pub shape: LoadShape,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum CommitShape {
+pub enum LoadShape {
     /// One page overwritten in a recycled segment, then fdatasync.
     Usual,
     TwoPages,
@@ -23,7 +23,7 @@ pub enum CommitShape {
     Fsync,
     /// The file is opened with O_SYNC; no flush call follows the write.
     OpenSync,
-    /// [`CommitShape::Usual`], while a second writer on the same file system writes without
+    /// [`LoadShape::Usual`], while a second writer on the same file system writes without
     /// flushing.
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
@@ -33,7 +33,7 @@ pub enum CommitShape {
     WriteOnly,
 }
 
-impl CommitShape {
+impl LoadShape {
     /// Commit shapes that differ by the sync method alone, each with PostgreSQL's name of the
     /// method. The default is first.
     pub(crate) const SYNC_METHODS: [(Self, &str); 4] = [
@@ -63,19 +63,19 @@ impl TrialLoad {
             })
         };
         let others = [
-            CommitShape::TwoPages,
-            CommitShape::Appends,
-            CommitShape::OpenDatasync,
-            CommitShape::Neighbour,
+            LoadShape::TwoPages,
+            LoadShape::Appends,
+            LoadShape::OpenDatasync,
+            LoadShape::Neighbour,
         ];
         match preset {
-            LoadPreset::Commits => by_clients(CommitShape::Usual)
+            LoadPreset::Commits => by_clients(LoadShape::Usual)
                 .chain(others.map(|shape| Self { clients: 1, shape }))
                 .collect(),
-            LoadPreset::Methods => CommitShape::SYNC_METHODS
+            LoadPreset::Methods => LoadShape::SYNC_METHODS
                 .map(|(shape, _)| Self { clients: 1, shape })
                 .to_vec(),
-            LoadPreset::FsMark => by_clients(CommitShape::Files).collect(),
+            LoadPreset::FsMark => by_clients(LoadShape::Files).collect(),
         }
     }
 
@@ -87,15 +87,15 @@ impl TrialLoad {
     /// most one commit per client.
     pub(crate) fn min_flushes_per_call(self) -> Option<f64> {
         match self.shape {
-            CommitShape::Usual => Some(1.0),
-            CommitShape::Files => (self.clients == 1).then_some(1.0),
-            CommitShape::WriteOnly => Some(1.0 / f64::from(self.clients.max(1))),
-            CommitShape::TwoPages
-            | CommitShape::Appends
-            | CommitShape::OpenDatasync
-            | CommitShape::Fsync
-            | CommitShape::OpenSync
-            | CommitShape::Neighbour => None,
+            LoadShape::Usual => Some(1.0),
+            LoadShape::Files => (self.clients == 1).then_some(1.0),
+            LoadShape::WriteOnly => Some(1.0 / f64::from(self.clients.max(1))),
+            LoadShape::TwoPages
+            | LoadShape::Appends
+            | LoadShape::OpenDatasync
+            | LoadShape::Fsync
+            | LoadShape::OpenSync
+            | LoadShape::Neighbour => None,
         }
     }
 
@@ -103,30 +103,30 @@ impl TrialLoad {
     pub fn is_deciding(self) -> bool {
         matches!(
             self.shape,
-            CommitShape::Usual | CommitShape::Files | CommitShape::WriteOnly
+            LoadShape::Usual | LoadShape::Files | LoadShape::WriteOnly
         )
     }
 
     /// True if the load counts in the choice of a file system for a database's log; loads of new
     /// files do not.
     pub(crate) fn is_deciding_for_database(self) -> bool {
-        matches!(self.shape, CommitShape::Usual | CommitShape::WriteOnly)
+        matches!(self.shape, LoadShape::Usual | LoadShape::WriteOnly)
     }
 
     pub fn name(self) -> String {
         match (self.shape, self.clients) {
-            (CommitShape::Usual, 1) => "commits, 1 client".to_owned(),
-            (CommitShape::Usual, clients) => format!("commits, {clients} clients"),
-            (CommitShape::TwoPages, _) => "commits of 2 pages".to_owned(),
-            (CommitShape::Appends, _) => "appends to a new segment".to_owned(),
-            (CommitShape::OpenDatasync, _) => "commits by open_datasync".to_owned(),
-            (CommitShape::Fsync, _) => "commits by fsync".to_owned(),
-            (CommitShape::OpenSync, _) => "commits by open_sync".to_owned(),
-            (CommitShape::Files, 1) => "new files, 1 client".to_owned(),
-            (CommitShape::Files, clients) => format!("new files, {clients} clients"),
-            (CommitShape::Neighbour, _) => "commits next to a writer".to_owned(),
-            (CommitShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
-            (CommitShape::WriteOnly, clients) => {
+            (LoadShape::Usual, 1) => "commits, 1 client".to_owned(),
+            (LoadShape::Usual, clients) => format!("commits, {clients} clients"),
+            (LoadShape::TwoPages, _) => "commits of 2 pages".to_owned(),
+            (LoadShape::Appends, _) => "appends to a new segment".to_owned(),
+            (LoadShape::OpenDatasync, _) => "commits by open_datasync".to_owned(),
+            (LoadShape::Fsync, _) => "commits by fsync".to_owned(),
+            (LoadShape::OpenSync, _) => "commits by open_sync".to_owned(),
+            (LoadShape::Files, 1) => "new files, 1 client".to_owned(),
+            (LoadShape::Files, clients) => format!("new files, {clients} clients"),
+            (LoadShape::Neighbour, _) => "commits next to a writer".to_owned(),
+            (LoadShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
+            (LoadShape::WriteOnly, clients) => {
                 format!("transactions (sysbench), {clients} clients")
             }
         }

@@ -5,9 +5,9 @@
 //! the default method is compared with its own figures, shifted by the difference between the
 //! reference's two runs.
 
-use super::comparison::{PairedFigures, PairwiseComparison};
-use super::load::CommitShape;
-use super::record::{CellTarget, Sample, TrialRecord};
+use super::comparison::{PairedLogThroughput, PairwiseComparison};
+use super::load::LoadShape;
+use super::record::{CellTarget, TrialRecord, TrialSample};
 
 #[derive(Clone, Debug)]
 pub struct MethodComparison {
@@ -39,7 +39,7 @@ impl TrialRecord {
                 .iter()
                 .position(|load| load.shape == shape && load.clients == 1)
         };
-        let found = CommitShape::SYNC_METHODS
+        let found = LoadShape::SYNC_METHODS
             .into_iter()
             .filter_map(|(shape, name)| Some((load(shape)?, name)));
         let found: Vec<(usize, &str)> = found.collect();
@@ -49,7 +49,7 @@ impl TrialRecord {
         let has_default = self
             .loads
             .get(*first)
-            .is_some_and(|load| load.shape == CommitShape::Usual);
+            .is_some_and(|load| load.shape == LoadShape::Usual);
         if has_default { found } else { Vec::new() }
     }
 
@@ -77,7 +77,7 @@ impl TrialRecord {
         ranked.into_iter().map(of).collect()
     }
 
-    fn method_figures(&self, candidate: usize, methods: &[(usize, &str)]) -> PairedFigures {
+    fn method_figures(&self, candidate: usize, methods: &[(usize, &str)]) -> PairedLogThroughput {
         let default = methods.first().map_or(0, |(load, _)| *load);
         let runner = CellTarget::Candidate(candidate);
         let rows = methods
@@ -85,8 +85,8 @@ impl TrialRecord {
             .map(|(load, _)| self.samples_by_block(runner, *load));
         let sentinels = [CellTarget::Twin, CellTarget::Candidate(0)]
             .map(|runner| self.samples_by_block(runner, default));
-        let rows: Vec<Vec<Option<Sample>>> = rows.chain(sentinels).collect();
-        let log = |row: &Vec<Option<Sample>>, block: usize| {
+        let rows: Vec<Vec<Option<TrialSample>>> = rows.chain(sentinels).collect();
+        let log = |row: &Vec<Option<TrialSample>>, block: usize| {
             row.get(block)
                 .copied()
                 .flatten()
@@ -108,7 +108,7 @@ impl TrialRecord {
             [own, .., twin, reference] => Some(own + twin - reference),
             _ => None,
         };
-        PairedFigures {
+        PairedLogThroughput {
             candidates: (0..methods.len()).map(column).collect(),
             twin: complete.iter().filter_map(twin).collect(),
         }
@@ -137,7 +137,7 @@ mod tests {
                     continue;
                 };
                 let off = |load: usize| 1.0 + 0.01 * (((nth * 3 + load * 2) % 5) as f64 - 2.0);
-                let faster = |(load, times): (usize, f64)| Sample {
+                let faster = |(load, times): (usize, f64)| TrialSample {
                     seconds: first.seconds / times / if load == 0 { 1.0 } else { off(load) },
                     ..first
                 };
@@ -160,7 +160,7 @@ mod tests {
             found,
             [(0, TrialOutcome::Best(1)), (1, TrialOutcome::Best(1))]
         );
-        let text = trial_view(&record).text();
+        let text = trial_view(&record).to_text();
         assert!(
             text.contains("sync methods on btrfs\n  open_datasync is the fastest"),
             "{text}"
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_methods_are_called_alike_and_a_machine_that_cannot_tell_names_none() {
+    fn equal_methods_are_equivalent_and_drift_is_inconclusive() {
         let equal = record_by_methods([1.0; 4]);
         for result in equal.method_comparisons() {
             assert_eq!(
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn without_another_method_there_is_nothing_to_compare() {
+    fn single_method_gives_no_comparison() {
         let mut record = record_by_methods([1.0; 4]);
         record.loads = TrialLoad::preset_loads(LoadPreset::FsMark, &[1]);
         assert!(record.method_comparisons().is_empty() && !record.compares_methods());

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TrialEnding;
 use super::candidate::Candidate;
-use super::comparison::PairedFigures;
+use super::comparison::PairedLogThroughput;
 use super::load::TrialLoad;
 use crate::text::display_safe;
 
@@ -102,12 +102,12 @@ pub struct TrialCell {
     pub runner: CellTarget,
     /// One sample per load, in the order of the record's `loads`. The controls
     /// [`CellTarget::Floor`] and [`CellTarget::Host`] have a single sample; a failed cell has none.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<TrialSample>,
     pub error: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct TrialSample {
     pub commits: u64,
     pub seconds: f64,
     pub p50_us: f64,
@@ -126,7 +126,7 @@ impl TrialCell {
     }
 }
 
-impl Sample {
+impl TrialSample {
     /// If no commit finished, half a commit is assumed, so that a very slow block still has a rate.
     pub(crate) fn commits_per_second(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
@@ -224,7 +224,11 @@ impl TrialRecord {
     }
 
     /// One entry per block; `None` for a block without a sample of the load, as after a failure.
-    pub(crate) fn samples_by_block(&self, runner: CellTarget, load: usize) -> Vec<Option<Sample>> {
+    pub(crate) fn samples_by_block(
+        &self,
+        runner: CellTarget,
+        load: usize,
+    ) -> Vec<Option<TrialSample>> {
         let of = |block: &TrialBlock| {
             let cell = block
                 .cells
@@ -237,14 +241,14 @@ impl TrialRecord {
 
     /// Logarithms of throughput of `candidates`, in the blocks where all of them and the second run
     /// of the reference are complete.
-    pub fn paired_figures(&self, candidates: &[usize], load: usize) -> PairedFigures {
-        let rows: Vec<Vec<Option<Sample>>> = candidates
+    pub fn paired_log_throughput(&self, candidates: &[usize], load: usize) -> PairedLogThroughput {
+        let rows: Vec<Vec<Option<TrialSample>>> = candidates
             .iter()
             .map(|at| CellTarget::Candidate(*at))
             .chain([CellTarget::Twin])
             .map(|runner| self.samples_by_block(runner, load))
             .collect();
-        let rate = |row: &[Option<Sample>], block: usize| {
+        let rate = |row: &[Option<TrialSample>], block: usize| {
             row.get(block)
                 .copied()
                 .flatten()
@@ -254,7 +258,7 @@ impl TrialRecord {
         let complete: Vec<usize> = (0..self.blocks.len())
             .filter(|block| rows.iter().all(|row| rate(row, *block).is_some()))
             .collect();
-        let logs = |row: &Vec<Option<Sample>>| {
+        let logs = |row: &Vec<Option<TrialSample>>| {
             complete
                 .iter()
                 .filter_map(|block| rate(row, *block).map(f64::ln))
@@ -262,7 +266,7 @@ impl TrialRecord {
         };
         let mut all: Vec<Vec<f64>> = rows.iter().map(logs).collect();
         let twin = all.pop().unwrap_or_default();
-        PairedFigures {
+        PairedLogThroughput {
             candidates: all,
             twin,
         }

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cuts_are_those_of_the_tables() {
+    fn excluded_counts_match_signed_rank_tables() {
         // Hollander and Wolfe, table A.4: one-sided.
         let table = [
             (4, 0.05, None),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_of_a_known_row() {
+    fn walsh_averages_of_known_values() {
         let mut walsh = WalshAverages::new(&[1.0, 2.0, 4.0]);
         // The averages are 1, 1.5, 2, 2.5, 3 and 4.
         assert_eq!(
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_sides_are_alike(values in prop::collection::vec(-3.0..3.0f64, 6..30)) {
+        fn negated_values_mirror_the_bounds(values in prop::collection::vec(-3.0..3.0f64, 6..30)) {
             let turned: Vec<f64> = values.iter().map(|v| -v).collect();
             let (mut one, mut two) = (WalshAverages::new(&values), WalshAverages::new(&turned));
             let cut = excluded_average_count(values.len(), 0.05).unwrap();

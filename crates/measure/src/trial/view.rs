@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::comparison::{EQUIVALENCE_MARGIN, PairwiseComparison, TrialOutcome};
 use super::forest_plot::CandidateStanding;
 use super::method_comparison::MethodComparison;
-use super::record::{CellTarget, ExtentKind, Sample, TrialRecord};
+use super::record::{CellTarget, ExtentKind, TrialRecord, TrialSample};
 use super::signed_ranks::LogRatioInterval;
 use super::{INTERIM_BLOCKS, LoadResult, LoopFidelity, TrialEnding};
 use crate::measure::{ALPHA, median_interval, median_of};
@@ -65,7 +65,7 @@ pub fn trial_view(record: &TrialRecord) -> TrialView {
     TrialView {
         header: header_lines(record),
         loads: [load_tables(record), method_tables(record)].concat(),
-        notes: all_notes(record),
+        notes: trial_view_notes(record),
     }
 }
 
@@ -232,14 +232,14 @@ fn table_row(
     against: String,
     flushes: String,
 ) -> Vec<TableCell> {
-    let samples: Vec<Sample> = record
+    let samples: Vec<TrialSample> = record
         .samples_by_block(CellTarget::Candidate(candidate), load)
         .into_iter()
         .flatten()
         .collect();
-    let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
+    let of = |figure: fn(&TrialSample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
     // A sample without a finished commit has no latency.
-    let latencies = |figure: fn(&Sample) -> f64| {
+    let latencies = |figure: fn(&TrialSample) -> f64| {
         samples
             .iter()
             .filter(|sample| sample.commits > 0)
@@ -263,7 +263,7 @@ fn table_row(
     let rate = if samples.is_empty() {
         "—".to_owned()
     } else {
-        text::format_rounded(median_of(&of(Sample::commits_per_second)))
+        text::format_rounded(median_of(&of(TrialSample::commits_per_second)))
     };
     vec![
         TableCell::from_text(name),
@@ -387,7 +387,7 @@ fn outcome_sentence(
     }
 }
 
-pub fn summary_text(record: &TrialRecord) -> String {
+pub fn trial_summary_text(record: &TrialRecord) -> String {
     let results = record.load_results();
     let deciding = results.iter().filter(|result| result.load.is_deciding());
     let told = deciding.map(|result| {
@@ -420,9 +420,9 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
     }
 }
 
-fn all_notes(record: &TrialRecord) -> Vec<String> {
+fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(winner) = record.winner() {
+    if let Some(winner) = record.winner_index() {
         notes.push(format!(
             "{} is fastest under every deciding load, each with 95 % confidence.",
             candidate_name(record, winner)
@@ -446,7 +446,7 @@ fn all_notes(record: &TrialRecord) -> Vec<String> {
              fastest tenth of blocks."
         ));
     }
-    notes.extend(record.seconds_needed().map(remaining_time_note));
+    notes.extend(record.remaining_trial_seconds().map(remaining_time_note));
     notes.extend(disk_flush_note(record));
     for (at, made) in record.candidates.iter().enumerate() {
         let word = made.candidate.name();
@@ -550,7 +550,7 @@ mod tests {
     use crate::trial::fixtures::sample_record;
 
     #[test]
-    fn nothing_has_no_sign() {
+    fn zero_percentage_has_no_sign() {
         let said = |value: f64, low: f64, high: f64| {
             let [value, low, high] =
                 [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn a_winner_is_named_and_who_does_not_flush_never_is() {
+    fn winner_is_named_and_unflushed_candidate_is_unranked() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
@@ -574,12 +574,12 @@ mod tests {
         assert_eq!(
             (
                 record.ranked_candidates(),
-                record.winner(),
+                record.winner_index(),
                 record.is_settled()
             ),
             (vec![0, 2], Some(2), true)
         );
-        let text = trial_view(&record).text();
+        let text = trial_view(&record).to_text();
         for says in [
             "xfs is the fastest, with 95 % confidence.",
             "Certified: a flush of the loop device takes as long as a flush of its file",
@@ -599,12 +599,16 @@ mod tests {
             .take(2)
             .collect();
         assert_eq!(below, ["ext4-nobarrier", "btrfs"], "{text}");
-        assert!(trial_view(&record).markdown().contains("| *not ranked:* |"));
-        assert!(summary_text(&record).starts_with("commits, 1 client: xfs is the fastest"));
+        assert!(
+            trial_view(&record)
+                .to_markdown()
+                .contains("| *not ranked:* |")
+        );
+        assert!(trial_summary_text(&record).starts_with("commits, 1 client: xfs is the fastest"));
     }
 
     #[test]
-    fn a_disk_needs_no_certificate_and_a_partition_says_whose_flushes_are_counted() {
+    fn disk_trial_notes_whole_disk_flush_counts() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
@@ -617,7 +621,7 @@ mod tests {
             (record.extent, record.directory) = (ExtentKind::Disk, node.to_owned());
             let text =
                 trial_view(&TrialRecord::parse(&serde_json::to_string(&record).unwrap()).unwrap())
-                    .text();
+                    .to_text();
             assert!(
                 text.contains(&format!("The first 2 GiB of {node} (sda)")),
                 "{text}"
@@ -636,12 +640,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_block_there_is_no_table() {
+    fn trial_without_blocks_has_no_table() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 4_010.0, Some(1_000)),
         ];
-        let text = trial_view(&sample_record(&candidates, 0)).text();
+        let text = trial_view(&sample_record(&candidates, 0)).to_text();
         assert!(
             text.contains("No result\n  The trial ended before its first block was complete."),
             "{text}"
@@ -653,22 +657,22 @@ mod tests {
     }
 
     #[test]
-    fn equal_candidates_are_called_alike() {
+    fn equal_candidates_have_no_meaningful_difference() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 4_010.0, Some(1_000)),
         ];
         let record = sample_record(&candidates, 22);
-        let text = trial_view(&record).text();
+        let text = trial_view(&record).to_text();
         assert!(
             text.contains("No meaningful difference: ext4, xfs"),
             "{text}"
         );
-        assert_eq!(record.winner(), None);
+        assert_eq!(record.winner_index(), None);
     }
 
     #[test]
-    fn a_failure_of_a_candidate_takes_it_out_and_one_of_the_first_ends_it() {
+    fn failed_candidate_is_unranked_failed_reference_ends_trial() {
         let candidates = [
             (Candidate::Ext4, 4_000.0, Some(1_000)),
             (Candidate::Xfs, 5_000.0, Some(1_000)),
@@ -682,7 +686,7 @@ mod tests {
             {
                 (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
             }
-            trial_view(&record).text()
+            trial_view(&record).to_text()
         };
         assert!(failed(1).contains("xfs failed and is not ranked: cannot mount."));
         assert!(failed(1).contains("only ext4 can be ranked"));
@@ -693,7 +697,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_read_back_and_made_safe() {
+    fn trial_record_round_trips_and_is_display_safe() {
         let mut written = sample_record(
             &[
                 (Candidate::Ext4, 4_000.0, None),
@@ -704,15 +708,19 @@ mod tests {
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
         assert_eq!(
             (
-                back.paired_figures(&[0, 1], 0).block_count(),
+                back.paired_log_throughput(&[0, 1], 0).block_count(),
                 back.blocks.len()
             ),
             (3, 3)
         );
-        assert!(trial_view(&back).text().contains("durability is unchecked"));
+        assert!(
+            trial_view(&back)
+                .to_text()
+                .contains("durability is unchecked")
+        );
         written.directory = "/srv/\u{1b}[31m".to_owned();
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
-        assert!(!trial_view(&back).text().contains('\u{1b}'));
+        assert!(!trial_view(&back).to_text().contains('\u{1b}'));
         written.trial = 2;
         assert!(TrialRecord::parse(&serde_json::to_string(&written).unwrap()).is_err());
         assert!(TrialRecord::parse("{}").is_err());

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_byte_anywhere_is_found_and_pieces_may_differ() {
+    fn single_used_byte_is_found() {
         let length = READ_BYTES + 8 * ALIGNMENT;
         let mut bytes = vec![0u8; length];
         bytes[2 * ALIGNMENT..3 * ALIGNMENT].fill(0xff);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_early_is_not_blank() {
+    fn short_device_is_an_error() {
         let file = file_with(&[0; ALIGNMENT]);
         assert_eq!(
             first_used_byte(
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cleared_is_blank_and_nothing_beside_it_is_touched() {
+    fn clear_range_zeroes_only_its_range() {
         let file = file_with(&[7; 4 * ALIGNMENT]);
         clear_range(&file, ALIGNMENT as u64..3 * ALIGNMENT as u64, &mut |_| ()).unwrap();
         let mut left = vec![0; 4 * ALIGNMENT];

@@ -20,11 +20,11 @@ use super::loop_file::LoopFile;
 use super::mounted_candidate::MountedCandidate;
 use super::{
     LoadContext, MeasureRequest, Shutdown, TrialCounters, TrialEvent, TrialJob, TrialPlace,
-    TrialRequest, load, wait_until_quiet,
+    TrialRequest, load, wait_until_device_idle,
 };
 use crate::probes::{DiskCounterReader, PAGE_BYTES, Rng, WriteBuffer};
 use crate::subprocess::Channel;
-use crate::trial::{CellTarget, SEGMENT_BYTES, Sample, TrialBlock, TrialCell};
+use crate::trial::{CellTarget, SEGMENT_BYTES, TrialBlock, TrialCell, TrialSample};
 
 /// Mount point of candidates, in a private namespace. The directory exists everywhere and only root
 /// can replace it, so no user can redirect the mount.
@@ -46,12 +46,12 @@ const MAX_ERROR_CHARS: usize = 1_000;
 const MAX_HOLE_BYTES: u64 = 1 << 20;
 
 /// Runs the second child of a trial, from the first request until the parents are gone.
-pub fn run_child(mut channel: Channel) -> io::Result<()> {
+pub fn run_trial_child(mut channel: Channel) -> io::Result<()> {
     let end = Shutdown::default();
-    let orders = receive_requests(&end)?;
+    let orders = spawn_request_receiver(&end)?;
     let done = match orders.recv() {
         Ok(TrialRequest::Prepare(job)) => run_job(&job, &orders, &end, &mut channel),
-        Ok(TrialRequest::Clear(disk)) => clear_leftover(&disk, &end, &mut channel),
+        Ok(TrialRequest::Clear(disk)) => clear_leftover_disk(&disk, &end, &mut channel),
         Ok(TrialRequest::Measure(_)) | Err(_) => Ok(()),
     };
     if let Err(why) = done {
@@ -63,7 +63,7 @@ pub fn run_child(mut channel: Channel) -> io::Result<()> {
 }
 
 /// Starts a thread that forwards requests, and that ends the process when the channel closes.
-fn receive_requests(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
+fn spawn_request_receiver(end: &Shutdown) -> io::Result<Receiver<TrialRequest>> {
     let mut channel = Channel::from_stdout()?;
     let (give, take) = mpsc::channel();
     let end = end.clone();
@@ -165,7 +165,7 @@ fn clear_disk(disk: &LockedDisk, channel: &mut Channel) -> Result<(), String> {
     Ok(())
 }
 
-fn clear_leftover(
+fn clear_leftover_disk(
     order: &EraseTarget,
     end: &Shutdown,
     channel: &mut Channel,
@@ -191,12 +191,12 @@ fn run_blocks(
         return Ok(());
     }
     let meters = TrialCounters {
-        own: extent.write_counters(),
-        flush_disks: extent.flush_counters(),
+        own: extent.device_counter_reader(),
+        flush_disks: extent.flush_counter_reader(),
         leaves: DiskCounterReader::new(&job.leaves),
     };
     let mut rng = Rng::new(job.seed);
-    let pages = load::write_buffer(rng.next_u64());
+    let pages = load::random_write_buffer(rng.next_u64());
     let initial_written = meters.own.read().map_or(0, |counters| counters.written);
     let Ok(TrialRequest::Measure(order)) = orders.recv() else {
         return Ok(());
@@ -247,7 +247,11 @@ impl CellRunner<'_> {
         let candidates = (0..self.request.candidates.len()).map(CellTarget::Candidate);
         let runners = candidates.chain([CellTarget::Twin, CellTarget::Floor]);
         let runners = runners
-            .chain(self.extent.open_backing_file().map(|_| CellTarget::Host))
+            .chain(
+                self.extent
+                    .open_backing_file_direct()
+                    .map(|_| CellTarget::Host),
+            )
             .collect::<Vec<_>>();
         let order = rng.permutation(runners.len());
         // All candidates of a trial's block have the same order of loads, which favours none. The
@@ -265,7 +269,7 @@ impl CellRunner<'_> {
                 nth: nth + 1,
                 written,
             });
-            let all = self.extent.bytes_outside_cells()
+            let all = self.extent.preparation_or_clear_bytes()
                 + self.written_bytes().saturating_sub(self.initial_written);
             if all > self.job.writes {
                 return Err("the trial reached the limit set by --writes".to_owned());
@@ -297,7 +301,10 @@ impl CellRunner<'_> {
                 self.extent.bytes().saturating_sub(SEGMENT_BYTES),
             ),
             CellTarget::Host => {
-                let file = self.extent.open_backing_file().unwrap_or(Err(Errno::NODEV));
+                let file = self
+                    .extent
+                    .open_backing_file_direct()
+                    .unwrap_or(Err(Errno::NODEV));
                 let samples = self.measure_bare_commits(file, self.extent.bytes());
                 let commits: u64 = samples.iter().flatten().map(|sample| sample.commits).sum();
                 self.file_bytes_written
@@ -334,7 +341,7 @@ impl CellRunner<'_> {
         &self,
         file: Result<OwnedFd, Errno>,
         at: u64,
-    ) -> Result<Vec<Sample>, String> {
+    ) -> Result<Vec<TrialSample>, String> {
         let file = file.map_err(|e| format!("cannot open the extent: {e}"))?;
         self.extent.fill_holes()?;
         Ok(vec![load::run_bare_commits(
@@ -344,7 +351,7 @@ impl CellRunner<'_> {
         )?])
     }
 
-    fn run_candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
+    fn run_candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<TrialSample>, String> {
         let candidate = self
             .request
             .candidates
@@ -353,7 +360,7 @@ impl CellRunner<'_> {
         let mounted =
             MountedCandidate::make_and_mount(candidate, self.extent, Path::new(MOUNT_POINT))?;
         mounted.sync()?;
-        wait_until_quiet(&self.counters.own);
+        wait_until_device_idle(&self.counters.own);
         let samples = match self.extent.hole_bytes()? {
             0..=MAX_HOLE_BYTES => self.run_loads(&mounted, loads),
             _ => Err("the loop file has holes, so figures would differ from a disk's".to_owned()),
@@ -368,7 +375,7 @@ impl CellRunner<'_> {
         &self,
         mounted: &MountedCandidate<'_>,
         order: &[usize],
-    ) -> Result<Vec<Sample>, String> {
+    ) -> Result<Vec<TrialSample>, String> {
         let means = self.load_context(self.request.load_seconds);
         let run = |load| {
             self.check_running()

@@ -68,7 +68,7 @@ mod foreign_signatures_tests {
     }
 
     #[test]
-    fn what_somebody_made_over_a_file_system_is_seen() {
+    fn foreign_signatures_over_trial_data_are_found() {
         for (at, magic, name) in [
             (510, &b"\x55\xaa"[..], "DOS"),
             (512, b"EFI PART", "GPT"),

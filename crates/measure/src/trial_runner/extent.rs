@@ -37,7 +37,7 @@ impl TrialExtent {
         };
         match self {
             Self::Loop(image) => {
-                run(&[], &[image.path().to_owned()]).and_then(|()| image.fill_holes())
+                run(&[], &[image.loop_device_path().to_owned()]).and_then(|()| image.fill_holes())
             }
             Self::Disk(disk) => {
                 let path = disk.descriptor_path()?;
@@ -51,7 +51,7 @@ impl TrialExtent {
 
     pub fn mount_source(&self) -> Result<String, String> {
         match self {
-            Self::Loop(image) => Ok(image.path().to_owned()),
+            Self::Loop(image) => Ok(image.loop_device_path().to_owned()),
             Self::Disk(disk) => disk.descriptor_path(),
         }
     }
@@ -83,7 +83,7 @@ impl TrialExtent {
     }
 
     /// The loop file, opened again for direct I/O; `None` on a disk.
-    pub fn open_backing_file(&self) -> Option<Result<OwnedFd, Errno>> {
+    pub fn open_backing_file_direct(&self) -> Option<Result<OwnedFd, Errno>> {
         match self {
             Self::Loop(image) => Some(image.open_backing_file_direct()),
             Self::Disk(_) => None,
@@ -105,14 +105,14 @@ impl TrialExtent {
     }
 
     /// Bytes written to prepare a loop file, or to clear a disk at the end.
-    pub fn bytes_outside_cells(&self) -> u64 {
+    pub fn preparation_or_clear_bytes(&self) -> u64 {
         match self {
             Self::Loop(image) => image.bytes() + super::TAIL_BYTES,
             Self::Disk(disk) => disk.bytes(),
         }
     }
 
-    pub fn write_counters(&self) -> DiskCounterReader {
+    pub fn device_counter_reader(&self) -> DiskCounterReader {
         match self {
             Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
             Self::Disk(disk) => DiskCounterReader::new(&[disk.kernel_name().to_owned()]),
@@ -121,7 +121,7 @@ impl TrialExtent {
 
     /// For a partition, the counters are those of the disk that contains it, because the kernel
     /// counts flushes per disk.
-    pub fn flush_counters(&self) -> DiskCounterReader {
+    pub fn flush_counter_reader(&self) -> DiskCounterReader {
         match self {
             Self::Loop(image) => DiskCounterReader::new(&[image.kernel_name().to_owned()]),
             Self::Disk(disk) => DiskCounterReader::new(&[disk.disk_name()]),
@@ -168,7 +168,7 @@ mod tests {
     use crate::trial::{Candidate, trial_mkfs_options};
 
     #[test]
-    fn every_candidate_may_be_made_on_a_disk_within_its_extent_only() {
+    fn disk_mkfs_args_stay_within_the_extent() {
         let path = "/proc/12/fd/3".to_owned();
         let uuid = "77616c77-6973-8574-8000-000000050102";
         for candidate in Candidate::ALL {

@@ -13,14 +13,14 @@ use rustix::io::Errno;
 use super::{LoadContext, run_clients, run_file_load, run_serial_commits};
 use crate::measure::Method;
 use crate::probes::{CommitWriter, PAGE_BYTES, Rng, WriteBuffer, open_flags};
-use crate::trial::{CommitShape, SEGMENT_BYTES, Sample, TrialLoad};
+use crate::trial::{LoadShape, SEGMENT_BYTES, TrialLoad, TrialSample};
 use walwise_model::parallel::lock;
 
 const MAX_PAGES_PER_WRITE: u64 = 16;
 
 const NEIGHBOUR_BYTES: u64 = 32 << 20;
 
-pub fn write_buffer(seed: u64) -> WriteBuffer {
+pub fn random_write_buffer(seed: u64) -> WriteBuffer {
     #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
     WriteBuffer::random(
         PAGE_BYTES * MAX_PAGES_PER_WRITE as usize,
@@ -28,39 +28,43 @@ pub fn write_buffer(seed: u64) -> WriteBuffer {
     )
 }
 
-pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<Sample, String> {
+pub fn run_load(
+    load: TrialLoad,
+    log: &Path,
+    means: &LoadContext<'_>,
+) -> Result<TrialSample, String> {
     let said = |e: Errno| format!("{}: {e}", load.name());
     match load.shape {
-        CommitShape::Usual => run_clients_that_share_flushes(
+        LoadShape::Usual => run_clients_that_share_flushes(
             load.clients,
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             means,
         ),
-        CommitShape::TwoPages => run_single_client(
+        LoadShape::TwoPages => run_single_client(
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             2,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::OpenDatasync => run_single_client(
+        LoadShape::OpenDatasync => run_single_client(
             &open_segment(log, Method::OpenDatasync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::Fsync => run_single_client(
+        LoadShape::Fsync => run_single_client(
             &open_segment(log, Method::Fsync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::OpenSync => run_single_client(
+        LoadShape::OpenSync => run_single_client(
             &open_segment(log, Method::OpenSync).map_err(said)?,
             1,
             SEGMENT_BYTES,
             means,
         ),
-        CommitShape::Appends => {
+        LoadShape::Appends => {
             let file = create_file(&log.join("growing"), OFlags::empty()).map_err(said)?;
             // With this limit the offset never wraps, because the load ends long before.
             let sample = run_single_client(
@@ -73,13 +77,13 @@ pub fn run_load(load: TrialLoad, log: &Path, means: &LoadContext<'_>) -> Result<
                 .map_err(said)
                 .and(sample)
         }
-        CommitShape::Files => run_file_load(load.clients, log, means),
-        CommitShape::Neighbour => run_with_neighbour(
+        LoadShape::Files => run_file_load(load.clients, log, means),
+        LoadShape::Neighbour => run_with_neighbour(
             &open_segment(log, Method::Fdatasync).map_err(said)?,
             log,
             means,
         ),
-        CommitShape::WriteOnly => Err(format!("{}: only walwise 0.1 ran this load", load.name())),
+        LoadShape::WriteOnly => Err(format!("{}: only walwise 0.1 ran this load", load.name())),
     }
 }
 
@@ -89,7 +93,7 @@ pub fn run_bare_commits(
     file: rustix::fd::OwnedFd,
     at: u64,
     means: &LoadContext<'_>,
-) -> Result<Sample, String> {
+) -> Result<TrialSample, String> {
     let writer = CommitWriter::new(Method::FdatasyncDirect, file);
     let mut offset = 0;
     run_serial_commits(means, || {
@@ -132,7 +136,7 @@ fn run_single_client(
     pages: usize,
     wrap: u64,
     means: &LoadContext<'_>,
-) -> Result<Sample, String> {
+) -> Result<TrialSample, String> {
     let (bytes, mut at) = (means.pages.bytes(pages * PAGE_BYTES), 0);
     run_serial_commits(means, || {
         if at + bytes.len() as u64 > wrap {
@@ -159,7 +163,7 @@ fn run_clients_that_share_flushes(
     clients: u32,
     writer: &CommitWriter,
     means: &LoadContext<'_>,
-) -> Result<Sample, String> {
+) -> Result<TrialSample, String> {
     if clients <= 1 {
         return run_single_client(writer, 1, SEGMENT_BYTES, means);
     }
@@ -236,7 +240,7 @@ fn run_with_neighbour(
     writer: &CommitWriter,
     log: &Path,
     means: &LoadContext<'_>,
-) -> Result<Sample, String> {
+) -> Result<TrialSample, String> {
     let path = log.join("neighbour");
     let file = create_file(&path, OFlags::empty())
         .map_err(|e| format!("creating the second writer's file failed: {e}"))?;

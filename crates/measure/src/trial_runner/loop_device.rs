@@ -69,7 +69,7 @@ impl LoopDevice {
         umount2(place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"))?;
         let device = device?;
         lock_device(&device.descriptor, &device.path)?;
-        device.check_backing_file(file, bytes)?;
+        device.verify_backing_file_by_write(file, bytes)?;
         device.enable_direct_io()?;
         let cleared = write_zeros(&device.descriptor, 0..DUMMY_FILESYSTEM_BLOCKS << 12)
             .and_then(|()| rustix::fs::fsync(&device.descriptor));
@@ -105,7 +105,7 @@ impl LoopDevice {
 
     /// Checks that the trial's file backs the device before anything is written to the device,
     /// because mount(8) got only a path. The error is a complete sentence.
-    fn check_backing_file(&self, file: &OwnedFd, bytes: u64) -> Result<(), String> {
+    fn verify_backing_file_by_write(&self, file: &OwnedFd, bytes: u64) -> Result<(), String> {
         let secret: Vec<u8> = (0..RECOGNITION_BYTES / 8)
             .flat_map(|_| random_u64().to_le_bytes())
             .collect();
@@ -224,12 +224,12 @@ pub fn leftover_loop_devices() -> Vec<String> {
 
 /// Identifies a trial's loop device for other processes by its backing file, because the kernel
 /// reuses numbers of detached devices.
-pub struct AttachedLoop {
+pub struct LoopDeviceIdentity {
     file: Vec<u8>,
     attribute: String,
 }
 
-impl AttachedLoop {
+impl LoopDeviceIdentity {
     pub fn from_path(device: &str) -> Self {
         let attribute = format!(
             "/sys/block/{}/loop/backing_file",
@@ -242,7 +242,7 @@ impl AttachedLoop {
     }
 
     /// The wait takes at most `DETACH_TIMEOUT`.
-    pub fn wait_until_gone(&self) {
+    pub fn wait_until_detached(&self) {
         let begun = Instant::now();
         let is_there = || fs::read(&self.attribute).is_ok_and(|file| file == self.file);
         while is_there() && begun.elapsed() < DETACH_TIMEOUT {
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_file_is_not_taken_for_ours() {
+    fn foreign_backing_file_is_rejected() {
         let open = || OwnedFd::from(tempfile::tempfile().unwrap());
         let bytes = 4 * RECOGNITION_BYTES;
         let (ours, other) = (open(), open());
@@ -269,7 +269,7 @@ mod tests {
             sequence: String::new(),
         };
         let why = over(other.try_clone().unwrap())
-            .check_backing_file(&ours, bytes)
+            .verify_backing_file_by_write(&ours, bytes)
             .unwrap_err();
         assert!(
             why.contains("does not belong to this trial's file"),
@@ -281,26 +281,26 @@ mod tests {
             "it is left as it was"
         );
         assert_eq!(
-            over(ours.try_clone().unwrap()).check_backing_file(&ours, bytes),
+            over(ours.try_clone().unwrap()).verify_backing_file_by_write(&ours, bytes),
             Ok(())
         );
     }
 
     #[test]
-    fn a_number_that_is_another_s_is_not_waited_for() {
+    fn reused_loop_number_is_not_waited_for() {
         let attribute = tempfile::NamedTempFile::new().unwrap();
-        let of = |file: &[u8]| AttachedLoop {
+        let of = |file: &[u8]| LoopDeviceIdentity {
             file: file.to_owned(),
             attribute: attribute.path().to_str().unwrap().to_owned(),
         };
         fs::write(&attribute, "/srv/#12 (deleted)\n").unwrap();
         let begun = Instant::now();
-        of(b"/srv/#7 (deleted)\n").wait_until_gone();
+        of(b"/srv/#7 (deleted)\n").wait_until_detached();
         assert!(begun.elapsed() < DETACH_TIMEOUT);
     }
 
     #[test]
-    fn what_is_no_longer_the_device_is_not_used() {
+    fn replaced_loop_device_is_rejected() {
         let held =
             rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).unwrap();
         let number = rustix::fs::fstat(&held).unwrap().st_rdev;

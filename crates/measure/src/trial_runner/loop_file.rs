@@ -10,7 +10,7 @@ use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 
 use super::loop_device::LoopDevice;
-use super::loop_place::LoopPlace;
+use super::loop_place::LoopFileDirectory;
 use super::{FreeSpace, TAIL_BYTES, write_zeros};
 
 const BYTES_PER_FLUSH: usize = 64 << 20;
@@ -46,7 +46,7 @@ impl LoopFile {
         check_free_space(&self.file)
     }
 
-    pub fn path(&self) -> &str {
+    pub fn loop_device_path(&self) -> &str {
         &self.device.path
     }
 
@@ -142,7 +142,7 @@ fn create_unnamed_file(
 ) -> Result<OwnedFd, String> {
     let shown = crate::text::display_safe(directory.as_os_str().as_encoded_bytes());
     let cannot = |what: &str, e: Errno| format!("cannot {what} in {shown}: {e}");
-    let place = LoopPlace::open(directory)?;
+    let place = LoopFileDirectory::open(directory)?;
     if !place.free_space.leaves_enough_space(bytes) {
         return Err(format!(
             "{shown} would be left with too little free space; choose a smaller --size"

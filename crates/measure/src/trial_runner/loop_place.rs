@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags, StatVfsMountFlags};
 
 use super::FreeSpace;
-use crate::probes::enclosing_database;
+use crate::probes::enclosing_database_path;
 use crate::safe_path::{MissingDirectoryPolicy, TrustedUser};
 use crate::text;
 
@@ -22,12 +22,12 @@ const BTRFS_MAGIC: u64 = 0x9123_683e;
 const OTHERS_WRITE_MODE: u32 = 0o022;
 
 #[derive(Debug)]
-pub struct LoopPlace {
+pub struct LoopFileDirectory {
     pub directory: OwnedFd,
     pub free_space: FreeSpace,
 }
 
-impl LoopPlace {
+impl LoopFileDirectory {
     /// Opens and checks a directory. The error is a complete sentence with the reason that no loop
     /// file is made there.
     pub fn open(path: &Path) -> Result<Self, String> {
@@ -83,7 +83,7 @@ impl LoopPlace {
         let held = directory
             .try_clone()
             .map_err(|e| format!("cannot stat {shown}: {e}"))?;
-        if let Some(database) = enclosing_database(held, path.to_owned()) {
+        if let Some(database) = enclosing_database_path(held, path.to_owned()) {
             return Err(format!(
                 "{database} belongs to a database; name a directory next to it"
             ));
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tried_file_systems_of_this_machine_hold_loop_files() {
+    fn only_tested_file_systems_hold_loop_files() {
         assert_eq!(
             (
                 unfit_filesystem_reason(EXT_MAGIC),
@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_is_refused_with_its_kind() {
+    fn non_directory_is_refused_with_its_kind() {
         let own = tempfile::tempdir().unwrap();
         let (file, link) = (own.path().join("file"), own.path().join("link"));
         std::fs::write(&file, "").unwrap();
         std::os::unix::fs::symlink(own.path(), &link).unwrap();
-        let refused = |path: &Path| LoopPlace::open(path).unwrap_err();
+        let refused = |path: &Path| LoopFileDirectory::open(path).unwrap_err();
         assert!(refused(&file).ends_with("is not a directory"));
         assert!(refused(&link).contains("is a link; name the directory it leads to"));
         assert!(refused(&own.path().join("absent")).starts_with("cannot stat"));

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_and_data_are_told_apart() {
+    fn mount_flags_and_data_are_separated() {
         let (found, data) = split_mount_options("noatime,lazytime,barrier=0,commit=5");
         assert!(found.contains(MsFlags::MS_NOATIME | MsFlags::MS_LAZYTIME | MsFlags::MS_NODEV));
         assert_eq!(data, "barrier=0,commit=5");

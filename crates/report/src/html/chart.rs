@@ -379,7 +379,7 @@ const CURVE_HEIGHT: f64 = 180.0;
 fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, &Latencies)> = measurement
         .one_page_server_rows()
-        .filter_map(MethodResult::with_paced_latencies)
+        .filter_map(MethodResult::paced_row_and_latencies)
         .collect();
     let axis =
         LogTimeAxis::from_quantile_curves(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
@@ -477,7 +477,7 @@ fn latency_interval_chart(
 ) -> Option<Chart> {
     let rows: Vec<(&MethodResult, &Latencies)> = measurement
         .one_page_server_rows()
-        .filter_map(MethodResult::with_paced_latencies)
+        .filter_map(MethodResult::paced_row_and_latencies)
         .collect();
     let axis = LogTimeAxis::from_spans(
         rows.iter()
@@ -522,7 +522,7 @@ fn latency_interval_chart(
             format_micros(paced.median_us.value),
             format_micros_interval(paced.median_us.low, paced.median_us.high),
             format_micros_or_dash(paced.p99_us),
-            format_micros_or_dash(row.back_to_back_us()),
+            format_micros_or_dash(row.back_to_back_median_us()),
             group_digits(paced.samples),
         ]);
     }
@@ -534,7 +534,7 @@ fn latency_interval_chart(
     let description = format!(
         "{warning}The dot is the median, the line is its 95 % interval, and ▸ marks the \
              method in force; {}. {}",
-        measurement.paced_basis_text(),
+        measurement.paced_conditions_text(),
         measurement_sentence(
             measurement,
             crate::latency::sync_method_in_force(report, target.cluster.as_ref())

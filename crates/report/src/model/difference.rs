@@ -3,7 +3,7 @@ use serde::Serialize;
 
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
-use walwise_measure::measure::{Estimate, Method, Shift, ShiftDirection};
+use walwise_measure::measure::{Estimate, LatencyShift, Method, ShiftDirection};
 use walwise_model::facts::{FactStability, KeyInfo, Subject, UnknownReason, Value};
 
 /// The differences between an earlier report and this one. Subjects have their present names.
@@ -368,7 +368,7 @@ pub struct RowShift {
     pub now_us: Estimate,
     /// The relative change; absent with too few rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shift: Option<Shift>,
+    pub shift: Option<LatencyShift>,
 }
 
 /// A changed fact that can affect commit latency.

@@ -127,7 +127,7 @@ mod latency_shift {
     use crate::model::difference::{Difference, FactChange, ProbeShift, RowShift};
     use crate::view::section::Grid;
     use crate::view::{RichText, Section, wording};
-    use walwise_measure::measure::{Estimate, Shift, ShiftDirection};
+    use walwise_measure::measure::{Estimate, LatencyShift, ShiftDirection};
     use walwise_model::facts::Subject;
     use walwise_model::text::format_micros;
 
@@ -186,7 +186,7 @@ mod latency_shift {
             format_micros(row.before_us.value),
             format_micros(row.now_us.value),
         ];
-        let Some(Shift {
+        let Some(LatencyShift {
             percent: Estimate { value, low, high },
             moved,
             ..

@@ -70,7 +70,7 @@ pub const HEADING: &str = "Commit latency";
 pub fn measurement_lead(measurement: &Measurement) -> String {
     format!(
         "{}; measured in {}: {:.1} s, {} rounds, {} written",
-        measurement.paced_basis_text(),
+        measurement.paced_conditions_text(),
         measurement.directory,
         measurement.seconds,
         measurement.rounds,
@@ -180,7 +180,7 @@ pub fn method_row(
         paced(|of| of.p95_us),
         format_micros_or_dash(result.paced_p99_us()),
         paced(|of| of.max_us),
-        format_micros_or_dash(result.back_to_back_us()),
+        format_micros_or_dash(result.back_to_back_median_us()),
         result
             .flushes_per_commit
             .map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),

@@ -3,7 +3,7 @@ use ratatui::layout::Rect;
 
 use super::*;
 use crate::trial::fixtures::sample_record;
-use crate::trial::{Candidate, CommitShape, TrialEnding, TrialLoad, TrialRecord};
+use crate::trial::{Candidate, LoadShape, TrialEnding, TrialLoad, TrialRecord};
 use crate::tui::test_sessions::{RICH, buffer_text as shown, styled_text};
 
 /// Commits/s at which XFS may still be best.
@@ -26,7 +26,7 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
     let mut record = sample_record(&candidates, blocks);
     let usual = |clients| TrialLoad {
         clients,
-        shape: CommitShape::Usual,
+        shape: LoadShape::Usual,
     };
     record.loads = [1, 8, 32].map(usual).to_vec();
     for (nth, block) in record.blocks.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use walwise_measure::measure::{Phase, Workload};
+use walwise_measure::measure::{ProbePhase, Workload};
 use walwise_measure::probes::{CancelHandle, ProbeErrorKind, plan_probe, run_probe};
 
 use super::calls::free_space_calls;
@@ -133,7 +133,7 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
             &plan_for_workload(&mounted.point, workload),
             &CancelHandle::default(),
             &mut |progress| {
-                if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
+                if matches!(progress.phase, ProbePhase::Workload(_)) && progress.round == 1 {
                     let mut file = fs::File::create(&filler).unwrap();
                     let _ = std::io::copy(&mut std::io::repeat(1), &mut file);
                 }
@@ -163,7 +163,7 @@ fn a_disk_that_fails_under_a_workload_is_an_error_that_keeps_the_rounds_before()
             &plan_for_workload(&mounted.point, workload),
             &CancelHandle::default(),
             &mut |progress| {
-                if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
+                if matches!(progress.phase, ProbePhase::Workload(_)) && progress.round == 1 {
                     crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
                 }
             },

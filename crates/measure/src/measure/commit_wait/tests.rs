@@ -6,7 +6,7 @@ const SAMPLES_PER_QUERY: u64 = 20;
 const STEPS_PER_SAMPLE: u64 = 25;
 
 /// Sessions that work, then wait for a commit, each for a random time in steps of 1 ms.
-struct Load {
+struct SimulatedLoad {
     sessions: u64,
     mean_work_steps: f64,
     mean_wait_steps: f64,
@@ -14,7 +14,7 @@ struct Load {
 }
 
 /// The samples of a simulated load, and the true mean wait in µs.
-fn simulate(load: &Load, seed: u64) -> (CommitSamples, f64) {
+fn simulate_load(load: &SimulatedLoad, seed: u64) -> (CommitSamples, f64) {
     let mut random = Rng::new(seed);
     let mut draw = |mean: f64| -> u64 {
         #[expect(clippy::cast_precision_loss, reason = "53 random bits")]
@@ -84,18 +84,18 @@ fn simulate(load: &Load, seed: u64) -> (CommitSamples, f64) {
 }
 
 fn busy_samples() -> (CommitSamples, f64) {
-    let load = Load {
+    let load = SimulatedLoad {
         sessions: 8,
         mean_work_steps: 10.0,
         mean_wait_steps: 20.0,
         seconds: 30,
     };
-    simulate(&load, 1)
+    simulate_load(&load, 1)
 }
 
-fn settings() -> CommitSettings {
+fn fsync_server_settings() -> CommitSettings {
     CommitSettings {
-        log_flush: Some(LogFlush::Call),
+        log_flush: Some(LogSyncMode::Call),
         separates_turn: true,
         asynchronous: None,
         flushes_must_arrive: true,
@@ -103,12 +103,12 @@ fn settings() -> CommitSettings {
     }
 }
 
-fn result(samples: &CommitSamples, settings: &CommitSettings) -> CommitWait {
-    CommitWait::from_samples("/pg", samples, settings).unwrap()
+fn passive_measurement(samples: &CommitSamples, settings: &CommitSettings) -> PassiveMeasurement {
+    PassiveMeasurement::from_samples("/pg", samples, settings).unwrap()
 }
 
 #[test]
-fn intervals_hold_the_truth_and_idle_servers_give_none() {
+fn intervals_cover_true_wait_of_busy_servers() {
     let (mut shown, mut held, mut withheld) = (0, 0, 0);
     for seed in 0..100 {
         for (sessions, work, wait) in [
@@ -117,19 +117,19 @@ fn intervals_hold_the_truth_and_idle_servers_give_none() {
             (32, 200.0, 8.0),
             (1, 400.0, 2.0),
         ] {
-            let load = Load {
+            let load = SimulatedLoad {
                 sessions,
                 mean_work_steps: work,
                 mean_wait_steps: wait,
                 seconds: 30,
             };
-            let (samples, truth) = simulate(&load, seed);
-            let found = result(&samples, &settings());
+            let (samples, truth) = simulate_load(&load, seed);
+            let found = passive_measurement(&samples, &fsync_server_settings());
             let Some(wait) = found.commit_us else {
                 withheld += 1;
                 assert!(matches!(
                     found.limits[..],
-                    [WaitLimit::TooFewSamples { .. }]
+                    [UnknownLatencyReason::TooFewSamples { .. }]
                 ));
                 continue;
             };
@@ -143,13 +143,16 @@ fn intervals_hold_the_truth_and_idle_servers_give_none() {
 }
 
 #[test]
-fn reads_change_nothing() {
+fn read_only_commits_do_not_change_result() {
     let (mut samples, _) = busy_samples();
-    let before = result(&samples, &settings());
+    let before = passive_measurement(&samples, &fsync_server_settings());
     for (counters, reads) in samples.counters.iter_mut().zip([0, 1_000_000]) {
         counters.commits = counters.commits.map(|count| count + reads);
     }
-    assert_eq!(result(&samples, &settings()), before);
+    assert_eq!(
+        passive_measurement(&samples, &fsync_server_settings()),
+        before
+    );
 }
 
 /// What makes the count of commits uncertain, or the wait something else than a commit's,
@@ -159,9 +162,9 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
     let (base, _) = busy_samples();
     let ids = base.waits.last().unwrap().next_xid;
     let with = |change: &dyn Fn(&mut CommitSamples, &mut CommitSettings)| {
-        let (mut samples, mut settings) = (base.clone(), settings());
+        let (mut samples, mut settings) = (base.clone(), fsync_server_settings());
         change(&mut samples, &mut settings);
-        result(&samples, &settings)
+        passive_measurement(&samples, &settings)
     };
     let grown = |change: fn(&mut CommitCounters, u64)| {
         with(&|samples, _| {
@@ -173,7 +176,9 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
         })
     };
     let reads = |all: &mut CommitCounters, ids: u64| all.commits = Some(10 * ids);
-    let count = |found: &CommitWait| matches!(found.limits[..], [WaitLimit::CommitCount { .. }]);
+    let count = |found: &PassiveMeasurement| {
+        matches!(found.limits[..], [UnknownLatencyReason::CommitCount { .. }])
+    };
     let subtransactions = grown(|all, ids| {
         all.commits = Some(10 * ids);
         all.subtransactions = ids / 2;
@@ -199,11 +204,14 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
         samples.counters[1].commits = Some(2 * ids);
     })));
     let bulk = grown(|all, ids| all.buffers_full = ids / 2);
-    assert!(matches!(bulk.limits[..], [WaitLimit::BulkWrites { .. }]));
+    assert!(matches!(
+        bulk.limits[..],
+        [UnknownLatencyReason::BulkWrites { .. }]
+    ));
     let asynchronous = with(&|_, settings| settings.asynchronous = Some("it is off".to_owned()));
     assert!(matches!(
         asynchronous.limits[..],
-        [WaitLimit::Asynchronous { .. }]
+        [UnknownLatencyReason::Asynchronous { .. }]
     ));
     let idle = with(&|samples, _| {
         samples
@@ -211,7 +219,7 @@ fn uncertain_counts_and_other_waits_give_no_latency() {
             .iter_mut()
             .for_each(|waits| waits.next_xid = 5);
     });
-    assert!(idle.limits.contains(&WaitLimit::NoCommits) && idle.commit_us.is_none());
+    assert!(idle.limits.contains(&UnknownLatencyReason::NoCommits) && idle.commit_us.is_none());
 }
 
 /// A reset hides growth, and a lost reading of the counters has none.
@@ -226,7 +234,7 @@ fn unknown_growth_gives_no_latency() {
             ..base.counters[0].clone()
         };
         samples.counters.insert(1, reset);
-        result(&samples, &settings())
+        passive_measurement(&samples, &fsync_server_settings())
     };
     assert!(middle(15).commit_us.is_some());
     let mut only_one = base.clone();
@@ -235,54 +243,71 @@ fn unknown_growth_gives_no_latency() {
     back.counters[0].rollbacks = 1;
     for found in [
         middle(2),
-        result(&only_one, &settings()),
-        result(&back, &settings()),
+        passive_measurement(&only_one, &fsync_server_settings()),
+        passive_measurement(&back, &fsync_server_settings()),
     ] {
-        assert!(matches!(found.limits[..], [WaitLimit::CommitCount { .. }]));
+        assert!(matches!(
+            found.limits[..],
+            [UnknownLatencyReason::CommitCount { .. }]
+        ));
         assert!(found.commit_us.is_none() && found.server_flushes.is_none());
         assert!(found.contradiction.is_none() && found.parts.is_none());
     }
 }
 
 #[test]
-fn writes_are_the_flushes_of_open_methods() {
+fn open_methods_count_wal_writes_as_flushes() {
     let (mut samples, _) = busy_samples();
-    let by_flush = result(&samples, &settings()).server_flushes;
+    let by_flush = passive_measurement(&samples, &fsync_server_settings()).server_flushes;
     for counters in &mut samples.counters {
         counters.wal_syncs = Some(0);
     }
-    assert_eq!(result(&samples, &settings()).server_flushes, None);
+    assert_eq!(
+        passive_measurement(&samples, &fsync_server_settings()).server_flushes,
+        None
+    );
     let open = CommitSettings {
-        log_flush: Some(LogFlush::Open),
-        ..settings()
+        log_flush: Some(LogSyncMode::Open),
+        ..fsync_server_settings()
     };
-    assert_eq!(result(&samples, &open).server_flushes, by_flush);
+    assert_eq!(
+        passive_measurement(&samples, &open).server_flushes,
+        by_flush
+    );
 }
 
 #[test]
-fn only_flushes_that_must_arrive_contradict() {
+fn only_required_disk_flushes_contradict() {
     let (mut samples, _) = busy_samples();
     let ids = samples.waits.last().unwrap().next_xid;
     let mut contradicts = |flushes: Option<u64>, settings: &CommitSettings| {
         let disk = |count| DiskFlushes { count, millis: 1 };
         samples.disk_flushes = flushes.map(|count| vec![disk(ids), disk(count)]);
-        result(&samples, settings).contradiction.is_some()
+        passive_measurement(&samples, settings)
+            .contradiction
+            .is_some()
     };
     let flushes = ids / 4;
-    assert!(contradicts(Some(0), &settings()) && contradicts(Some(flushes), &settings()));
-    assert!(!contradicts(Some(ids), &settings()) && !contradicts(None, &settings()));
+    assert!(
+        contradicts(Some(0), &fsync_server_settings())
+            && contradicts(Some(flushes), &fsync_server_settings())
+    );
+    assert!(
+        !contradicts(Some(ids), &fsync_server_settings())
+            && !contradicts(None, &fsync_server_settings())
+    );
     for excused in [
         CommitSettings {
             flushes_must_arrive: false,
-            ..settings()
+            ..fsync_server_settings()
         },
         CommitSettings {
-            log_flush: Some(LogFlush::Open),
-            ..settings()
+            log_flush: Some(LogSyncMode::Open),
+            ..fsync_server_settings()
         },
         CommitSettings {
             log_flush: None,
-            ..settings()
+            ..fsync_server_settings()
         },
     ] {
         assert!(!contradicts(Some(0), &excused), "{excused:?}");
@@ -293,14 +318,14 @@ fn only_flushes_that_must_arrive_contradict() {
     }
     let innodb = CommitSettings {
         separates_turn: false,
-        ..settings()
+        ..fsync_server_settings()
     };
     for (arrived, expected) in [(0, true), (ids / 8, false)] {
         samples.disk_flushes = Some(vec![DiskFlushes {
             count: arrived,
             millis: 1,
         }]);
-        let found = result(&samples, &innodb);
+        let found = passive_measurement(&samples, &innodb);
         assert_eq!(found.contradiction.is_some(), expected, "{arrived}");
     }
 }

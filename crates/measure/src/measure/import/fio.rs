@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::{ImportedRow, ImportedRun, implausible_rate_remark};
-use crate::measure::SourceSection;
+use crate::measure::BenchmarkSection;
 use crate::text::{self, json};
 use walwise_model::text::JoinText;
 
@@ -124,7 +124,7 @@ impl JobStatistics {
                 .and_then(|sync| sync.get("lat_ns")?.get("percentile"));
             let percentiles = of_flushes.or(of_writes.filter(|_| options.is_sync));
             ImportedRow {
-                group: SourceSection::Job,
+                group: BenchmarkSection::Job,
                 name: name.clone(),
                 per_second,
                 at_a_time: seen.flushes_in_flight(&options, processes),

@@ -3,25 +3,28 @@
 //! so lines are split at white space.
 
 use super::{ImportedRow, ImportedRun, implausible_rate_remark};
-use crate::measure::SourceSection;
+use crate::measure::BenchmarkSection;
 use crate::text;
 
 /// Ratio of two rates up to which the difference counts as noise.
 const NOISE_RATIO: f64 = 1.05;
 
-const HEADINGS: &[(&str, SourceSection)] = &[
+const HEADINGS: &[(&str, BenchmarkSection)] = &[
     (
         "Compare file sync methods using one",
-        SourceSection::OneWrite,
+        BenchmarkSection::OneWrite,
     ),
     (
         "Compare file sync methods using two",
-        SourceSection::TwoWrites,
+        BenchmarkSection::TwoWrites,
     ),
-    ("Compare open_sync with different", SourceSection::Sizes),
-    ("Test if fsync on non-write", SourceSection::OtherDescriptor),
-    ("Non-sync", SourceSection::NotSynced),
-    ("Non-Sync", SourceSection::NotSynced),
+    ("Compare open_sync with different", BenchmarkSection::Sizes),
+    (
+        "Test if fsync on non-write",
+        BenchmarkSection::OtherDescriptor,
+    ),
+    ("Non-sync", BenchmarkSection::NotSynced),
+    ("Non-Sync", BenchmarkSection::NotSynced),
 ];
 
 /// Parses one or more runs of `pg_test_fsync`. Fails on translated output; the error names the
@@ -101,7 +104,7 @@ fn parse_test_budget(line: &str) -> Option<String> {
     (known && count.parse::<u64>().is_ok()).then(|| line.to_owned())
 }
 
-fn parse_row(line: &str, group: SourceSection) -> Option<ImportedRow> {
+fn parse_row(line: &str, group: BenchmarkSection) -> Option<ImportedRow> {
     let named = |name: &str| {
         let name: Vec<&str> = name.split_whitespace().collect();
         (!name.is_empty()).then(|| text::display_safe(name.join(" ").as_bytes()))
@@ -146,7 +149,7 @@ fn build_imported_run(budget: String, rows: Vec<ImportedRow>) -> ImportedRun {
     imported
 }
 
-fn positive_rate(run: &ImportedRun, group: SourceSection, name: &str) -> Option<f64> {
+fn positive_rate(run: &ImportedRun, group: BenchmarkSection, name: &str) -> Option<f64> {
     run.find_row(group, name)?
         .per_second
         .filter(|rate| *rate > 0.0)
@@ -154,15 +157,15 @@ fn positive_rate(run: &ImportedRun, group: SourceSection, name: &str) -> Option<
 
 fn build_remarks(run: &ImportedRun) -> Vec<String> {
     let mut remarks: Vec<String> =
-        implausible_rate_remark(&run.rows, |row| row.group != SourceSection::NotSynced)
+        implausible_rate_remark(&run.rows, |row| row.group != BenchmarkSection::NotSynced)
             .into_iter()
             .collect();
     for row in run
         .rows
         .iter()
-        .filter(|row| row.group == SourceSection::OneWrite)
+        .filter(|row| row.group == BenchmarkSection::OneWrite)
     {
-        let two = positive_rate(run, SourceSection::TwoWrites, &row.name);
+        let two = positive_rate(run, BenchmarkSection::TwoWrites, &row.name);
         if let Some((one, two)) = row
             .per_second
             .zip(two)
@@ -193,7 +196,7 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
     if !run
         .rows
         .iter()
-        .any(|row| row.group == SourceSection::NotSynced)
+        .any(|row| row.group == BenchmarkSection::NotSynced)
     {
         remarks.push("the output is incomplete: its last section is missing.".to_owned());
     }
@@ -203,7 +206,7 @@ fn build_remarks(run: &ImportedRun) -> Vec<String> {
 /// Summarises a run in a sentence, which never advises another method, because one figure per
 /// method has no interval.
 fn conclusion_sentence(run: &ImportedRun) -> String {
-    let Some(default) = positive_rate(run, SourceSection::OneWrite, "fdatasync") else {
+    let Some(default) = positive_rate(run, BenchmarkSection::OneWrite, "fdatasync") else {
         return "The file has no figure for fdatasync, the default on Linux, so it does not show \
                 the commit latency of a server."
             .to_owned();
@@ -215,8 +218,8 @@ fn conclusion_sentence(run: &ImportedRun) -> String {
     let gain =
         |group| Some(positive_rate(run, group, "fsync")? / positive_rate(run, group, "fdatasync")?);
     let gains = [
-        gain(SourceSection::OneWrite),
-        gain(SourceSection::TwoWrites),
+        gain(BenchmarkSection::OneWrite),
+        gain(BenchmarkSection::TwoWrites),
     ];
     let least = gains
         .into_iter()

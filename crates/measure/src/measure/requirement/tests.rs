@@ -8,7 +8,7 @@ use super::*;
 
 /// A disk with bursts of slow commits. With a burst of one commit, slow commits are independent.
 #[derive(Clone, Copy)]
-struct Disk {
+struct BurstyDisk {
     /// Share of slow commits in percent.
     slow_percent: f64,
     /// Consecutive slow commits.
@@ -19,7 +19,7 @@ struct Disk {
     slow_us: f64,
 }
 
-const FAST: Disk = Disk {
+const FAST: BurstyDisk = BurstyDisk {
     slow_percent: 0.0,
     burst: 1,
     commits: 10,
@@ -30,8 +30,8 @@ const FAST: Disk = Disk {
 /// Rounds in ten seconds; slow commits make them fewer.
 const ROUNDS: usize = 1_000;
 
-impl Disk {
-    fn rounds(self, seed: u64) -> impl Iterator<Item = (Vec<f64>, f64)> {
+impl BurstyDisk {
+    fn simulate_rounds(self, seed: u64) -> impl Iterator<Item = (Vec<f64>, f64)> {
         let mut rng = NoiseSource(seed);
         let share = self.slow_percent / 100.0;
         // A burst begins after a fast commit; its length does not depend on rounds.
@@ -53,12 +53,12 @@ impl Disk {
     }
 
     /// Runs the test until it is decided; returns the answer and the number of rounds.
-    fn answer(self, requirement: Requirement, seed: u64) -> (Answer, usize) {
+    fn run_until_decided(self, requirement: Requirement, seed: u64) -> (RequirementAnswer, usize) {
         let mut test = RequirementTest::new(requirement);
-        for (done, (times_us, seconds)) in (1..).zip(self.rounds(seed)) {
-            test.push(&times_us, seconds);
+        for (done, (times_us, seconds)) in (1..).zip(self.simulate_rounds(seed)) {
+            test.push_round(&times_us, seconds);
             // As in a probe, the first look comes after two seconds.
-            if done >= 200 && done % 25 == 0 && test.answer() != Answer::CannotTell {
+            if done >= 200 && done % 25 == 0 && test.answer() != RequirementAnswer::CannotTell {
                 return (test.answer(), done);
             }
         }
@@ -66,21 +66,24 @@ impl Disk {
     }
 
     /// Counts the answers *pass* and *fail*.
-    fn tally(self, requirement: &str, runs: u64) -> (usize, usize) {
+    fn count_pass_and_fail(self, requirement: &str, runs: u64) -> (usize, usize) {
         let requirement = Requirement::parse(requirement).unwrap();
-        let answers: Vec<Answer> = (0..runs)
+        let answers: Vec<RequirementAnswer> = (0..runs)
             .map(|seed| {
-                self.answer(requirement, seed.wrapping_mul(0x1234_5678_9abc_def1))
+                self.run_until_decided(requirement, seed.wrapping_mul(0x1234_5678_9abc_def1))
                     .0
             })
             .collect();
         let count = |answer| answers.iter().filter(|one| **one == answer).count();
-        (count(Answer::Pass), count(Answer::Fail))
+        (
+            count(RequirementAnswer::Pass),
+            count(RequirementAnswer::Fail),
+        )
     }
 }
 
 /// Largest number of wrong answers at an error of 1 %, with three standard deviations.
-fn most_wrong(runs: u64) -> f64 {
+fn max_wrong_answers(runs: u64) -> f64 {
     let expected = runs as f64 / 100.0;
     expected + 3.0 * expected.sqrt()
 }
@@ -102,16 +105,16 @@ fn assert_rarely_passes(
     runs: u64,
 ) {
     for (commits, burst, slow_us) in tails.iter().copied() {
-        let disk = Disk {
+        let disk = BurstyDisk {
             slow_percent,
             burst,
             commits,
             slow_us,
             ..FAST
         };
-        let (pass, _) = disk.tally(requirement, runs);
+        let (pass, _) = disk.count_pass_and_fail(requirement, runs);
         assert!(
-            pass as f64 <= most_wrong(runs),
+            pass as f64 <= max_wrong_answers(runs),
             "{requirement}, {commits} commits a round, bursts of {burst}: {pass} of {runs}"
         );
     }
@@ -138,16 +141,16 @@ fn no_tail_just_above_the_threshold_passes() {
 #[ignore = "exhaustive"]
 fn no_tail_just_below_the_threshold_fails() {
     for (commits, burst, slow_us) in TAILS {
-        let disk = Disk {
+        let disk = BurstyDisk {
             slow_percent: 0.98,
             burst,
             commits,
             slow_us,
             ..FAST
         };
-        let (_, fail) = disk.tally("p99 < 10ms", 2_000);
+        let (_, fail) = disk.count_pass_and_fail("p99 < 10ms", 2_000);
         assert!(
-            fail as f64 <= most_wrong(2_000),
+            fail as f64 <= max_wrong_answers(2_000),
             "{commits}, {burst}: {fail}"
         );
     }
@@ -156,36 +159,36 @@ fn no_tail_just_below_the_threshold_fails() {
 #[test]
 fn clear_cases_are_decided_early() {
     for (disk, answer, most_rounds) in [
-        (FAST, Answer::Pass, 500),
+        (FAST, RequirementAnswer::Pass, 500),
         (
-            Disk {
+            BurstyDisk {
                 slow_percent: 0.1,
                 ..FAST
             },
-            Answer::Pass,
+            RequirementAnswer::Pass,
             750,
         ),
         (
-            Disk {
+            BurstyDisk {
                 slow_percent: 5.0,
                 ..FAST
             },
-            Answer::Fail,
+            RequirementAnswer::Fail,
             400,
         ),
         (
-            Disk {
+            BurstyDisk {
                 fast_us: 12_000.0,
                 commits: 1,
                 ..FAST
             },
-            Answer::Fail,
+            RequirementAnswer::Fail,
             200,
         ),
     ] {
         for seed in 0..100 {
             let requirement = Requirement::parse("p99 < 10ms").unwrap();
-            let (found, rounds) = disk.answer(requirement, seed);
+            let (found, rounds) = disk.run_until_decided(requirement, seed);
             assert!(
                 found == answer && rounds <= most_rounds,
                 "{} %: {found:?} after {rounds} rounds",
@@ -194,8 +197,12 @@ fn clear_cases_are_decided_early() {
         }
     }
     for requirement in ["p95 < 10ms", "median < 10ms"] {
-        let (found, rounds) = FAST.answer(Requirement::parse(requirement).unwrap(), 1);
-        assert_eq!((found, rounds), (Answer::Pass, 200), "{requirement}");
+        let (found, rounds) = FAST.run_until_decided(Requirement::parse(requirement).unwrap(), 1);
+        assert_eq!(
+            (found, rounds),
+            (RequirementAnswer::Pass, 200),
+            "{requirement}"
+        );
     }
 }
 
@@ -209,7 +216,7 @@ fn complete_result(requirement: Requirement, rounds: &[(Vec<f64>, f64)]) -> Requ
 
 /// One burst in a run says little about how often bursts come.
 #[test]
-fn a_burst_is_not_averaged_away() {
+fn single_burst_is_not_averaged_away() {
     let requirement = Requirement::parse("p99 < 10ms").unwrap();
     for (commits, slow_rounds, slow_us) in [
         (1, 4, 20_000.0),
@@ -218,15 +225,15 @@ fn a_burst_is_not_averaged_away() {
         (50, 5, 100_000.0),
     ] {
         for at in [0, 100, 198] {
-            let disk = Disk { commits, ..FAST };
-            let mut rounds: Vec<(Vec<f64>, f64)> = disk.rounds(1).collect();
+            let disk = BurstyDisk { commits, ..FAST };
+            let mut rounds: Vec<(Vec<f64>, f64)> = disk.simulate_rounds(1).collect();
             for round in rounds.iter_mut().skip(at).take(slow_rounds) {
                 *round = (vec![slow_us; commits], slow_us * commits as f64 / 1e6);
             }
             let found = complete_result(requirement, &rounds);
             assert_eq!(
                 found.answer,
-                Answer::CannotTell,
+                RequirementAnswer::CannotTell,
                 "{slow_rounds} rounds of {commits}: {}",
                 found.sentence()
             );
@@ -237,19 +244,24 @@ fn a_burst_is_not_averaged_away() {
 /// A stall has few commits, but lasts long.
 #[test]
 fn a_long_stall_of_few_commits_does_not_pass() {
-    let disk = Disk {
+    let disk = BurstyDisk {
         commits: 50,
         fast_us: 200.0,
         ..FAST
     };
-    let mut rounds: Vec<(Vec<f64>, f64)> = disk.rounds(1).take(800).collect();
+    let mut rounds: Vec<(Vec<f64>, f64)> = disk.simulate_rounds(1).take(800).collect();
     for us in rounds[300].0.iter_mut().take(20) {
         *us = 100_000.0;
     }
     rounds[300].1 += 2.0;
     let found = complete_result(Requirement::parse("p99 < 10ms").unwrap(), &rounds);
     assert!(found.estimate_us.is_some_and(|us| us < 300.0));
-    assert_eq!(found.answer, Answer::CannotTell, "{}", found.sentence());
+    assert_eq!(
+        found.answer,
+        RequirementAnswer::CannotTell,
+        "{}",
+        found.sentence()
+    );
 }
 
 #[test]
@@ -267,7 +279,7 @@ fn requirements_are_parsed_and_printed() {
 }
 
 #[test]
-fn a_refusal_names_what_is_accepted() {
+fn parse_error_lists_accepted_forms() {
     let refused = [
         "",
         "p99",
@@ -296,30 +308,30 @@ fn a_refusal_names_what_is_accepted() {
 
 proptest! {
     #[test]
-    fn no_text_is_a_panic(text: String) {
+    fn requirement_parser_never_panics(text: String) {
         let _ = Requirement::parse(&text);
     }
 
     #[test]
-    fn a_few_commits_answer_nothing(us in 1.0..1e5f64, rounds in 0usize..5) {
+    fn few_commits_never_pass(us in 1.0..1e5f64, rounds in 0usize..5) {
         for text in ["p99 < 10ms", "p95 < 10ms", "median < 10ms"] {
             let found = RequirementResult::new(Requirement::parse(text).unwrap(), &vec![(&[us; 3][..], 0.01); rounds], true);
-            prop_assert!(found.answer != Answer::Pass, "{found:?}");
+            prop_assert!(found.answer != RequirementAnswer::Pass, "{found:?}");
         }
     }
 }
 
 #[test]
-fn the_threshold_itself_decides_between_the_relations() {
+fn value_at_threshold_depends_on_relation() {
     let rounds = vec![(&[10_000.0; 2][..], 0.02); 900];
     let answer =
         |text| RequirementResult::new(Requirement::parse(text).unwrap(), &rounds, true).answer;
-    assert_eq!(answer("p99 < 10ms"), Answer::Fail);
-    assert_eq!(answer("p99 <= 10ms"), Answer::Pass);
+    assert_eq!(answer("p99 < 10ms"), RequirementAnswer::Fail);
+    assert_eq!(answer("p99 <= 10ms"), RequirementAnswer::Pass);
 }
 
 #[test]
-fn an_interrupted_run_answers_nothing() {
+fn interrupted_run_cannot_tell() {
     let rounds = vec![(&[100.0; 50][..], 0.01); 900];
     let requirement = Requirement::parse("p99 < 10ms").unwrap();
     let complete = RequirementResult::new(requirement, &rounds, true);

@@ -1,7 +1,7 @@
 //! Summarises each workload in one sentence. Rows are found by the names that the load generators
 //! give them.
 
-use super::super::{Conclusion, Method, PgTest};
+use super::super::{ComparisonConclusion, Method, PgTestFsyncCase};
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
@@ -33,9 +33,9 @@ fn duration_ratio_text(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = find_measured_row(rows, name)?;
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
-        Conclusion::Settled => format!("{:.1} × as long", ratio.value),
-        Conclusion::NoMeaningfulDifference => "just as long".to_owned(),
-        Conclusion::NotSettled => format!(
+        ComparisonConclusion::Settled => format!("{:.1} × as long", ratio.value),
+        ComparisonConclusion::NoMeaningfulDifference => "just as long".to_owned(),
+        ComparisonConclusion::NotSettled => format!(
             "{:.1} to {:.1} × as long (undecided)",
             ratio.low, ratio.high
         ),
@@ -46,9 +46,9 @@ fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
     let times = |ratio: f64| 1.0 / ratio.max(1e-9);
     let ratio = row.cost_ratio?;
     Some(match row.settled? {
-        Conclusion::Settled => format!("{:.1} × as many", times(ratio.value)),
-        Conclusion::NoMeaningfulDifference => "just as many".to_owned(),
-        Conclusion::NotSettled => {
+        ComparisonConclusion::Settled => format!("{:.1} × as many", times(ratio.value)),
+        ComparisonConclusion::NoMeaningfulDifference => "just as many".to_owned(),
+        ComparisonConclusion::NotSettled => {
             format!(
                 "{:.1} to {:.1} × as many, undecided",
                 times(ratio.high),
@@ -59,7 +59,10 @@ fn throughput_ratio_text(row: &WorkloadRow) -> Option<String> {
 }
 
 fn pg_test_fsync_sentence(rows: &[WorkloadRow]) -> Option<String> {
-    let row = find_measured_row(rows, &PgTest::Pages(1, Method::Fdatasync).row_name())?;
+    let row = find_measured_row(
+        rows,
+        &PgTestFsyncCase::Pages(1, Method::Fdatasync).row_name(),
+    )?;
     Some(format!(
         "pg_test_fsync would show {} ops/sec for fdatasync.",
         text::format_rounded(1e6 / row.mean_us.max(1e-3))
@@ -172,7 +175,7 @@ pub fn workload_lines(found: &WorkloadResult) -> Vec<String> {
         "{:<30} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}  ratio",
         "", "median", "p95", "p99", "max", "ops/s", "sync/op"
     );
-    let rows = found.rows.iter().map(row_line);
+    let rows = found.rows.iter().map(workload_row_line);
     [title, heading]
         .into_iter()
         .chain(rows)
@@ -180,7 +183,7 @@ pub fn workload_lines(found: &WorkloadResult) -> Vec<String> {
         .collect()
 }
 
-fn row_line(row: &WorkloadRow) -> String {
+fn workload_row_line(row: &WorkloadRow) -> String {
     let name = &row.name;
     if let Some(error) = &row.error {
         return format!("{name:<30} {error}");
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_says_what_sharing_gives() {
+    fn group_commit_lines_have_throughput_ratio() {
         let rows = [
             sample_series("1 session", 1, 200.0),
             sample_series("16 sessions", 16, 400.0),
@@ -250,7 +253,7 @@ group: commits of 512 B; one fdatasync covers all waiting commits; 8 rounds
     }
 
     #[test]
-    fn other_rows_make_other_sentences() {
+    fn workload_sentences_match_their_rows() {
         let rows = [
             "fdatasync, alone",
             "fdatasync, next to a writer",
@@ -268,7 +271,7 @@ Next to a writer on the same file system, fdatasync takes 1.5 × as long as alon
     }
 
     #[test]
-    fn nothing_measured_is_said() {
+    fn sentence_without_samples_says_nothing_measured() {
         for workload in Workload::ALL {
             let found = workload_result(workload, &[RowSamples::new("write", 1)]);
             assert!(

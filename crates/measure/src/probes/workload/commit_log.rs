@@ -9,7 +9,8 @@ use rustix::io::Errno;
 
 use super::context::WorkloadContext;
 use crate::measure::{
-    Answer, CommitLoad, LogFile, Method, RequirementTest, RoundSamples, RowSamples,
+    CommitLoad, LogFileAllocation, Method, RequirementAnswer, RequirementTest, RoundSamples,
+    RowSamples,
 };
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::{StopReason, commits_per_round, open_flags};
@@ -31,14 +32,14 @@ const FIRST_ANALYSIS: f64 = 0.2;
 
 const FILE: &str = "log";
 
-pub(super) fn run(
+pub(super) fn run_commit_workload(
     stage: &WorkloadContext<'_>,
     load: &CommitLoad,
     series: &mut Vec<RowSamples>,
     tell: &mut dyn FnMut(usize),
 ) -> Result<(), StopReason> {
     let bytes = u64::from(load.bytes);
-    let mut log = Log::create(stage, load)?;
+    let mut log = CommitLog::create(stage, load)?;
     tell(0);
     let (warm_up, mut commits) = (Instant::now(), 0_u32);
     while commits < 8 || (commits < 100 && warm_up.elapsed() < WARM_UP) {
@@ -73,7 +74,7 @@ pub(super) fn run(
         }
         round.seconds = elapsed.as_secs_f64();
         if let Some(test) = &mut test {
-            test.push(&round.times_us, round.seconds);
+            test.push_round(&round.times_us, round.seconds);
         }
         series
             .iter_mut()
@@ -81,7 +82,8 @@ pub(super) fn run(
         if done % ROUNDS_PER_ANALYSIS == 0 {
             stage.scratch.check_exists()?;
             tell(done);
-            let is_decided = |test: &RequirementTest| test.answer() != Answer::CannotTell;
+            let is_decided =
+                |test: &RequirementTest| test.answer() != RequirementAnswer::CannotTell;
             if stage.elapsed_share() >= FIRST_ANALYSIS && test.as_ref().is_some_and(is_decided) {
                 break;
             }
@@ -94,7 +96,7 @@ pub(super) fn run(
     Ok(())
 }
 
-struct Log {
+struct CommitLog {
     load: CommitLoad,
     writer: CommitWriter,
     /// Second descriptor, without the method's flags, to allocate the file again.
@@ -103,17 +105,20 @@ struct Log {
     end: u64,
 }
 
-impl Log {
+impl CommitLog {
     fn create(stage: &WorkloadContext<'_>, load: &CommitLoad) -> Result<Self, StopReason> {
         let bytes = u64::from(load.bytes);
         let (file, end) = match load.file {
-            LogFile::Overwritten => (stage.create_filled_file(FILE)?, stage.file_bytes),
-            LogFile::Preallocated | LogFile::Growing(_) => {
+            LogFileAllocation::Overwritten => (stage.create_filled_file(FILE)?, stage.file_bytes),
+            LogFileAllocation::Preallocated | LogFileAllocation::Growing(_) => {
                 let file = stage.scratch.create_file(FILE, OFlags::empty());
-                let file = file.map_err(|errno| stage.stop_error(errno, "creating a log"))?;
+                let file =
+                    file.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a log"))?;
                 let end = match load.file {
-                    LogFile::Growing(commits) => stage.file_bytes.min(commits * bytes),
-                    LogFile::Overwritten | LogFile::Preallocated => stage.file_bytes,
+                    LogFileAllocation::Growing(commits) => stage.file_bytes.min(commits * bytes),
+                    LogFileAllocation::Overwritten | LogFileAllocation::Preallocated => {
+                        stage.file_bytes
+                    }
                 };
                 (file, end)
             }
@@ -129,7 +134,8 @@ impl Log {
             }
             errno => Err(errno),
         });
-        let writer = writer.map_err(|errno| stage.stop_error(errno, "opening a log"))?;
+        let writer =
+            writer.map_err(|errno| stage.stop_reason_from_errno(errno, "opening a log"))?;
         let log = Self {
             load: *load,
             writer,
@@ -137,8 +143,8 @@ impl Log {
             offset: 0,
             end,
         };
-        log.preallocate()
-            .map_err(|errno| stage.stop_error(errno, "allocating a log"))?;
+        log.preallocate_if_needed()
+            .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
         Ok(log)
     }
 
@@ -148,21 +154,21 @@ impl Log {
         stage.reserve_bytes(bytes)?;
         if self.offset + bytes > self.end {
             self.offset = 0;
-            self.preallocate()
-                .map_err(|errno| stage.stop_error(errno, "allocating a log"))?;
+            self.preallocate_if_needed()
+                .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
         }
         let done = self
             .writer
             .commit(stage.pages.bytes(self.load.bytes as usize), self.offset);
-        let done = done.map_err(|errno| stage.stop_error(errno, "a commit"))?;
+        let done = done.map_err(|errno| stage.stop_reason_from_errno(errno, "a commit"))?;
         self.offset += bytes;
         Ok((!done.interrupted).then_some(done.micros))
     }
 
-    fn preallocate(&self) -> Result<(), Errno> {
+    fn preallocate_if_needed(&self) -> Result<(), Errno> {
         match self.load.file {
-            LogFile::Overwritten | LogFile::Growing(_) => Ok(()),
-            LogFile::Preallocated => {
+            LogFileAllocation::Overwritten | LogFileAllocation::Growing(_) => Ok(()),
+            LogFileAllocation::Preallocated => {
                 rustix::fs::ftruncate(&self.file, 0)?;
                 match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, self.end) {
                     // etcd extends the file where fallocate(2) is missing.

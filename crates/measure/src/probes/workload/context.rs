@@ -24,7 +24,7 @@ pub struct OperationResult {
 
 pub trait LoadGenerator {
     /// Rows without samples. A row that cannot be measured has an error with the reason.
-    fn rows(&self) -> Vec<RowSamples>;
+    fn empty_rows(&self) -> Vec<RowSamples>;
 
     /// The bytes that each round writes outside its operations, such as the zeros of a new segment.
     fn extra_round_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
@@ -162,13 +162,14 @@ impl<'a> WorkloadContext<'a> {
         self.written.load(Ordering::Relaxed)
     }
 
-    pub fn stop_error(&self, errno: Errno, doing: &str) -> StopReason {
+    pub fn stop_reason_from_errno(&self, errno: Errno, doing: &str) -> StopReason {
         self.scratch.probe_error(errno, doing).into()
     }
 
     pub fn create_filled_file(&self, name: &str) -> Result<OwnedFd, StopReason> {
         let file = self.scratch.create_file(name, OFlags::empty());
-        let file = file.map_err(|errno| self.stop_error(errno, "creating a scratch file"))?;
+        let file =
+            file.map_err(|errno| self.stop_reason_from_errno(errno, "creating a scratch file"))?;
         self.fill_with_zeros(&file)?;
         Ok(file)
     }
@@ -177,7 +178,10 @@ impl<'a> WorkloadContext<'a> {
     pub fn fill_with_zeros(&self, file: &OwnedFd) -> Result<(), StopReason> {
         self.reserve_bytes(self.file_bytes)?;
         let go_on = || self.check_limits().is_ok();
-        if !self.scratch.fill_file(file, self.file_bytes, &go_on)? {
+        if !self
+            .scratch
+            .fill_with_flushed_zeros(file, self.file_bytes, &go_on)?
+        {
             self.check_limits()?;
         }
         Ok(())
@@ -189,7 +193,7 @@ impl<'a> WorkloadContext<'a> {
 
     /// Repeats an operation that writes `bytes` bytes until the round's share of time or bytes is
     /// used up, at most `limit` times.
-    pub fn repeat(
+    pub fn repeat_operation(
         &self,
         doing: &str,
         bytes: u64,
@@ -202,7 +206,7 @@ impl<'a> WorkloadContext<'a> {
         for _ in 0..limit {
             self.reserve_bytes(bytes)?;
             let start = Instant::now();
-            let done = operation().map_err(|errno| self.stop_error(errno, doing))?;
+            let done = operation().map_err(|errno| self.stop_reason_from_errno(errno, doing))?;
             if !done.interrupted {
                 pass.times_us.push(elapsed_us(start));
                 pass.flush_calls += done.flush_calls;
@@ -216,7 +220,7 @@ impl<'a> WorkloadContext<'a> {
         Ok(pass)
     }
 
-    pub fn run_once(
+    pub fn measure_once(
         &self,
         flush_calls: u64,
         operation: impl FnOnce() -> Result<(), StopReason>,

@@ -41,9 +41,9 @@ pub(super) fn create_load_generators(
         let row = if sessions == 1 {
             row
         } else {
-            row.compared_with(0)
+            row.with_reference_row(0)
         };
-        Box::new(GroupCommit {
+        Box::new(GroupCommitLoad {
             row,
             log: Arc::clone(&log),
             max_commits: u64::MAX,
@@ -52,14 +52,14 @@ pub(super) fn create_load_generators(
     Ok(CLIENT_COUNTS.into_iter().map(part).collect())
 }
 
-pub(super) struct GroupCommit {
+pub(super) struct GroupCommitLoad {
     pub(super) row: RowSamples,
     pub(super) log: Arc<SharedLog>,
     pub(super) max_commits: u64,
 }
 
-impl LoadGenerator for GroupCommit {
-    fn rows(&self) -> Vec<RowSamples> {
+impl LoadGenerator for GroupCommitLoad {
+    fn empty_rows(&self) -> Vec<RowSamples> {
         vec![self.row.clone()]
     }
 
@@ -77,12 +77,12 @@ impl LoadGenerator for GroupCommit {
     }
 }
 
-type LogFlush =
+type FlushRangeFn =
     dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, StopReason> + Send + Sync;
 
 /// A log shared by clients. Positions are byte offsets from its beginning and never decrease.
 pub(super) struct SharedLog {
-    flush: Box<LogFlush>,
+    flush: Box<FlushRangeFn>,
     log: Mutex<LogPosition>,
     changed: Condvar,
 }
@@ -163,7 +163,7 @@ impl CyclicLog {
         let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
         stage.reserve_bytes(end - start)?;
         self.write_wrapped_and_flush(stage, start, end)
-            .map_err(|errno| stage.stop_error(errno, "a group commit"))
+            .map_err(|errno| stage.stop_reason_from_errno(errno, "a group commit"))
     }
 
     fn write_wrapped_and_flush(

@@ -27,7 +27,8 @@ pub(super) fn create_load_generators(
     let at = Rc::new(Cell::new(0));
     let redo = |method| -> Result<AppendLog, StopReason> {
         let file = stage.scratch.open_file("redo", open_flags(method));
-        let file = file.map_err(|errno| stage.stop_error(errno, "opening the redo log"))?;
+        let file =
+            file.map_err(|errno| stage.stop_reason_from_errno(errno, "opening the redo log"))?;
         let (writer, end) = (CommitWriter::new(method, file), stage.file_bytes);
         Ok(AppendLog {
             writer,
@@ -44,7 +45,7 @@ pub(super) fn create_load_generators(
         let again =
             file.and_then(|file| Ok((file, stage.scratch.open_file(&name, OFlags::empty())?)));
         let (file, again) =
-            again.map_err(|errno| stage.stop_error(errno, "creating a binary log"))?;
+            again.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a binary log"))?;
         let writer = CommitWriter::new(Method::Fdatasync, file);
         Ok(AppendLog {
             writer,
@@ -59,7 +60,11 @@ pub(super) fn create_load_generators(
             let row = RowSamples::new(format!("{name}, {size}"), bytes as u64);
             // The references, rows 0 and 1, are the redo log with fdatasync for the two record
             // sizes.
-            let row = if against { row.compared_with(i) } else { row };
+            let row = if against {
+                row.with_reference_row(i)
+            } else {
+                row
+            };
             parts.push(Box::new(RedoBinlogLoad { row, bytes, logs }));
         }
     };
@@ -129,17 +134,17 @@ struct RedoBinlogLoad {
 }
 
 impl LoadGenerator for RedoBinlogLoad {
-    fn rows(&self) -> Vec<RowSamples> {
+    fn empty_rows(&self) -> Vec<RowSamples> {
         vec![self.row.clone()]
     }
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let cut = self.logs.iter().try_for_each(AppendLog::truncate_if_long);
-        cut.map_err(|errno| stage.stop_error(errno, "truncating a binary log"))?;
+        cut.map_err(|errno| stage.stop_reason_from_errno(errno, "truncating a binary log"))?;
         let record = stage.pages.bytes(self.bytes);
         let bytes = (self.bytes * self.logs.len()) as u64;
         let most = BINLOG_BYTES.min(stage.file_bytes) / 2 / self.bytes as u64;
-        let pass = stage.repeat("a transaction", bytes, most, || {
+        let pass = stage.repeat_operation("a transaction", bytes, most, || {
             let mut interrupted = false;
             for log in &self.logs {
                 interrupted |= log.append_and_flush(record)?;

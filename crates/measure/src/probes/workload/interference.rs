@@ -27,7 +27,7 @@ pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file("wal")?;
-    let failed = |errno| stage.stop_error(errno, "creating a scratch file");
+    let failed = |errno| stage.stop_reason_from_errno(errno, "creating a scratch file");
     let neighbour = Rc::new(
         stage
             .scratch
@@ -41,7 +41,7 @@ pub(super) fn create_load_generators(
                 .scratch
                 .open_file("wal", OFlags::empty())
                 .map_err(failed)?;
-            parts.push(Box::new(CommitLoad {
+            parts.push(Box::new(NeighbourCommitLoad {
                 writer: CommitWriter::new(method, file),
                 cursor: WriteCursor::new(
                     0,
@@ -53,7 +53,7 @@ pub(super) fn create_load_generators(
                     let row =
                         RowSamples::new(format!("{}, {where_}", method.name()), PAGE_BYTES as u64);
                     if beside {
-                        row.compared_with(2 * i)
+                        row.with_reference_row(2 * i)
                     } else {
                         row
                     }
@@ -64,15 +64,15 @@ pub(super) fn create_load_generators(
     Ok(parts)
 }
 
-struct CommitLoad {
+struct NeighbourCommitLoad {
     row: RowSamples,
     writer: CommitWriter,
     cursor: WriteCursor,
     neighbour: Option<Rc<OwnedFd>>,
 }
 
-impl LoadGenerator for CommitLoad {
-    fn rows(&self) -> Vec<RowSamples> {
+impl LoadGenerator for NeighbourCommitLoad {
+    fn empty_rows(&self) -> Vec<RowSamples> {
         vec![self.row.clone()]
     }
 
@@ -83,7 +83,9 @@ impl LoadGenerator for CommitLoad {
         let pass = self.measure_with_neighbour(stage, &neighbour);
         let gone =
             rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
-        gone.map_err(|errno| stage.stop_error(errno, "truncating the second writer's file"))?;
+        gone.map_err(|errno| {
+            stage.stop_reason_from_errno(errno, "truncating the second writer's file")
+        })?;
         Ok(vec![RoundSamples {
             flushes: None,
             ..pass?
@@ -91,10 +93,10 @@ impl LoadGenerator for CommitLoad {
     }
 }
 
-impl CommitLoad {
+impl NeighbourCommitLoad {
     fn measure_commits(&mut self, stage: &WorkloadContext<'_>) -> Result<RoundSamples, StopReason> {
         let (writer, cursor) = (&self.writer, &mut self.cursor);
-        stage.repeat("a commit", PAGE_BYTES as u64, u64::MAX, || {
+        stage.repeat_operation("a commit", PAGE_BYTES as u64, u64::MAX, || {
             let done = writer.commit(stage.pages.bytes(PAGE_BYTES), cursor.advance(PAGE_BYTES))?;
             Ok(OperationResult {
                 flush_calls: 1,
@@ -142,7 +144,7 @@ fn append_chunk(
     at: &mut u64,
 ) -> Result<(), StopReason> {
     stage.reserve_bytes(noise.len() as u64)?;
-    let failed = |errno| stage.stop_error(errno, "writing next to commits");
+    let failed = |errno| stage.stop_reason_from_errno(errno, "writing next to commits");
     match retry_interrupted(&mut false, || rustix::io::pwrite(file, noise, *at)).map_err(failed)? {
         0 => return Err(failed(Errno::NOSPC)),
         written => *at += written as u64,

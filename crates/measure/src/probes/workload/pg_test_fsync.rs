@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, PG_TESTS, PgTest, RoundSamples, RowSamples};
+use crate::measure::{Method, PG_TESTS, PgTestFsyncCase, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
 use crate::probes::{StopReason, open_flags};
 
@@ -26,10 +26,10 @@ pub(super) fn create_load_generators(
     stage: &WorkloadContext<'_>,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file(FILE_NAME)?;
-    let part = |test: PgTest| -> Result<Box<dyn LoadGenerator>, StopReason> {
+    let part = |test: PgTestFsyncCase| -> Result<Box<dyn LoadGenerator>, StopReason> {
         let opened = FileState::open(test, stage)
-            .map_err(|errno| stage.stop_error(errno, "opening the scratch file"))?;
-        Ok(Box::new(PgTestLoad { test, opened }))
+            .map_err(|errno| stage.stop_reason_from_errno(errno, "opening the scratch file"))?;
+        Ok(Box::new(PgTestFsyncLoad { test, opened }))
     };
     PG_TESTS.into_iter().map(part).collect()
 }
@@ -42,7 +42,7 @@ enum FileState {
 }
 
 impl FileState {
-    fn open(test: PgTest, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
+    fn open(test: PgTestFsyncCase, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
         let Some(method) = test.method() else {
             return Ok(Self::Reopened);
         };
@@ -57,13 +57,13 @@ impl FileState {
     }
 }
 
-struct PgTestLoad {
-    test: PgTest,
+struct PgTestFsyncLoad {
+    test: PgTestFsyncCase,
     opened: FileState,
 }
 
-impl LoadGenerator for PgTestLoad {
-    fn rows(&self) -> Vec<RowSamples> {
+impl LoadGenerator for PgTestFsyncLoad {
+    fn empty_rows(&self) -> Vec<RowSamples> {
         let row = RowSamples::new(
             self.test.row_name(),
             (self.test.writes_per_operation() * self.test.bytes_per_write()) as u64,
@@ -89,8 +89,8 @@ impl LoadGenerator for PgTestLoad {
                 })?
             }
             _ => {
-                let reopens = self.test == PgTest::WriteCloseFsync;
-                repeat_after_warm_up(stage, bytes, || flush_by_other_descriptor(reopens, stage))?
+                let reopens = self.test == PgTestFsyncCase::WriteCloseFsync;
+                repeat_after_warm_up(stage, bytes, || write_and_fsync_reopened(reopens, stage))?
             }
         };
         Ok(vec![pass])
@@ -104,8 +104,8 @@ fn repeat_after_warm_up(
     mut operation: impl FnMut() -> Result<(), Errno>,
 ) -> Result<RoundSamples, StopReason> {
     stage.reserve_bytes(bytes)?;
-    operation().map_err(|errno| stage.stop_error(errno, "a write"))?;
-    stage.repeat("a write", bytes, u64::MAX, || {
+    operation().map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
+    stage.repeat_operation("a write", bytes, u64::MAX, || {
         operation().map(|()| OperationResult {
             flush_calls: 1,
             interrupted: false,
@@ -115,7 +115,7 @@ fn repeat_after_warm_up(
 
 fn run_operation(
     file: &OwnedFd,
-    test: PgTest,
+    test: PgTestFsyncCase,
     method: Method,
     stage: &WorkloadContext<'_>,
 ) -> Result<(), Errno> {
@@ -140,7 +140,7 @@ fn write_all(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
 
 /// Calls open, write, fsync, close, open, close; with `reopens`, calls open, write, close, open,
 /// fsync, close. `pg_test_fsync` makes the same calls.
-fn flush_by_other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
+fn write_and_fsync_reopened(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
     let sync = |file: &OwnedFd| retry_interrupted(&mut false, || rustix::fs::fsync(file));
     let file = open()?;
@@ -166,7 +166,8 @@ fn repeat_unsynced_writes(
         stage.check_limits()?;
         let start = Instant::now();
         for _ in 0..WRITES_PER_CLOCK_READ {
-            write_all(file, page, 0).map_err(|errno| stage.stop_error(errno, "a write"))?;
+            write_all(file, page, 0)
+                .map_err(|errno| stage.stop_reason_from_errno(errno, "a write"))?;
         }
         let each = start.elapsed().as_nanos() as f64 / 1e3 / WRITES_PER_CLOCK_READ as f64;
         pass.times_us.extend([each; WRITES_PER_CLOCK_READ]);

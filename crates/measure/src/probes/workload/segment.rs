@@ -28,18 +28,18 @@ pub(super) fn create_load_generators(
 ) -> Result<Vec<Box<dyn LoadGenerator>>, StopReason> {
     stage.create_filled_file(RECYCLED_NAMES[0])?;
     Ok(vec![
-        Box::new(RecycledSegment { turn: 0 }),
-        Box::new(FreshSegment { zeros: true }),
-        Box::new(FreshSegment { zeros: false }),
+        Box::new(RecycledSegmentLoad { turn: 0 }),
+        Box::new(FreshSegmentLoad { zeros: true }),
+        Box::new(FreshSegmentLoad { zeros: false }),
     ])
 }
 
-struct RecycledSegment {
+struct RecycledSegmentLoad {
     turn: usize,
 }
 
-impl LoadGenerator for RecycledSegment {
-    fn rows(&self) -> Vec<RowSamples> {
+impl LoadGenerator for RecycledSegmentLoad {
+    fn empty_rows(&self) -> Vec<RowSamples> {
         vec![
             RowSamples::new("recycled", PAGE_BYTES as u64),
             RowSamples::new("recycling", 0),
@@ -49,26 +49,26 @@ impl LoadGenerator for RecycledSegment {
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let [a, b] = RECYCLED_NAMES;
         let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
-        let made = stage.run_once(3, || durable_rename(stage, from, to))?;
+        let made = stage.measure_once(3, || durable_rename(stage, from, to))?;
         self.turn = 1 - self.turn;
         Ok(vec![measure_commits(stage, to)?, made])
     }
 }
 
-struct FreshSegment {
+struct FreshSegmentLoad {
     zeros: bool,
 }
 
-impl LoadGenerator for FreshSegment {
-    fn rows(&self) -> Vec<RowSamples> {
+impl LoadGenerator for FreshSegmentLoad {
+    fn empty_rows(&self) -> Vec<RowSamples> {
         let (used, made) = if self.zeros {
             ("filled with zeros", "filling with zeros")
         } else {
             ("not filled", "making, not filled")
         };
         vec![
-            RowSamples::new(used, PAGE_BYTES as u64).compared_with(0),
-            RowSamples::new(made, u64::from(!self.zeros)).compared_with(1),
+            RowSamples::new(used, PAGE_BYTES as u64).with_reference_row(0),
+            RowSamples::new(made, u64::from(!self.zeros)).with_reference_row(1),
         ]
     }
 
@@ -77,9 +77,10 @@ impl LoadGenerator for FreshSegment {
     }
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
-        let made = stage.run_once(4, || {
+        let made = stage.measure_once(4, || {
             let file = stage.scratch.create_file(NEW_NAME, OFlags::empty());
-            let file = file.map_err(|errno| stage.stop_error(errno, "creating a segment"))?;
+            let file =
+                file.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a segment"))?;
             if self.zeros {
                 stage.fill_with_zeros(&file)?;
             } else {
@@ -94,7 +95,7 @@ impl LoadGenerator for FreshSegment {
             .scratch
             .unlink(USED_NAME)
             .and_then(|()| stage.scratch.sync_directory());
-        removed.map_err(|errno| stage.stop_error(errno, "removing a segment"))?;
+        removed.map_err(|errno| stage.stop_reason_from_errno(errno, "removing a segment"))?;
         Ok(vec![used, made])
     }
 }
@@ -106,7 +107,7 @@ fn write_last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), St
         rustix::io::pwrite(file, &[0], stage.file_bytes - 1)
     });
     let flushed = written.and_then(|_| retry_interrupted(&mut false, || rustix::fs::fsync(file)));
-    flushed.map_err(|errno| stage.stop_error(errno, "creating a segment"))
+    flushed.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a segment"))
 }
 
 /// Makes the calls of PostgreSQL's `durable_rename`: fsync of the file under both names, and of the
@@ -120,16 +121,16 @@ fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(
         .and_then(|()| stage.scratch.rename(from, to))
         .and_then(|()| flush(to))
         .and_then(|()| stage.scratch.sync_directory());
-    renamed.map_err(|errno| stage.stop_error(errno, "renaming a segment"))
+    renamed.map_err(|errno| stage.stop_reason_from_errno(errno, "renaming a segment"))
 }
 
 fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSamples, StopReason> {
     let file = stage.scratch.open_file(name, OFlags::empty());
-    let file = file.map_err(|errno| stage.stop_error(errno, "opening a segment"))?;
+    let file = file.map_err(|errno| stage.stop_reason_from_errno(errno, "opening a segment"))?;
     let writer = CommitWriter::new(Method::Fdatasync, file);
     let page = PAGE_BYTES as u64;
     let mut at = 0;
-    stage.repeat(
+    stage.repeat_operation(
         "a commit into a segment",
         page,
         stage.file_bytes / page,

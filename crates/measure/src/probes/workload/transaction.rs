@@ -13,7 +13,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use super::group_commit::{CyclicLog, GroupCommit, RECORD_BYTES, SharedLog};
+use super::group_commit::{CyclicLog, GroupCommitLoad, RECORD_BYTES, SharedLog};
 use crate::measure::{Method, RoundSamples, RowSamples};
 use crate::probes::commit_writer::CommitWriter;
 use crate::probes::redo_log_config::RedoLogConfig;
@@ -45,7 +45,7 @@ pub(super) fn create_load_generators(
         let max_commits =
             BINLOG_BYTES.min(stage.file_bytes) / 2 / RECORD_BYTES / u64::from(sessions);
         parts.push(Box::new(TransactionLoad {
-            commit: GroupCommit {
+            commit: GroupCommitLoad {
                 row,
                 log,
                 max_commits,
@@ -97,7 +97,8 @@ fn open_redo_log(
         }
         opened => opened,
     };
-    let writer = writer.map_err(|errno| stage.stop_error(errno, "opening the redo log"))?;
+    let writer =
+        writer.map_err(|errno| stage.stop_reason_from_errno(errno, "opening the redo log"))?;
     Ok(CyclicLog::new(
         writer,
         stage.file_bytes,
@@ -133,8 +134,9 @@ impl TransactionLogs {
         if let Some(binlog) = &self.binlog {
             stage.reserve_bytes(to - from)?;
             let done = binlog.append_and_flush(stage, to - from);
-            all.interrupted |=
-                done.map_err(|errno| stage.stop_error(errno, "appending to a binary log"))?;
+            all.interrupted |= done.map_err(|errno| {
+                stage.stop_reason_from_errno(errno, "appending to a binary log")
+            })?;
             all.flush_calls += 1;
         }
         Ok(all)
@@ -154,7 +156,7 @@ impl Binlog {
         let both =
             made.and_then(|made| Ok((made, stage.scratch.open_file(&name, OFlags::empty())?)));
         let (made, file) =
-            both.map_err(|errno| stage.stop_error(errno, "creating a binary log"))?;
+            both.map_err(|errno| stage.stop_reason_from_errno(errno, "creating a binary log"))?;
         let writer = CommitWriter::new(Method::Fdatasync, made);
         Ok(Arc::new(Self {
             writer,
@@ -185,13 +187,13 @@ impl Binlog {
 }
 
 struct TransactionLoad {
-    commit: GroupCommit,
+    commit: GroupCommitLoad,
     binlog: Option<Arc<Binlog>>,
 }
 
 impl LoadGenerator for TransactionLoad {
-    fn rows(&self) -> Vec<RowSamples> {
-        self.commit.rows()
+    fn empty_rows(&self) -> Vec<RowSamples> {
+        self.commit.empty_rows()
     }
 
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
@@ -199,7 +201,7 @@ impl LoadGenerator for TransactionLoad {
             .binlog
             .as_ref()
             .map_or(Ok(()), |binlog| binlog.truncate_if_long());
-        cut.map_err(|errno| stage.stop_error(errno, "truncating a binary log"))?;
+        cut.map_err(|errno| stage.stop_reason_from_errno(errno, "truncating a binary log"))?;
         self.commit.run_round(stage)
     }
 }

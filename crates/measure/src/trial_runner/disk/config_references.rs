@@ -55,7 +55,7 @@ pub fn read_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
                 let fits = |path: &PathBuf| path.to_string_lossy().ends_with(end);
                 paths.extend(names.iter().map(fs::DirEntry::path).filter(fits));
             }
-            Err(e) if is_absent(&e) => {}
+            Err(e) if is_absent_error(&e) => {}
             Err(e) => return Err(format!("{directory}: {e}")),
         }
     }
@@ -63,14 +63,14 @@ pub fn read_config_files() -> Result<Vec<(String, Vec<u8>)>, String> {
         let shown = crate::text::display_safe(path.as_os_str().as_encoded_bytes());
         match read_config_file(path) {
             Ok(text) => Some(Ok((shown, text))),
-            Err(e) if is_absent(&e) => None,
+            Err(e) if is_absent_error(&e) => None,
             Err(e) => Some(Err(format!("{shown}: {e}"))),
         }
     };
     paths.iter().filter_map(read).collect()
 }
 
-fn is_absent(error: &io::Error) -> bool {
+fn is_absent_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
@@ -119,13 +119,12 @@ impl DeviceNames {
         // The name may follow `=`, as in `sys_serial=…` (LVM), `What=/dev/…` (systemd) and
         // `root=UUID=…` (kernel).
         let last = value.rsplit('=').next().unwrap_or(value);
-        [word, value, last]
-            .into_iter()
-            .any(|name| self.is_node(name) || self.is_link(name) || self.contains_id(name))
-            || self.may_be_partition(key, value)
+        [word, value, last].into_iter().any(|name| {
+            self.is_node_name(name) || self.is_link_name(name) || self.contains_id(name)
+        }) || self.may_be_partition(key, value)
     }
 
-    fn is_node(&self, name: &str) -> bool {
+    fn is_node_name(&self, name: &str) -> bool {
         match &self.parent_disk {
             Some((whole, _)) => name == self.node || name == whole,
             None => name.strip_prefix(self.node.as_str()).is_some_and(|rest| {
@@ -136,7 +135,7 @@ impl DeviceNames {
         }
     }
 
-    fn is_link(&self, name: &str) -> bool {
+    fn is_link_name(&self, name: &str) -> bool {
         let is_last = |link: &String| link.rsplit('/').next() == Some(name);
         !name.is_empty() && (self.links.contains(name) || self.links.iter().any(is_last))
     }
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn any_name_of_a_disk_or_of_a_partition_of_it_is_a_mention() {
+    fn disk_and_partition_names_are_references() {
         let disk = sample_device_names("/dev/sdb", None);
         for text in [
             "/dev/sdb /srv ext4 defaults 0 2",
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_is_named_by_its_own_names_and_by_its_disk() {
+    fn partition_is_referenced_by_own_names_and_disk() {
         let part = sample_device_names("/dev/sdb2", Some(("/dev/sdb", "2")));
         let is = |text: &str| {
             !files_naming_device(&[("f".to_owned(), text.as_bytes().to_vec())], &part).is_empty()

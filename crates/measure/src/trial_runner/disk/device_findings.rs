@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::config_references::{self, DeviceNames};
 use super::device_users;
-use super::disk_id::{DiskId, disk_identities, unique_disk_id};
+use super::disk_id::{DiskId, read_disk_identifiers, unique_disk_id};
 
 /// Unit of sizes and offsets in sysfs, in bytes.
 const SECTOR_BYTES: u64 = 512;
@@ -47,7 +47,7 @@ pub struct DeviceFindings {
 
 impl DeviceFindings {
     /// True if the device may only be in use for a moment, as when udev probes a new device.
-    pub fn use_may_be_transient(&self) -> bool {
+    pub fn may_be_in_transient_use(&self) -> bool {
         self.claimed == Ok(true) || self.openers.as_ref().is_ok_and(|all| !all.is_empty())
     }
 }
@@ -127,7 +127,7 @@ impl BlockDevice {
     }
 
     pub fn disk_id(&self) -> DeviceFinding<DiskId> {
-        unique_disk_id(&self.disk_name(), &disk_identities()).map_err(str::to_owned)
+        unique_disk_id(&self.disk_name(), &read_disk_identifiers()).map_err(str::to_owned)
     }
 
     /// `held` is the open node of the device.
@@ -240,7 +240,7 @@ impl BlockDevice {
                 }
             }
         }
-        let plate = disk_identities()
+        let plate = read_disk_identifiers()
             .into_iter()
             .find(|plate| plate.name == self.disk_name());
         let words = plate.map(|plate| [plate.serial, plate.wwn].into_iter().flatten().collect());
@@ -289,12 +289,12 @@ pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
             device.device_node()
         ));
     }
-    let held = reopen(&place, OFlags::RDONLY).map_err(cannot)?;
+    let held = reopen_device(&place, OFlags::RDONLY).map_err(cannot)?;
     Ok((held, device))
 }
 
 /// Opens the device again through /proc/self/fd, so that no other device can take its place.
-pub fn reopen(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub fn reopen_device(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", held.as_raw_fd());
     rustix::fs::open(
         path,
@@ -305,7 +305,7 @@ pub fn reopen(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
 
 /// Opens the device with O_EXCL and closes it at once.
 pub fn is_claimed(held: &OwnedFd) -> Result<bool, Errno> {
-    match reopen(held, OFlags::RDONLY | OFlags::EXCL) {
+    match reopen_device(held, OFlags::RDONLY | OFlags::EXCL) {
         Ok(_) => Ok(false),
         Err(Errno::BUSY) => Ok(true),
         Err(e) => Err(e),

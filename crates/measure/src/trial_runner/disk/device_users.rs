@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_has_open_what_is_not_there() {
+    fn unknown_device_has_no_users() {
         assert_eq!(find_kernel_users(&[u64::MAX]), Ok(Vec::new()));
         assert!(has_device_open(Path::new("/proc/self/fd"), &[u64::MAX]).is_ok_and(|open| !open));
         assert!(

@@ -10,7 +10,7 @@ use walwise_model::text::JoinText;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DiskIdentity {
+pub struct DiskIdentifiers {
     pub name: String,
     pub serial: Option<String>,
     pub wwn: Option<String>,
@@ -44,14 +44,14 @@ impl DiskId {
 
 /// The disk's serial number, or else its WWN, if no other disk has the same. The error ends a
 /// sentence about the disk.
-pub fn unique_disk_id(name: &str, all: &[DiskIdentity]) -> Result<DiskId, &'static str> {
+pub fn unique_disk_id(name: &str, all: &[DiskIdentifiers]) -> Result<DiskId, &'static str> {
     let own = all
         .iter()
         .find(|plate| plate.name == name)
         .ok_or("is not on any disk listed in sysfs")?;
-    let alone = |of: fn(&DiskIdentity) -> Option<&String>| {
+    let alone = |of: fn(&DiskIdentifiers) -> Option<&String>| {
         let word = of(own)?;
-        let shares = |other: &&DiskIdentity| other.name != name && of(other) == Some(word);
+        let shares = |other: &&DiskIdentifiers| other.name != name && of(other) == Some(word);
         all.iter().find(shares).is_none().then(|| word.clone())
     };
     let serial = alone(|plate| plate.serial.as_ref()).map(DiskId::Serial);
@@ -75,7 +75,7 @@ fn normalise_id(word: &str) -> Option<String> {
 
 /// Parses the serial number in a SCSI disk's VPD page 80h: a header of four bytes with the length,
 /// then the number (SPC, Unit Serial Number).
-fn scsi_serial(page: &[u8]) -> Option<String> {
+fn parse_vpd_serial(page: &[u8]) -> Option<String> {
     let ([_, 0x80, high, low], rest) = page.split_first_chunk::<4>()? else {
         return None;
     };
@@ -85,7 +85,7 @@ fn scsi_serial(page: &[u8]) -> Option<String> {
 
 /// The ids of all disks, except those that the kernel hides because they are paths of a multipath
 /// disk.
-pub fn disk_identities() -> Vec<DiskIdentity> {
+pub fn read_disk_identifiers() -> Vec<DiskIdentifiers> {
     let names = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let shown = |home: &Path, file: &str| normalise_id(&fs::read_to_string(home.join(file)).ok()?);
     let plate = |entry: fs::DirEntry| {
@@ -93,12 +93,12 @@ pub fn disk_identities() -> Vec<DiskIdentity> {
         if fs::read_to_string(home.join("hidden")).is_ok_and(|says| says.trim() == "1") {
             return None;
         }
-        let page = || scsi_serial(&fs::read(home.join("device/vpd_pg80")).ok()?);
+        let page = || parse_vpd_serial(&fs::read(home.join("device/vpd_pg80")).ok()?);
         let serial = shown(&home, "serial")
             .or_else(|| shown(&home, "device/serial"))
             .or_else(page);
         let wwn = shown(&home, "wwid").or_else(|| shown(&home, "device/wwid"));
-        Some(DiskIdentity {
+        Some(DiskIdentifiers {
             name: entry.file_name().to_str()?.to_owned(),
             serial,
             wwn,
@@ -111,8 +111,8 @@ pub fn disk_identities() -> Vec<DiskIdentity> {
 mod tests {
     use super::*;
 
-    fn identity_with(name: &str, serial: &str, wwn: &str) -> DiskIdentity {
-        DiskIdentity {
+    fn identity_with(name: &str, serial: &str, wwn: &str) -> DiskIdentifiers {
+        DiskIdentifiers {
             name: name.to_owned(),
             serial: normalise_id(serial),
             wwn: normalise_id(wwn),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_word_of_its_own_names_a_disk() {
+    fn only_a_unique_serial_or_wwn_identifies_a_disk() {
         let all = [
             identity_with("sda", "S1", "naa.1"),
             identity_with("nvme0n1", "N1", "eui.1"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_typed_with_any_blanks_and_nothing_else_different() {
+    fn typed_id_matches_except_for_blanks() {
         let known = DiskId::Wwn("t10.ATA Disk 7".to_owned());
         assert!(known.matches("t10.ATA Disk 7") && known.matches("  t10.ATA   Disk 7\n"));
         for typed in [
@@ -161,16 +161,19 @@ mod tests {
     }
 
     #[test]
-    fn page_80_is_read_by_its_length() {
+    fn vpd_page_80_serial_is_cut_at_its_length() {
         assert_eq!(
-            scsi_serial(b"\0\x80\0\x04S123garbage"),
+            parse_vpd_serial(b"\0\x80\0\x04S123garbage"),
             Some("S123".to_owned())
         );
-        assert_eq!(scsi_serial(b"\0\x80\0\xffS1 "), Some("S1".to_owned()));
+        assert_eq!(parse_vpd_serial(b"\0\x80\0\xffS1 "), Some("S1".to_owned()));
         assert_eq!(
-            (scsi_serial(b"\0\x83\0\x04S123"), scsi_serial(b"\0\x80")),
+            (
+                parse_vpd_serial(b"\0\x83\0\x04S123"),
+                parse_vpd_serial(b"\0\x80")
+            ),
             (None, None)
         );
-        assert_eq!(scsi_serial(b"\0\x80\0\x04\0\0\0\0"), None);
+        assert_eq!(parse_vpd_serial(b"\0\x80\0\x04\0\0\0\0"), None);
     }
 }

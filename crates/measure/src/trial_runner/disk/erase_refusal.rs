@@ -26,7 +26,7 @@ pub fn clear_refusal_by_facts(facts: &FactSet, disk: &Subject) -> Option<String>
 }
 
 fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
-    match known_value(facts, &Subject::host(), &machine::CONTAINER) {
+    match known_value_or_reason(facts, &Subject::host(), &machine::CONTAINER) {
         Ok(container) if container == "none" => {}
         Ok(container) => {
             return Some(format!(
@@ -37,7 +37,7 @@ fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
             return Some(format!("may be in use outside a container: {why}"));
         }
     }
-    match known_value(facts, disk, &device::KIND) {
+    match known_value_or_reason(facts, disk, &device::KIND) {
         Ok(DeviceKind::Disk | DeviceKind::Partition) => {}
         Ok(
             kind @ (DeviceKind::Md
@@ -62,7 +62,7 @@ fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
         }
         Err(why) => return Some(format!("is of an unknown kind: {why}")),
     }
-    match known_value(facts, disk, &device::ZONED) {
+    match known_value_or_reason(facts, disk, &device::ZONED) {
         Ok(ZoneModel::None | ZoneModel::HostAware) => None,
         Ok(ZoneModel::HostManaged) => {
             Some("has zones that must be written sequentially".to_owned())
@@ -74,17 +74,17 @@ fn kind_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
 }
 
 fn use_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
-    match known_value(facts, disk, &device::READ_ONLY) {
+    match known_value_or_reason(facts, disk, &device::READ_ONLY) {
         Ok(false) => {}
         Ok(true) => return Some("is read-only".to_owned()),
         Err(why) => return Some(format!("may be read-only: {why}")),
     }
-    match known_value(facts, disk, &device::SWAP) {
+    match known_value_or_reason(facts, disk, &device::SWAP) {
         Ok(false) => {}
         Ok(true) => return Some("is in use as swap".to_owned()),
         Err(why) => return Some(format!("may be in use as swap: {why}")),
     }
-    match known_value(facts, disk, &device::USED_BY) {
+    match known_value_or_reason(facts, disk, &device::USED_BY) {
         Ok(used) if used.is_empty() => None,
         Ok(used) => Some(format!("is in use: {}", used.join(", "))),
         Err(why) => Some(format!("may be in use: {why}")),
@@ -92,17 +92,17 @@ fn use_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
 }
 
 fn content_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
-    let holds = match known_value(facts, disk, &device::HOLDS) {
+    let holds = match known_value_or_reason(facts, disk, &device::HOLDS) {
         Ok(holds) if holds.is_empty() => None,
         Ok(holds) => Some(format!("holds {}", holds.join(", "))),
         Err(why) => Some(format!("may hold data: {why}")),
     };
-    let signed = match known_value(facts, disk, &device::SIGNATURES) {
+    let signed = match known_value_or_reason(facts, disk, &device::SIGNATURES) {
         Ok(signatures) if signatures.is_empty() => None,
         Ok(signatures) => Some(format!("holds {}", signatures.join(", "))),
         Err(why) => Some(format!("may hold data: {why}")),
     };
-    let content = match known_value(facts, disk, &device::CONTENT) {
+    let content = match known_value_or_reason(facts, disk, &device::CONTENT) {
         Ok(ContentState::Free | ContentState::Blank) => None,
         Ok(ContentState::Holds) => Some("holds data".to_owned()),
         Err(why) => Some(format!("may hold data: {why}")),
@@ -110,7 +110,11 @@ fn content_refusal(facts: &FactSet, disk: &Subject) -> Option<String> {
     holds.or(signed).or(content)
 }
 
-fn known_value<T: FactValue>(facts: &FactSet, subject: &Subject, key: &Key<T>) -> DeviceFinding<T> {
+fn known_value_or_reason<T: FactValue>(
+    facts: &FactSet,
+    subject: &Subject,
+    key: &Key<T>,
+) -> DeviceFinding<T> {
     match facts.get(subject, key) {
         Reading::Known { value, .. } => Ok(value),
         Reading::Unknown { why, detail, .. } if detail.is_empty() => Err(why.to_string()),

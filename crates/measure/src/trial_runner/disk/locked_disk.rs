@@ -15,7 +15,7 @@ use rustix::fs::{FileType, FlockOperation, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::device_findings::{BlockDevice, is_claimed, open_device, reopen};
+use super::device_findings::{BlockDevice, is_claimed, open_device, reopen_device};
 use super::disk_id::DiskId;
 use super::erase_refusal::erase_refusal_by_findings;
 use super::trial_mark::{
@@ -101,7 +101,7 @@ impl InspectedDisk {
             let (why, may_pass) = match self.device.inspect(&self.descriptor) {
                 Ok(found) => (
                     erase_refusal_by_findings(&found, bytes),
-                    found.use_may_be_transient(),
+                    found.may_be_in_transient_use(),
                 ),
                 Err(why) => (Some(why), false),
             };
@@ -217,8 +217,8 @@ impl LockedDisk {
             ..
         } = shown;
         // The device is opened for writing only after all checks.
-        let held =
-            reopen(&held, OFlags::RDWR).map_err(|e| format!("cannot open {}: {e}", order.node))?;
+        let held = reopen_device(&held, OFlags::RDWR)
+            .map_err(|e| format!("cannot open {}: {e}", order.node))?;
         lock_device(&held, &order.node)?;
         let disk = Self {
             descriptor: held,
@@ -335,7 +335,7 @@ impl LockedDisk {
     /// Opens the device with O_EXCL, which claims it until the result is dropped.
     fn open_exclusively(&self) -> Result<OwnedFd, String> {
         self.check_unclaimed()?;
-        reopen(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
+        reopen_device(&self.descriptor, OFlags::RDONLY | OFlags::EXCL)
             .map_err(|e| format!("cannot claim {}: {e}", self.target.node))
     }
 
@@ -383,12 +383,12 @@ impl LockedDisk {
 
     /// Must be called after mkfs. An error is a complete sentence and ends the trial.
     pub fn finish_mkfs(&self) -> Result<(), String> {
-        let done = self.check_new_superblock();
+        let done = self.verify_superblock_and_write_mark();
         self.is_doubtful.set(done.is_err());
         done
     }
 
-    fn check_new_superblock(&self) -> Result<(), String> {
+    fn verify_superblock_and_write_mark(&self) -> Result<(), String> {
         let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
         if !superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
             return Err(format!(
@@ -444,7 +444,7 @@ impl LockedDisk {
 
     /// Opens the device for direct I/O with O_EXCL, which claims it until the result is dropped.
     pub fn open_device_direct(&self) -> Result<OwnedFd, Errno> {
-        reopen(
+        reopen_device(
             &self.descriptor,
             OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL,
         )

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_read_as_it_was_written_and_any_other_byte_is_none() {
+    fn trial_mark_round_trips_and_rejects_other_bytes() {
         let block = sample_mark().encode();
         assert_eq!(TrialMark::decode(&block), Some(sample_mark()));
         for at in (0..80).chain([MARK_BYTES - 1]) {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_trial_left_on_this_disk_may_be_cleared() {
+    fn only_leftovers_of_this_disk_may_be_cleared() {
         let (disk, size) = (DiskId::Serial("S1".to_owned()), 3 << 30);
         let ours = sample_mark().trial_id.filesystem_uuid(7);
         assert_eq!(sample_mark().clear_refusal(&disk, size, &[ours]), None);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn uuids_are_those_of_one_trial_and_well_formed() {
+    fn filesystem_uuids_belong_to_one_trial() {
         let (one, other) = (TrialId::from_random(5), TrialId::from_random(6));
         assert_eq!(
             uuid_text(&one.filesystem_uuid(258)),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn superblocks_are_found_where_mkfs_writes_them() {
+    fn superblock_uuids_are_found_at_their_offsets() {
         let mut disk = vec![0; SUPERBLOCK_BYTES];
         assert_eq!(superblock_uuids(&disk), Vec::<Uuid>::new());
         for (nth, magic, at, uuid_at) in [
@@ -263,7 +263,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+        fn mark_and_superblock_parsers_never_panic(bytes: Vec<u8>) {
             let _ = (TrialMark::decode(&bytes), superblock_uuids(&bytes));
         }
     }

@@ -354,7 +354,7 @@ fn unknown_finding<T>() -> DeviceFinding<T> {
 }
 
 #[test]
-fn whatever_is_unknown_is_a_no() {
+fn unknown_facts_and_findings_refuse_erasing() {
     let mut host = free_disk_facts();
     host.insert(&Subject::host(), &machine::CONTAINER, unknown_reading());
     for facts in [
@@ -423,7 +423,7 @@ fn whatever_is_unknown_is_a_no() {
 }
 
 #[test]
-fn what_was_not_read_to_its_end_is_not_free() {
+fn incomplete_scan_refuses_erasing() {
     let cut = DeviceScan {
         unread_places: 1,
         ..DeviceScan::default()
