@@ -484,10 +484,10 @@ mod show {
             .map_err(|error| refuse(text::io_error_message(&error)))?;
         let kept = SavedReport::parse(document).map_err(|error| refuse(error.to_string()))?;
         delivery.deliver(&match args.format {
-            ShowFormat::Text => kept.text(),
+            ShowFormat::Text => kept.to_text(),
             ShowFormat::Json => kept.json().to_owned(),
-            ShowFormat::Markdown => kept.markdown(),
-            ShowFormat::Html => kept.html(),
+            ShowFormat::Markdown => kept.to_markdown(),
+            ShowFormat::Html => kept.to_html(),
         })
     }
 }

@@ -234,7 +234,7 @@ impl Session {
         rules::Evaluation::merge(parallel::map_chunks(&rules::all_subjects(facts), on))
     }
 
-    fn overrides_by_rule(&self) -> report::Overrides {
+    fn overrides_by_rule(&self) -> report::RuleOverrides {
         let rules = self
             .rules
             .rules()

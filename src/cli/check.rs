@@ -14,7 +14,7 @@ use crate::report::{Format, MonitoringProtocol, PluginState, json, latency, text
 use crate::session::{self, MeasurementOptions, Session};
 
 pub(super) fn run(args: &Check) -> ExitResult {
-    let protocol = args.format.protocol();
+    let protocol = args.format.monitoring_protocol();
     match run_check(args) {
         // A monitoring protocol, such as Nagios, has its own line and exit code for a failure.
         Err(CliError::Usage(sentence)) => report_failure(protocol, &sentence, CliError::Usage),
@@ -98,7 +98,13 @@ fn run_check(args: &Check) -> ExitResult {
     };
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
-    if session.live && (args.save || args.format.protocol().includes_earlier_latencies()) {
+    if session.live
+        && (args.save
+            || args
+                .format
+                .monitoring_protocol()
+                .includes_earlier_latencies())
+    {
         latency::add_earlier_latencies(
             &mut report,
             report_store::earlier_latencies(&session, out::print_notice),
@@ -133,7 +139,7 @@ fn run_check(args: &Check) -> ExitResult {
     }
     if let Some(code) = args
         .format
-        .protocol()
+        .monitoring_protocol()
         .exit_code(PluginState::from_report(&report))
     {
         return Ok(code);

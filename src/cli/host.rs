@@ -10,7 +10,7 @@ use crate::drill::DrillRecord;
 use crate::facts::{FactSet, Note, Scope};
 use crate::host::{CachingHost, Host, LiveHost, RecordedHost};
 use crate::report::RunOption;
-use crate::report::report_reader::ReportReader;
+use crate::report::report_reader::ReportJsonReader;
 use crate::rules::RuleSet;
 use crate::session::Session;
 use crate::session::assume::{self, Hypothesis};
@@ -129,7 +129,7 @@ fn read_trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     let mut text = String::new();
     let document = read_text_file(path, LARGEST_RECORD)?;
     // Reading from memory cannot fail, and the document is already UTF-8.
-    let _ = ReportReader::new(document.as_bytes()).read_to_string(&mut text);
+    let _ = ReportJsonReader::new(document.as_bytes()).read_to_string(&mut text);
     TrialRecord::parse(&text).map_err(|says| {
         CliError::Usage(text::display_safe(
             format!("cannot use {}: {says}", path.display()).as_bytes(),

@@ -460,7 +460,7 @@ impl Session {
                  subject,
                  key,
                  value,
-             }| report::Assumed {
+             }| report::FactAssumption {
                 subject: subject.clone(),
                 fact: key.name.to_owned(),
                 value: value.clone(),

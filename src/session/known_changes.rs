@@ -3,7 +3,7 @@
 use super::{Session, assume};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, UnknownReason, catalog};
 use crate::report::difference::{ReportSnapshot, difference};
-use crate::report::{Difference, KnownChange, Report};
+use crate::report::{Difference, KernelUpgradeChange, Report};
 use crate::rules::{self, Outcome, Rule};
 
 impl Session {
@@ -31,7 +31,7 @@ impl Session {
                 let is_new = self.outcome(rule, facts, &subject) == Outcome::Applies
                     && self.outcome(rule, &before, &subject) == Outcome::DoesNotApply;
                 if is_new {
-                    difference.known_changes.push(KnownChange {
+                    difference.known_changes.push(KernelUpgradeChange {
                         rule: rule.id.clone(),
                         title: rule
                             .title
@@ -81,22 +81,24 @@ mod tests {
     use crate::facts::catalog::{host, kernel};
     use crate::facts::{FactStability, Key};
     use crate::measure::{Estimate, LatencyShift, Method, ShiftDirection};
-    use crate::report::{DisplayedValue, FactChange, FactState, ProbeShift, RowShift};
+    use crate::report::{
+        DisplayedValue, FactChange, FactState, MethodLatencyShift, ProbeLatencyShift,
+    };
     use crate::version::Version;
 
-    fn shift(moved: ShiftDirection) -> ProbeShift {
+    fn shift(moved: ShiftDirection) -> ProbeLatencyShift {
         let estimate = Estimate {
             value: 100.0,
             low: 90.0,
             high: 110.0,
         };
-        ProbeShift {
+        ProbeLatencyShift {
             target: Subject::target("/data"),
             before: String::new(),
             directory_before: String::new(),
             directory_now: String::new(),
             method: Some(Method::Fdatasync),
-            rows: vec![RowShift {
+            rows: vec![MethodLatencyShift {
                 method: Method::Fdatasync,
                 pages: 1,
                 as_server: true,

@@ -17,7 +17,7 @@ use super::theme::{TextRole, Theme, replace_non_ascii};
 use super::viewport::{FrameLayout, frame_layout, page_area};
 use super::widgets::{area, interval, text};
 use crate::report::view::what_if;
-use crate::report::{Assumed, Report};
+use crate::report::{FactAssumption, Report};
 
 /// Smallest supported terminal, in columns and rows.
 pub const MIN_SIZE: Size = Size {
@@ -267,7 +267,7 @@ fn draw_movement_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     draw_at_row_ends(left, right, inner, buffer);
 }
 
-fn fit_assumption(one: &Assumed, room: usize) -> String {
+fn fit_assumption(one: &FactAssumption, room: usize) -> String {
     let [short, shorter] = what_if::assumption_short_forms(one);
     let all = [what_if::assumption_bullet(one).text.to_string(), short];
     all.into_iter()

@@ -8,7 +8,7 @@ mod export {
     use ratatui::text::Line;
 
     use crate::escape::ShellCommand;
-    use crate::report::view::wording::count_noun;
+    use crate::report::view::wording::count_with_noun;
     use crate::report::{Format, Report};
     use crate::tui::data::Data;
     use crate::tui::export::check_can_save;
@@ -139,7 +139,7 @@ mod export {
         dim: Style,
         room: usize,
     ) -> Vec<Line<'static>> {
-        let all = count_noun(document.lines, "line");
+        let all = count_with_noun(document.lines, "line");
         let first = if document.lines > MAX_SHOWN_LINES {
             format!(", the first {MAX_SHOWN_LINES} shown")
         } else {

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::rule_results::{RuleSummary, summarize_rules};
 use crate::facts::{MissingFact, Scope, Subject};
-use crate::report::view::{AdviceSections, indices_worst_first};
+use crate::report::view::{AdviceSections, target_indices_worst_first};
 use crate::report::{Report, TargetSummary, missing_facts};
 use crate::rules::{Level, Outcome};
 
@@ -51,7 +51,7 @@ impl TargetContext {
     /// one.
     pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
         let whole = TargetOrder {
-            order: indices_worst_first(report),
+            order: target_indices_worst_first(report),
         };
         Self::for_target(report, wanted, &Arc::new(whole))
     }

@@ -26,7 +26,7 @@ use crate::measure::{
 };
 use crate::report::difference::{ReportSnapshot, difference};
 use crate::report::view::{baseline, findings, upgrade};
-use crate::report::{Assumed, Report, TargetSummary, Upgrade, WhatIf, sample_reports};
+use crate::report::{FactAssumption, Report, TargetSummary, Upgrade, WhatIf, sample_reports};
 use crate::rules::{
     Advice, Change, Finding, Level, Observation, Risk, RuleFile, RuleSet, Tally, Trace,
 };
@@ -278,7 +278,7 @@ pub fn assumed_older_kernel() -> AssumedHost {
         vec![offer],
     ));
     let really = real.facts.reading_by_name(&Subject::host(), key).clone();
-    let assumed = vec![Assumed {
+    let assumed = vec![FactAssumption {
         subject: Subject::host(),
         fact: key.to_owned(),
         value,
@@ -584,7 +584,7 @@ pub fn session_with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
     press_keys(&mut model, "f home enter");
     finish_job(
         &mut model,
-        JobResult::Report(Box::new(sample_reports::free_disk_wanting(
+        JobResult::Report(Box::new(sample_reports::free_disk_with_request(
             NewFilesystem::Ext4,
         ))),
     );

@@ -29,7 +29,7 @@ use super::what_if::{Picker, PickerChoice};
 use super::widgets::text_field::{TextEdit, TextField};
 use crate::escape::ShellCommand;
 use crate::report::Report;
-use crate::report::view::wording::count_noun;
+use crate::report::view::wording::count_with_noun;
 
 const LINES_PER_NOTCH: usize = 3;
 const CLIPBOARD_NOTICE: &str = "sent to the terminal's clipboard";
@@ -524,7 +524,7 @@ fn copy_selection(model: &mut Model) -> Vec<SideEffect> {
         };
         let (text, lines) = (
             document.text.to_string(),
-            count_noun(document.lines, "line"),
+            count_with_noun(document.lines, "line"),
         );
         model.notice = Some(format!(
             "{CLIPBOARD_NOTICE}: {lines}; if the terminal blocks the copy, press s to save them"

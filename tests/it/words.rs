@@ -73,7 +73,7 @@ fn screen_sentences(report: &Report) -> Vec<String> {
         .iter()
         .flat_map(|plan| plan.steps.iter().chain(&plan.options))
     {
-        all.extend([step.title.clone(), view::wording::change_text(step)]);
+        all.extend([step.title.clone(), view::wording::step_change_text(step)]);
         all.extend(step.advice.tradeoff.clone());
         if step.advice.change != Change::Keep {
             all.extend(

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, ProductionLatency, Topic};
+use super::model::answer::{
+    Answer, AnswerAction, AnswerValue, CommitLatencyValue, ProductionLatency, Topic,
+};
 use super::{Report, Step, TargetSummary, latency, mount_and_mkfs_options, stack};
 use walwise_judge::rules::{Basis, Confidence, Finding, Level, Outcome};
 use walwise_measure::measure::MethodResult;
@@ -20,7 +22,7 @@ pub fn target_answers(
     let context = TargetContext::new(report, target, about);
     Topic::ALL
         .into_iter()
-        .map(|topic| (topic, context.answer(topic)))
+        .map(|topic| (topic, context.topic_answer(topic)))
         .collect()
 }
 
@@ -94,7 +96,7 @@ impl<'r> TargetContext<'r> {
         }
     }
 
-    fn answer(&self, topic: Topic) -> Answer {
+    fn topic_answer(&self, topic: Topic) -> Answer {
         match topic {
             Topic::Filesystem => self.filesystem_answer(),
             Topic::MkfsOptions => self.mkfs_options_answer(),
@@ -317,12 +319,12 @@ impl<'r> TargetContext<'r> {
         let is_other = known.is_some_and(|place| place > 0);
         Answer {
             setting: setting.filter(|_| is_other).map(Setting::name_without_area),
-            usage: self.log_usage(cluster, topic),
+            usage: self.log_usage_text(cluster, topic),
             ..answer
         }
     }
 
-    fn log_usage(&self, cluster: &Subject, topic: Topic) -> Option<String> {
+    fn log_usage_text(&self, cluster: &Subject, topic: Topic) -> Option<String> {
         let facts = &self.report.facts;
         match topic {
             Topic::MaxWalSize => {
@@ -413,9 +415,9 @@ impl<'r> TargetContext<'r> {
     }
 }
 
-fn paced_latency(row: &MethodResult) -> Option<Latency> {
+fn paced_latency(row: &MethodResult) -> Option<CommitLatencyValue> {
     let paced = row.paced.as_ref()?;
-    Some(Latency {
+    Some(CommitLatencyValue {
         method: row.method.name().to_owned(),
         median_us: paced.median_us.value,
         low_us: paced.median_us.low,

@@ -8,10 +8,10 @@ use walwise_model::settings::{NewFilesystem, SettingKind};
 
 use super::findings_by_subject::FindingsBySubject;
 use super::{
-    Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult,
-    Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, disk_ranking,
-    fixes, flush_hop, latency, mysql_commands, plan, postgres_commands, remedies, remount_commands,
-    stack, stack_truncation,
+    Conflict, DeviceContent, DirectoryRow, FilesystemRefusalFn, HostSummary, Plan, ProbeResult,
+    Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, WithheldAdvice, answers,
+    disk_ranking, fixes, flush_hop, latency, mysql_commands, plan, postgres_commands, remedies,
+    remount_commands, stack, stack_truncation,
 };
 use walwise_judge::compat::RelatedAdvice;
 use walwise_judge::durability::Verdict;
@@ -24,7 +24,7 @@ use walwise_model::parallel;
 
 /// Checks whether kernel, tool or server would accept advice on a subject. The error is the reason
 /// for the refusal.
-pub type AdviceGuard<'a> =
+pub type AdviceCheckFn<'a> =
     dyn Fn(&Subject, &Advice, &RelatedAdvice<'_>) -> Result<(), String> + Sync + 'a;
 
 pub struct ReportInput<'a> {
@@ -32,12 +32,12 @@ pub struct ReportInput<'a> {
     pub verdicts: Vec<Verdict>,
     pub evaluation: Evaluation,
     pub measurements: BTreeMap<Subject, Measurement>,
-    pub overrides: plan::Overrides,
+    pub overrides: plan::RuleOverrides,
     /// The file system that the user chose for a free disk, by target.
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    pub refusal_reason: &'a FilesystemRefusal<'a>,
+    pub refusal_reason: &'a FilesystemRefusalFn<'a>,
     pub context: RunContext,
-    pub guard: &'a AdviceGuard<'a>,
+    pub guard: &'a AdviceCheckFn<'a>,
 }
 
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ pub fn build(input: ReportInput<'_>) -> Report {
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
     for verdict in &mut verdicts {
-        flush_hop::describe_hops(facts, verdict);
+        flush_hop::fill_in_hop_texts(facts, verdict);
     }
     let concerns = SubjectsByTarget::from_facts(facts);
     let verdict = |target: &Subject| {
@@ -187,7 +187,10 @@ pub fn build(input: ReportInput<'_>) -> Report {
 
 /// Removes the advice that `guard` refuses from the findings. Returns that advice, and the advice
 /// that the rules have already held back.
-fn withhold_refused_advice(findings: &mut [Finding], guard: &AdviceGuard<'_>) -> Vec<Withheld> {
+fn withhold_refused_advice(
+    findings: &mut [Finding],
+    guard: &AdviceCheckFn<'_>,
+) -> Vec<WithheldAdvice> {
     let refusals = parallel::map(findings, |finding| refusal_reasons(finding, guard));
     let mut withheld = Vec::new();
     for (
@@ -201,7 +204,7 @@ fn withhold_refused_advice(findings: &mut [Finding], guard: &AdviceGuard<'_>) ->
         refusals,
     ) in findings.iter_mut().zip(refusals)
     {
-        withheld.extend(held_back.iter().map(|held| Withheld {
+        withheld.extend(held_back.iter().map(|held| WithheldAdvice {
             rule: rule.clone(),
             subject: subject.clone(),
             advice: held.advice.clone(),
@@ -212,7 +215,7 @@ fn withhold_refused_advice(findings: &mut [Finding], guard: &AdviceGuard<'_>) ->
             None => true,
             Some(because) => {
                 let advice = format!("{}: {}", advice.setting, advice.summary());
-                withheld.push(Withheld {
+                withheld.push(WithheldAdvice {
                     rule: rule.clone(),
                     subject: subject.clone(),
                     advice,
@@ -228,7 +231,7 @@ fn withhold_refused_advice(findings: &mut [Finding], guard: &AdviceGuard<'_>) ->
 }
 
 /// One entry for each piece of the finding's advice: the reason for the refusal, or `None`.
-fn refusal_reasons(finding: &Finding, guard: &AdviceGuard<'_>) -> Vec<Option<String>> {
+fn refusal_reasons(finding: &Finding, guard: &AdviceCheckFn<'_>) -> Vec<Option<String>> {
     let Finding {
         subject, advice, ..
     } = finding;
@@ -377,7 +380,7 @@ mod tests {
     use super::target_title;
 
     #[test]
-    fn a_title_names_a_path_once() {
+    fn target_title_contains_path_once() {
         let named = |name: &str, path| target_title(Some(name.to_owned()), path);
         assert_eq!(
             named("postgresql 15 in /srv/pg", "/srv/pg"),

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use walwise_model::facts::Source;
 
-    fn content_of(content: Reading<ContentState>) -> DeviceContent {
+    fn content_from_reading(content: Reading<ContentState>) -> DeviceContent {
         let (mut facts, disk) = (FactSet::default(), Subject::device("sdb"));
         facts.insert(&disk, &device::CONTENT, content);
         facts.insert_known(
@@ -177,9 +177,10 @@ mod tests {
     }
 
     #[test]
-    fn each_is_told_as_what_it_is_and_only_two_may_be_given() {
-        let known = |content| content_of(Reading::known(content, Source::Assumed));
-        let unread = content_of(Reading::malformed("reading /dev/sdb: Input/output error"));
+    fn only_free_and_blank_devices_are_available() {
+        let known = |content| content_from_reading(Reading::known(content, Source::Assumed));
+        let unread =
+            content_from_reading(Reading::malformed("reading /dev/sdb: Input/output error"));
         let cases = [
             (
                 known(ContentState::Holds),
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_rounded_up() {
+    fn byte_counts_are_rounded_up() {
         for (bytes, told) in [
             (0, "0 KiB"),
             (1, "1 KiB"),
@@ -211,8 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn a_free_device_says_how_much_could_be_missed() {
-        let says = content_of(Reading::known(ContentState::Free, Source::Assumed)).evidence_text();
+    fn free_device_text_states_unread_range() {
+        let says = content_from_reading(Reading::known(ContentState::Free, Source::Assumed))
+            .evidence_text();
         assert!(
             says.contains("in the 64 MiB sampled")
                 && says.contains("up to 20 MiB of contiguous data may have been"),

@@ -10,9 +10,9 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
     let size = facts.value(subject, &device::SIZE).map(text::format_bytes);
     let kind = facts.value(subject, &device::KIND);
     let first = match kind {
-        Some(DeviceKind::Md) => describe_array(facts, subject),
+        Some(DeviceKind::Md) => describe_md_array(facts, subject),
         Some(DeviceKind::Lvm) => kind_with_name(
-            &describe_mapping("LVM", "LVM ", facts, subject),
+            &describe_dm_device("LVM", "LVM ", facts, subject),
             text(&device::DM_NAME),
         ),
         Some(DeviceKind::Crypt) => kind_with_name("LUKS", text(&device::DM_NAME)),
@@ -20,7 +20,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
         Some(DeviceKind::Dmraid) => kind_with_name("firmware RAID", text(&device::DM_NAME)),
         Some(DeviceKind::Vdo) => kind_with_name("VDO", text(&device::DM_NAME)),
         Some(DeviceKind::Dm) => kind_with_name(
-            &describe_mapping("device mapper", "dm-", facts, subject),
+            &describe_dm_device("device mapper", "dm-", facts, subject),
             text(&device::DM_NAME),
         ),
         Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
@@ -34,7 +34,7 @@ pub fn describe_device(facts: &FactSet, subject: &Subject) -> String {
             let state = facts
                 .value(subject, &device::BCACHE_STATE)
                 .map(|state| state.to_string());
-            join_parts("bcache", [mode, state])
+            join_with_commas("bcache", [mode, state])
         }
         Some(DeviceKind::Drbd) => match facts.value(subject, &device::DRBD_PROTOCOL) {
             Some(protocol) => format!("DRBD protocol {protocol}"),
@@ -88,14 +88,14 @@ fn kind_with_name(kind: &str, name: Option<String>) -> String {
     name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"))
 }
 
-fn join_parts<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
+fn join_with_commas<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
     std::iter::once(first.to_owned())
         .chain(more.into_iter().flatten())
         .join_with(", ")
 }
 
 /// `prefix` precedes the kernel's word for a target that has no name in the list below.
-fn describe_mapping(maker: &str, prefix: &str, facts: &FactSet, subject: &Subject) -> String {
+fn describe_dm_device(maker: &str, prefix: &str, facts: &FactSet, subject: &Subject) -> String {
     let mut targets = facts
         .value(subject, &device::DM_TARGETS)
         .unwrap_or_default();
@@ -105,7 +105,7 @@ fn describe_mapping(maker: &str, prefix: &str, facts: &FactSet, subject: &Subjec
         [one] => match one.as_str() {
             "linear" => return maker.to_owned(),
             "thin" => "thin volume".to_owned(),
-            "thin-pool" => format!("thin pool{}", thin_pool_fill_level(facts, subject)),
+            "thin-pool" => format!("thin pool{}", thin_pool_fill_text(facts, subject)),
             "snapshot" => "snapshot".to_owned(),
             "snapshot-origin" => "volume with snapshots".to_owned(),
             "cache" => mode.map_or_else(|| "cache".to_owned(), |mode| format!("{mode} cache")),
@@ -119,7 +119,7 @@ fn describe_mapping(maker: &str, prefix: &str, facts: &FactSet, subject: &Subjec
     format!("{maker} {kind}")
 }
 
-fn thin_pool_fill_level(facts: &FactSet, subject: &Subject) -> String {
+fn thin_pool_fill_text(facts: &FactSet, subject: &Subject) -> String {
     let percent = |key: &Key<f64>, word: &str| {
         facts
             .value(subject, key)
@@ -139,7 +139,7 @@ fn thin_pool_fill_level(facts: &FactSet, subject: &Subject) -> String {
     }
 }
 
-fn describe_array(facts: &FactSet, subject: &Subject) -> String {
+fn describe_md_array(facts: &FactSet, subject: &Subject) -> String {
     let level = facts
         .value(subject, &device::MD_LEVEL)
         .map_or("md array", ArrayLevel::display_name);
@@ -195,7 +195,7 @@ fn describe_array(facts: &FactSet, subject: &Subject) -> String {
         .value(subject, &device::MD_FAILED)
         .filter(|failed| !failed.is_empty());
     let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
-    join_parts(level, [there, state, doing, closed, failed])
+    join_with_commas(level, [there, state, doing, closed, failed])
 }
 
 #[cfg(test)]
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_said_as_engineers_say_them() {
+    fn device_descriptions_by_kind() {
         let list =
             |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
         let kind = |word| (&device::KIND.info, text_value(word));

@@ -9,10 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use renames::Renames;
 
 use super::model::difference::{
-    Difference, FactChange, FactState, FindingChange, FindingState, Renamed, ReportOrigin,
+    Difference, FactChange, FactState, FindingChange, FindingState, RenamedSubject, ReportOrigin,
     VerdictChange,
 };
-use crate::model::difference::{DisplayedValue, LikelyCause, ProbeShift, RowShift};
+use crate::model::difference::{
+    DisplayedValue, LikelyCause, MethodLatencyShift, ProbeLatencyShift,
+};
 use crate::model::{LayerRow, Report, Stack};
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::{Finding, Outcome};
@@ -39,7 +41,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
         remarks: comparison_remarks(&old, now),
         renamed: names
             .pairs_still_existing(now)
-            .map(|(a, b)| Renamed {
+            .map(|(a, b)| RenamedSubject {
                 before: a.clone(),
                 now: b.clone(),
             })
@@ -52,7 +54,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
         probes: Vec::new(),
         known_changes: Vec::new(),
     };
-    if let Some(common) = common_subjects(&old, now) {
+    if let Some(common) = subjects_of_common_targets(&old, now) {
         difference
             .findings
             .retain(|change| common.contains(&change.subject));
@@ -60,7 +62,7 @@ pub fn difference(before: &ReportSnapshot, now: &ReportSnapshot) -> Difference {
             .facts
             .retain(|change| common.contains(&change.subject));
     }
-    difference.probes = probe_shifts(&old, now, &difference.facts);
+    difference.probes = latency_shifts(&old, now, &difference.facts);
     difference
 }
 
@@ -90,7 +92,10 @@ fn has_same_targets(a: &ReportSnapshot, b: &ReportSnapshot) -> bool {
 
 /// The subjects of the targets that both reports cover, to which the comparison is limited. `None`
 /// if the reports cover the same targets, so that no limit is needed.
-fn common_subjects(before: &ReportSnapshot, now: &ReportSnapshot) -> Option<BTreeSet<Subject>> {
+fn subjects_of_common_targets(
+    before: &ReportSnapshot,
+    now: &ReportSnapshot,
+) -> Option<BTreeSet<Subject>> {
     if has_same_targets(before, now) {
         return None;
     }
@@ -211,7 +216,7 @@ fn fact_differs(before: Option<&FactState>, now: Option<&FactState>) -> bool {
         before.and_then(FactState::value),
         now.and_then(FactState::value),
     ) {
-        (Some(before), Some(now)) => !before.is_same(now),
+        (Some(before), Some(now)) => !before.equals_ignoring_order(now),
         (None, None) => false,
         (Some(_), None) | (None, Some(_)) => true,
     }
@@ -323,41 +328,44 @@ mod tests;
 
 /// The change of latency of each target that both reports measured with the same kind of log and
 /// page size.
-fn probe_shifts(
+fn latency_shifts(
     before: &ReportSnapshot,
     now: &ReportSnapshot,
     changes: &[FactChange],
-) -> Vec<ProbeShift> {
+) -> Vec<ProbeLatencyShift> {
     let both = now
         .probes
         .iter()
         .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
     let alike = both.filter(|(_, old, new)| old.log.is_comparable(new.log));
     alike
-        .map(|(target, old, new)| target_shift(now, target, old, new, changes))
+        .map(|(target, old, new)| target_latency_shift(now, target, old, new, changes))
         .collect()
 }
 
-fn target_shift(
+fn target_latency_shift(
     now: &ReportSnapshot,
     target: &Subject,
     old: &ProbeSnapshot,
     new: &ProbeSnapshot,
     changes: &[FactChange],
-) -> ProbeShift {
+) -> ProbeLatencyShift {
     let pairs = new
         .rows
         .iter()
         .filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
-    let rows: Vec<RowShift> = pairs
-        .map(|((method, pages), old, new)| row_shift(*method, *pages, old, new))
+    let rows: Vec<MethodLatencyShift> = pairs
+        .map(|((method, pages), old, new)| method_latency_shift(*method, *pages, old, new))
         .collect();
-    let mut probe = ProbeShift {
+    let mut probe = ProbeLatencyShift {
         target: target.clone(),
         before: old.when.clone(),
         directory_before: old.directory.clone(),
         directory_now: new.directory.clone(),
-        method: new.log.in_force.or_else(|| main_method(now, target, &rows)),
+        method: new
+            .log
+            .in_force
+            .or_else(|| summary_sync_method(now, target, &rows)),
         rows,
         doubts: comparison_doubts(old, new),
         likely_causes: Vec::new(),
@@ -368,8 +376,13 @@ fn target_shift(
     probe
 }
 
-fn row_shift(method: Method, pages: u32, old: &RowSnapshot, new: &RowSnapshot) -> RowShift {
-    RowShift {
+fn method_latency_shift(
+    method: Method,
+    pages: u32,
+    old: &MethodSnapshot,
+    new: &MethodSnapshot,
+) -> MethodLatencyShift {
+    MethodLatencyShift {
         method,
         pages,
         as_server: new.as_server,
@@ -387,7 +400,11 @@ fn comparison_doubts(old: &ProbeSnapshot, new: &ProbeSnapshot) -> Vec<String> {
         .collect()
 }
 
-fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Option<Method> {
+fn summary_sync_method(
+    now: &ReportSnapshot,
+    target: &Subject,
+    rows: &[MethodLatencyShift],
+) -> Option<Method> {
     let of_server = || {
         rows.iter()
             .filter(|row| row.as_server && row.pages == 1 && row.method.is_durable())
@@ -399,7 +416,7 @@ fn main_method(now: &ReportSnapshot, target: &Subject, rows: &[RowShift]) -> Opt
         .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
     let named =
         of_server().find(|row| in_force.is_some() && row.method.wal_sync_method() == in_force);
-    let is_default = |row: &&RowShift| {
+    let is_default = |row: &&MethodLatencyShift| {
         row.method
             .wal_sync_method()
             .is_some_and(WalSyncMethod::is_fdatasync)
@@ -485,7 +502,7 @@ pub struct ProbeSnapshot {
     pub directory: String,
     pub log: LogSnapshot,
     /// Rows by method and pages per commit.
-    pub rows: BTreeMap<(Method, u32), RowSnapshot>,
+    pub rows: BTreeMap<(Method, u32), MethodSnapshot>,
     /// Reasons not to compare this measurement with another one.
     pub doubts: Vec<String>,
 }
@@ -519,7 +536,7 @@ impl Default for LogSnapshot {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct RowSnapshot {
+pub struct MethodSnapshot {
     /// True if a server commits with this method.
     pub as_server: bool,
     /// Median of paced commits with its interval, in microseconds.
@@ -660,7 +677,7 @@ fn finding_snapshot(finding: &Finding) -> Option<((String, Subject), FindingStat
 }
 
 fn probe_snapshot(found: &Measurement) -> ProbeSnapshot {
-    let row = |row: &MethodResult| Some(((row.method, row.pages), row_snapshot(row)?));
+    let row = |row: &MethodResult| Some(((row.method, row.pages), method_snapshot(row)?));
     let against = found
         .caveats
         .iter()
@@ -674,12 +691,12 @@ fn probe_snapshot(found: &Measurement) -> ProbeSnapshot {
     }
 }
 
-fn row_snapshot(row: &MethodResult) -> Option<RowSnapshot> {
+fn method_snapshot(row: &MethodResult) -> Option<MethodSnapshot> {
     let paced = row.paced.as_ref()?;
-    RowSnapshot::new(row.as_server, paced.median_us, &paced.rounds_us)
+    MethodSnapshot::new(row.as_server, paced.median_us, &paced.rounds_us)
 }
 
-impl RowSnapshot {
+impl MethodSnapshot {
     /// Makes a row from the times of paced commits; `None` if a time is negative or not finite.
     fn new(as_server: bool, median: Estimate, rounds: &[f64]) -> Option<Self> {
         let Estimate { value, low, high } = median;

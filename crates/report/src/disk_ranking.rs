@@ -114,7 +114,7 @@ mod tests {
     use walwise_model::facts::catalog::device::ContentState;
 
     #[test]
-    fn safety_then_certainty_then_speed_then_size() {
+    fn disks_rank_by_attachment_cache_rotation_and_size() {
         let mut facts = FactSet::default();
         let mut disk =
             |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {

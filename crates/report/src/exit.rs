@@ -157,7 +157,7 @@ mod tests {
     use walwise_model::facts::{Choice, MissingFact, UnknownReason};
 
     #[test]
-    fn the_table_holds_everywhere() {
+    fn exit_code_of_every_combination() {
         let levels: Vec<Option<Level>> =
             Level::ALL.iter().copied().map(Some).chain([None]).collect();
         let standings = [
@@ -171,7 +171,7 @@ mod tests {
         for found in &levels {
             for open in &levels {
                 for standing in standings {
-                    let report = report_with(&empty, *found, *open, standing);
+                    let report = report_with_findings_and_verdict(&empty, *found, *open, standing);
                     for &level in Level::ALL {
                         for undecided in [false, true] {
                             let code = exit_code(&report, FailCondition { level, undecided });
@@ -189,8 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_the_asked_target_does_not_count() {
-        let empty = report_with(&sample_reports::free_disk(), None, None, None);
+    fn findings_outside_requested_target_are_ignored() {
+        let empty =
+            report_with_findings_and_verdict(&sample_reports::free_disk(), None, None, None);
         let disk = Subject::device("sdc");
         let beside = [
             Subject::mount("/other"),
@@ -235,8 +236,9 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_measurement_lacks_is_not_open() {
-        let mut report = report_with(&sample_reports::free_disk(), None, None, None);
+    fn undecided_by_measurement_alone_exits_with_0() {
+        let mut report =
+            report_with_findings_and_verdict(&sample_reports::free_disk(), None, None, None);
         let cases: [(&[&[&str]], u8); 6] = [
             (&[&["probe.best"]], 0),
             (&[&["probe.best", "probe.fsync_us"]], 0),
@@ -302,7 +304,7 @@ mod tests {
         if undecided && would { 5 } else { 0 }
     }
 
-    fn report_with(
+    fn report_with_findings_and_verdict(
         empty: &Report,
         found: Option<Level>,
         open: Option<Level>,

@@ -111,11 +111,11 @@ mod testing {
         list.iter().map(|word| word.as_bytes().to_vec()).collect()
     }
 
-    pub fn add_change(list: &[&str]) -> Change {
+    pub fn change_to_add(list: &[&str]) -> Change {
         Change::Add(list.iter().map(|&word| word.to_owned()).collect())
     }
 
-    pub fn remove_change(list: &[&str]) -> Change {
+    pub fn change_to_remove(list: &[&str]) -> Change {
         Change::Remove(list.iter().map(|&word| word.to_owned()).collect())
     }
 
@@ -137,13 +137,13 @@ mod testing {
         facts.insert_known(
             &fs,
             &mount::OPTIONS,
-            sample_reports::word_list("rw,relatime"),
+            sample_reports::split_at_commas("rw,relatime"),
             origin(),
         );
         facts.insert_known(
             &fs,
             &mount::SUPER_OPTIONS,
-            sample_reports::word_list("rw,nobarrier,discard"),
+            sample_reports::split_at_commas("rw,nobarrier,discard"),
             origin(),
         );
         facts.insert_known(
@@ -202,7 +202,7 @@ mod testing {
         )
     }
 
-    pub fn active_lines(text: &str) -> Vec<&str> {
+    pub fn uncommented_lines(text: &str) -> Vec<&str> {
         text.lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty())
             .collect()

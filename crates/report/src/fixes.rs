@@ -10,7 +10,7 @@ use walwise_model::facts::{Reading, Scope, Subject, Value};
 use walwise_model::settings::{PresentOrBootMount, Setting, SettingKind};
 
 #[derive(Clone, Debug)]
-pub struct Fix<'r> {
+pub struct RecommendedFix<'r> {
     pub level: Level,
     pub title: String,
     pub subject: &'r Subject,
@@ -28,10 +28,10 @@ pub struct Fix<'r> {
     observed: BTreeSet<&'r Subject>,
 }
 
-impl Fix<'_> {
+impl RecommendedFix<'_> {
     /// Whether the fix is about what decides the verdict: a rule that caps it, or a critical
     /// finding from facts of the layer at fault.
-    fn repairs_cause(&self, verdict: Option<&Verdict>) -> bool {
+    fn addresses_verdict_cause(&self, verdict: Option<&Verdict>) -> bool {
         let mut evidence = verdict.into_iter().flat_map(Verdict::deciding_evidence);
         evidence.any(|one| match one.layer {
             EvidenceLayer::Rule => self.rules.iter().any(|id| one.source == rule_source(id)),
@@ -47,7 +47,7 @@ pub(crate) fn target_fixes<'r>(
     report: &'r Report,
     target: &TargetSummary,
     about: &[&'r Finding],
-) -> Vec<Fix<'r>> {
+) -> Vec<RecommendedFix<'r>> {
     let about: Vec<&Finding> = about
         .iter()
         .copied()
@@ -58,7 +58,7 @@ pub(crate) fn target_fixes<'r>(
         .into_iter()
         .flat_map(|plan| &plan.steps);
     let changes = steps.filter(|step| !step.keeps_setting());
-    let mut fixes: Vec<Fix<'_>> = changes
+    let mut fixes: Vec<RecommendedFix<'_>> = changes
         .flat_map(|step| step_fixes(report, target, step, &about))
         .collect();
     let planned: BTreeSet<String> = fixes
@@ -78,7 +78,7 @@ pub(crate) fn target_fixes<'r>(
         (
             Reverse(fix.level),
             Reverse(fix.basis == Basis::Measured),
-            answer_position(fix.setting),
+            topic_position(fix.setting),
         )
     });
     merge_fixes(fixes, report.verdict(&target.target))
@@ -199,11 +199,11 @@ pub(crate) fn walwise_fstab_command(
     )?)
 }
 
-pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
+pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<RecommendedFix<'r>> {
     let applies = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies);
-    let mut fixes: Vec<Fix<'_>> = applies
+    let mut fixes: Vec<RecommendedFix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)
         .map(|finding| finding_fix(finding))
         .collect();
@@ -211,7 +211,7 @@ pub(crate) fn untargeted_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     merge_fixes(fixes, None)
 }
 
-fn restates_verdict(rule: &str) -> bool {
+fn is_verdict_rule(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
@@ -222,7 +222,7 @@ fn step_fixes<'r>(
     target: &TargetSummary,
     step: &'r Step,
     about: &[&'r Finding],
-) -> Vec<Fix<'r>> {
+) -> Vec<RecommendedFix<'r>> {
     let advises = |finding: &Finding, advice: &Advice| {
         step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
     };
@@ -256,7 +256,7 @@ fn step_fixes<'r>(
                 || step.advice.setting.kind.present_or_boot_mount()
                     == Some(PresentOrBootMount::Now);
             let alone = if is_one { &step.advice } else { advice };
-            fixes.push(Fix {
+            fixes.push(RecommendedFix {
                 setting: Some(advice.setting),
                 risk: alone.risk,
                 commands: commands_to_apply(report, target, alone),
@@ -266,7 +266,7 @@ fn step_fixes<'r>(
         }
     }
     if fixes.is_empty() {
-        fixes.push(Fix {
+        fixes.push(RecommendedFix {
             level: step.level,
             title: step.title.clone(),
             subject: &step.subject,
@@ -283,8 +283,8 @@ fn step_fixes<'r>(
     fixes
 }
 
-fn finding_fix(finding: &Finding) -> Fix<'_> {
-    Fix {
+fn finding_fix(finding: &Finding) -> RecommendedFix<'_> {
+    RecommendedFix {
         level: finding.level,
         title: finding.title.trim_end_matches('.').to_owned(),
         subject: &finding.subject,
@@ -308,12 +308,15 @@ fn value_source(advice: &Advice) -> Option<String> {
 
 /// Merges fixes with equal commands, and fixes with equal subject, rules and title. A fix that
 /// restates the verdict is merged into the fix of its cause.
-fn merge_fixes<'r>(fixes: Vec<Fix<'r>>, verdict: Option<&Verdict>) -> Vec<Fix<'r>> {
-    let mut out: Vec<Fix<'_>> = Vec::new();
+fn merge_fixes<'r>(
+    fixes: Vec<RecommendedFix<'r>>,
+    verdict: Option<&Verdict>,
+) -> Vec<RecommendedFix<'r>> {
+    let mut out: Vec<RecommendedFix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
     let mut verdicts = Vec::new();
     for fix in fixes {
-        if fix.rules.iter().all(|rule| restates_verdict(rule)) {
+        if fix.rules.iter().all(|rule| is_verdict_rule(rule)) {
             verdicts.push(fix);
             continue;
         }
@@ -348,8 +351,9 @@ fn merge_fixes<'r>(fixes: Vec<Fix<'r>>, verdict: Option<&Verdict>) -> Vec<Fix<'r
         by_title.entry(title).or_insert(at);
     }
     for restated in verdicts {
-        let is_cause =
-            |fix: &&mut Fix<'_>| fix.level >= restated.level && fix.repairs_cause(verdict);
+        let is_cause = |fix: &&mut RecommendedFix<'_>| {
+            fix.level >= restated.level && fix.addresses_verdict_cause(verdict)
+        };
         if let Some(cause) = out.iter_mut().find(is_cause) {
             cause.rules.extend(restated.rules);
         } else {
@@ -361,7 +365,7 @@ fn merge_fixes<'r>(fixes: Vec<Fix<'r>>, verdict: Option<&Verdict>) -> Vec<Fix<'r
 }
 
 /// The position of the setting's topic in [`Topic::ALL`]; settings without a topic come last.
-fn answer_position(setting: Option<&'static Setting>) -> usize {
+fn topic_position(setting: Option<&'static Setting>) -> usize {
     let topic = setting.and_then(Topic::from_setting);
     Topic::ALL
         .iter()

@@ -8,7 +8,7 @@ use walwise_model::facts::{FactSet, FactValue, Key, ServerKind, Subject};
 use walwise_model::text::JoinText;
 use walwise_model::{settings, text};
 
-pub fn describe_hops(facts: &FactSet, verdict: &mut Verdict) {
+pub fn fill_in_hop_texts(facts: &FactSet, verdict: &mut Verdict) {
     for hop in &mut verdict.flush_path {
         hop.text = hop_description(facts, hop);
     }
@@ -29,7 +29,7 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
             of_each(if contradicts {
                 conflicting_caches_text
             } else {
-                disk_cache_text
+                disk_and_cache_text
             })
         }
         HopKind::Members => of_each(member_cache_text),
@@ -61,7 +61,7 @@ fn join_with_counts(all: impl Iterator<Item = String>) -> String {
 /// Maximum number of different descriptions shown for one layer of a flush path.
 const MAX_DESCRIPTIONS: usize = 2;
 
-fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
+fn join_with_middle_dots<const N: usize>(parts: [Option<String>; N]) -> String {
     parts
         .into_iter()
         .flatten()
@@ -69,7 +69,7 @@ fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
         .join_with(" · ")
 }
 
-fn named_setting_value<T: FactValue>(
+fn setting_name_and_value<T: FactValue>(
     facts: &FactSet,
     of: &Subject,
     key: &Key<T>,
@@ -87,16 +87,16 @@ fn server_flush_settings_text(facts: &FactSet, of: &Subject) -> String {
         .value(of, facts.database_profile(of).version)
         .map(|version| version.to_string());
     match facts.value(of, &cluster::KIND) {
-        Some(ServerKind::Mysql | ServerKind::Mariadb) => join_parts([
+        Some(ServerKind::Mysql | ServerKind::Mariadb) => join_with_middle_dots([
             version,
             facts
                 .value(of, &mysql::FLUSH_METHOD)
                 .map(|method| method.to_string()),
-            named_setting_value(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
+            setting_name_and_value(facts, of, &mysql::FLUSH_LOG, "flush_log_at_trx_commit"),
         ]),
-        Some(ServerKind::Postgres) | None => join_parts([
+        Some(ServerKind::Postgres) | None => join_with_middle_dots([
             version,
-            named_setting_value(facts, of, &postgres::FSYNC, "fsync"),
+            setting_name_and_value(facts, of, &postgres::FSYNC, "fsync"),
             facts
                 .value(of, &postgres::WAL_SYNC_METHOD)
                 .map(|method| method.to_string()),
@@ -109,10 +109,10 @@ fn mount_options_text(facts: &FactSet, of: &Subject) -> String {
         stack::collapse_overlay_layers(mount_and_mkfs_options::explicit_mount_options(&words))
             .join(",")
     });
-    join_parts([Some(of.name().to_owned()), words])
+    join_with_middle_dots([Some(of.name().to_owned()), words])
 }
 
-fn disk_cache_text(facts: &FactSet, of: &Subject) -> String {
+fn disk_and_cache_text(facts: &FactSet, of: &Subject) -> String {
     let model = facts
         .value(of, &controller::MODEL)
         .or_else(|| facts.value(of, &device::MODEL));
@@ -129,7 +129,7 @@ fn disk_cache_text(facts: &FactSet, of: &Subject) -> String {
         CacheVolatility::None => "no volatile cache",
     });
     let named = [named, size].into_iter().flatten().join_with(", ");
-    join_parts([Some(named), cache.map(str::to_owned), battery])
+    join_with_middle_dots([Some(named), cache.map(str::to_owned), battery])
 }
 
 fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
@@ -140,8 +140,8 @@ fn conflicting_caches_text(facts: &FactSet, of: &Subject) -> String {
         .value(of, &device::CACHE_TYPE)
         .map(|word| format!("disk: {word}"));
     match (queue, own) {
-        (Some(queue), Some(own)) => join_parts([Some(queue), Some(own)]),
-        _ => disk_cache_text(facts, of),
+        (Some(queue), Some(own)) => join_with_middle_dots([Some(queue), Some(own)]),
+        _ => disk_and_cache_text(facts, of),
     }
 }
 

@@ -20,22 +20,22 @@ pub(crate) mod anchors {
         // first colon separates rule and subject.
         format!(
             "finding-{}-{}",
-            encode_id(rule),
-            encode_id(&subject.to_string())
+            encode_fragment_id(rule),
+            encode_fragment_id(&subject.to_string())
         )
     }
 
     pub(crate) fn rule_anchor(rule: &str) -> String {
-        format!("rule-{}", encode_id(rule))
+        format!("rule-{}", encode_fragment_id(rule))
     }
 
     pub(crate) fn facts_anchor(subject: &Subject) -> String {
-        format!("facts-{}", encode_id(&subject.to_string()))
+        format!("facts-{}", encode_fragment_id(&subject.to_string()))
     }
 
     /// Encodes a name with characters that need no escape in a link. A long name is cut and gets a
     /// hash, so that ids stay unique.
-    fn encode_id(name: &str) -> String {
+    fn encode_fragment_id(name: &str) -> String {
         let mut out = String::new();
         for byte in name.bytes() {
             match byte {
@@ -104,7 +104,7 @@ mod dashboard {
     use super::markup::{Markup, Tag, tag};
     use super::{section, tone_class};
     use crate::Report;
-    use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
+    use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_parts};
     use crate::view::{self, Badge, Bullet, verdict_symbol};
 
     pub fn dashboard(report: &Report, facts: &FactAppendix<'_>) -> Markup {
@@ -133,10 +133,10 @@ mod dashboard {
                             (tone_class(verdict.tone()), of.map_or("·", verdict_symbol));
                         let verdict = tag("p")
                             .attr("class", &format!("verdict {class}"))
-                            .add(tag("b").text(sign))
-                            .text(" ")
+                            .add(tag("b").add_text(sign))
+                            .add_text(" ")
                             .add(Markup::from_rich_text(words))
-                            .text("  ")
+                            .add_text("  ")
                             .add(Markup::from_rich_text(&line.text));
                         Markup::from(verdict).append(pictures.take().unwrap_or_default())
                     }
@@ -155,7 +155,9 @@ mod dashboard {
                 },
                 ShortPart::Grid(grid) => section::grid_table(&grid),
                 ShortPart::Answers(rows) => section::grid_table(&view::answers::answers_grid(rows)),
-                ShortPart::Fixes(list) => fix_list(list.cut_to(FixDetail::ALL[0]), &told),
+                ShortPart::Fixes(list) => {
+                    fixes_definition_list(list.cut_to(FixDetailLimit::ALL[0]), &told)
+                }
                 ShortPart::Section(one) => section::render_sections(&[one], true),
             };
             out = out.append(take_definition_list(&mut lines)).append(block);
@@ -172,7 +174,7 @@ mod dashboard {
         }
     }
 
-    fn fix_list(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
+    fn fixes_definition_list(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
         let mut entries: Vec<Tag> = Vec::new();
         for (_, fix) in list.entries {
             let aside = Markup::from_static("  ").append(Markup::from_rich_text(&fix.note));
@@ -192,13 +194,13 @@ mod dashboard {
         }
         let more = list
             .more
-            .map(|more| tag("p").text(&more))
+            .map(|more| tag("p").add_text(&more))
             .map_or_else(Markup::default, Markup::from);
         let persist = list.persist.map(|command| {
-            let command = tag("code").text(command.as_str());
+            let command = tag("code").add_text(command.as_str());
             Markup::from(
                 tag("p")
-                    .text("To keep mount options across reboots: ")
+                    .add_text("To keep mount options across reboots: ")
                     .add(command),
             )
         });
@@ -215,7 +217,7 @@ mod dashboard {
             let name = if told.contains(rule) {
                 section::rule_link(rule)
             } else {
-                tag("code").text(rule).into()
+                tag("code").add_text(rule).into()
             };
             Markup::from_static(" ").append(name)
         }))
@@ -289,7 +291,7 @@ pub fn render(report: &Report) -> String {
     });
     let glance = tag("section")
         .attr("id", "glance")
-        .add(tag("h2").text("At a glance"))
+        .add(tag("h2").add_text("At a glance"))
         .add(dashboard::dashboard(report, &facts));
     let folds = [
         (
@@ -298,7 +300,7 @@ pub fn render(report: &Report) -> String {
             false,
             findings_and_facts::finding_sections(report),
         ),
-        ("Facts", "facts", true, facts.table()),
+        ("Facts", "facts", true, facts.facts_table()),
     ];
     let folds: Vec<_> = folds
         .into_iter()
@@ -306,12 +308,12 @@ pub fn render(report: &Report) -> String {
         .collect();
     let contents =
         tag("nav")
-            .add(tag("h2").text("Contents"))
+            .add(tag("h2").add_text("Contents"))
             .add(
                 tag("ul")
                     .add_all(links)
                     .add_all(folds.iter().map(|(heading, id, ..)| {
-                        tag("li").add(tag("a").attr("href", &format!("#{id}")).text(heading))
+                        tag("li").add(tag("a").attr("href", &format!("#{id}")).add_text(heading))
                     })),
             );
     let masked = if report.host.live {
@@ -325,7 +327,7 @@ pub fn render(report: &Report) -> String {
     );
     let body = Markup::from(glance)
         .append(contents)
-        .append(tag("p").text(&review))
+        .append(tag("p").add_text(&review))
         .append(Markup::concat(chapters))
         .append(Markup::concat(folds.into_iter().map(
             |(heading, id, is_appendix, inner)| {
@@ -353,14 +355,14 @@ pub fn render_document(title: &str, sections: &[Section], json: &str) -> String 
 const COMMANDS_THAT_READ_REPORTS: &str = "walwise show FILE, walwise check --baseline FILE";
 
 fn render_page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
-    let header = tag("header").add(tag("h1").text(title));
+    let header = tag("header").add(tag("h1").add_text(title));
     let held =
         format!("This page contains the report as JSON data. Commands that read it: {read_back}.");
-    let footer = tag("footer").add(tag("p").text(&held));
+    let footer = tag("footer").add(tag("p").add_text(&held));
     Markup::from_static(PAGE_HEAD)
         .append(Markup::from_static(STYLE))
         .append(Markup::from_static("</style>\n"))
-        .append(tag("title").text(title))
+        .append(tag("title").add_text(title))
         .append(Markup::from_static("\n</head>\n<body>\n"))
         .append(header)
         .append(tag("main").add(body))
@@ -405,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_finding_has_its_place_and_every_command_is_whole() {
+    fn page_has_all_findings_and_commands() {
         for report in sample_reports::all_samples() {
             let page = render(&report);
             let text = visible_text(&page);
@@ -447,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_somewhere() {
+    fn every_link_has_its_anchor() {
         for report in sample_reports::all_samples() {
             let page = render(&report);
             let values = |attribute: &str| -> Vec<String> {
@@ -467,14 +469,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_report_has_the_same_bytes() {
+    fn rendering_is_deterministic() {
         for report in sample_reports::all_samples() {
             assert_eq!(render(&report), render(&report.clone()));
         }
     }
 
     #[test]
-    fn hostile_names_stay_text() {
+    fn hostile_names_add_no_html_elements() {
         let long = "x".repeat(10_000);
         for evil in [
             "</script><svg onload=alert(1)>",
@@ -507,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_named_by_its_place() {
+    fn section_references_name_existing_headings() {
         let mut told = 0;
         for report in sample_reports::all_samples()
             .into_iter()
@@ -535,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_lead_to_their_facts() {
+    fn flush_path_links_to_facts() {
         for report in sample_reports::all_samples() {
             let page = render(&report);
             for subject in report
@@ -561,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn charts_say_what_limits_them() {
+    fn charts_mark_caveats_and_missing_flushes() {
         let mut report = sample_reports::at_risk();
         let hatched = |report: &Report| render(report).matches("class=\"hatch\"").count();
         let measurement = &mut report.probes[0].measurement;

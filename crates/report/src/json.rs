@@ -64,7 +64,7 @@ pub(crate) fn display_safe_json(document: &str) -> String {
                     out.extend(rest.next());
                 }
             }
-            c if c >= '\x7f' && is_display_unsafe(c) => push_escape(&mut out, c),
+            c if c >= '\x7f' && is_display_unsafe(c) => push_unicode_escape(&mut out, c),
             // JSON strings contain these characters only escaped, so here they are whitespace
             // between values.
             '\r' | '\t' => out.push(' '),
@@ -74,7 +74,7 @@ pub(crate) fn display_safe_json(document: &str) -> String {
     out
 }
 
-fn push_escape(out: &mut String, c: char) {
+fn push_unicode_escape(out: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
         let _ = write!(out, "\\u{unit:04x}");
     }
@@ -111,7 +111,7 @@ impl Formatter for EscapingFormatter {
             let (plain, found) = rest.split_at(at);
             out.write_all(plain.as_bytes())?;
             let mut escape = String::new();
-            push_escape(&mut escape, c);
+            push_unicode_escape(&mut escape, c);
             out.write_all(escape.as_bytes())?;
             rest = found.strip_prefix(c).unwrap_or_default();
         }
@@ -205,7 +205,7 @@ mod tests {
     use crate::sample_reports;
 
     #[test]
-    fn treacherous_text_is_escaped_and_comes_back() {
+    fn display_unsafe_text_is_escaped_and_parses_back() {
         let planted = "a\u{9b}31m\u{202e}b\u{200b}\u{7f}\u{e0041}\x1b\né";
         let mut report = sample_reports::at_risk();
         report.host.name = planted.to_owned();
@@ -227,26 +227,26 @@ mod tests {
         "/../../assets/report.schema.json"
     );
 
-    fn schema() -> String {
+    fn read_stored_schema() -> String {
         std::fs::read_to_string(SCHEMA).unwrap()
     }
 
     /// `WALWISE_UPDATE=1 cargo test --lib schema` writes assets/report.schema.json again.
     #[test]
-    fn the_schema_that_is_kept_is_that_of_the_types() {
+    fn stored_schema_matches_types() {
         let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";
         if std::env::var_os("WALWISE_UPDATE").is_some() {
             std::fs::write(SCHEMA, &made).unwrap();
         }
         assert!(
-            made == schema(),
+            made == read_stored_schema(),
             "stale: WALWISE_UPDATE=1 cargo test --lib schema, then look at it"
         );
     }
 
     #[test]
-    fn sample_reports_keep_the_schema() {
-        let schema = serde_json::from_str(&schema()).unwrap();
+    fn sample_reports_conform_to_schema() {
+        let schema = serde_json::from_str(&read_stored_schema()).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         for report in sample_reports::all_samples() {
             for document in [render(&report), render_recommendation(&report)] {

@@ -81,11 +81,11 @@ pub fn add_earlier_latencies(report: &mut Report, mut earlier: Vec<CommitLatency
 /// latencies.
 pub fn parse_latencies(document: impl Read) -> Vec<CommitLatency> {
     #[derive(Deserialize)]
-    struct Document {
+    struct SavedLatencies {
         #[serde(default, alias = "prices")]
         commit_latencies: Vec<Json>,
     }
-    let Ok(Document {
+    let Ok(SavedLatencies {
         commit_latencies: prices,
     }) = serde_json::from_reader(std::io::BufReader::new(document.take(MAX_BYTES)))
     else {
@@ -163,7 +163,7 @@ mod tests {
     use crate::{json, sample_reports};
     use walwise_model::facts::Source;
 
-    fn durable_report() -> Report {
+    fn report_with_latencies() -> Report {
         let mut report = sample_reports::at_risk();
         report.facts.insert_known(
             &sample_reports::data_target(),
@@ -176,8 +176,8 @@ mod tests {
     }
 
     #[test]
-    fn a_price_goes_from_report_to_report() {
-        let before = durable_report();
+    fn saved_latencies_fill_in_unmeasured_targets() {
+        let before = report_with_latencies();
         let [price] = &before.prices[..] else {
             panic!("{:?}", before.prices)
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_of_another_stack_or_without_a_flush_is_none() {
+    fn latency_requires_flushes_and_same_stack() {
         let mut without = sample_reports::at_risk();
         without.facts.insert_known(
             &sample_reports::data_target(),
@@ -218,7 +218,7 @@ mod tests {
             latencies_from_probes(&without).is_empty(),
             "no flush was sent"
         );
-        let before = durable_report();
+        let before = report_with_latencies();
         for change in ["subject", "says", "less"] {
             let mut now = Report {
                 probes: Vec::new(),
@@ -237,8 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_price_costs_itself() {
-        let good = json::to_pretty_json(&durable_report().prices[0]);
+    fn malformed_latencies_are_skipped() {
+        let good = json::to_pretty_json(&report_with_latencies().prices[0]);
         let wrong = [
             good.replace("target /srv", "device sda"),
             good.replace("\"when\": \"2026", "\"when\": \"\u{202e}2026"),

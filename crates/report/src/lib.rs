@@ -124,7 +124,7 @@ pub mod ratio_axis {
 
         proptest! {
             #[test]
-            fn the_first_candidate_has_a_tick_and_ticks_are_apart(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
+            fn zero_has_a_tick_and_ticks_keep_distance(low in -9.0_f64..1.0, wide in 0.0_f64..9.0, apart in 0.05_f64..0.5) {
                 let interval = LogRatioInterval { low, value: low, high: low + wide };
                 let axis = RatioAxis::from_intervals([interval].into_iter());
                 let marks = axis.ticks(apart);
@@ -135,7 +135,7 @@ pub mod ratio_axis {
         }
 
         #[test]
-        fn values_that_are_not_finite_are_not_on_the_axis() {
+        fn non_finite_intervals_are_ignored() {
             let axis = RatioAxis::from_intervals(
                 [LogRatioInterval {
                     low: f64::NEG_INFINITY,
@@ -209,7 +209,7 @@ mod disk_id {
         use crate::sample_reports;
 
         #[test]
-        fn a_disk_id_is_unique_and_was_read_on_this_host() {
+        fn disk_id_requires_plain_unique_attribute() {
             let wwid = ("device/wwid", "naa.5002538e40a1b2c3");
             let cases = [
                 (vec![(&device::UNIT, wwid)], Some(wwid)),
@@ -423,10 +423,10 @@ mod remedies {
     //! The remedy of a critical finding is its advice, or else the rule's text, or else the reason
     //! why the advice was withheld.
 
-    use super::Withheld;
+    use super::WithheldAdvice;
     use walwise_judge::rules::{Change, Finding, Fix, Level, Outcome};
 
-    pub fn fill_in_critical_remedies(findings: &mut [Finding], withheld: &[Withheld]) {
+    pub fn fill_in_critical_remedies(findings: &mut [Finding], withheld: &[WithheldAdvice]) {
         let critical = |finding: &&mut Finding| {
             finding.level == Level::Critical && finding.outcome == Outcome::Applies
         };
@@ -463,8 +463,8 @@ mod remedies {
         })
     }
 
-    fn remedy_from_withheld(finding: &Finding, withheld: &[Withheld]) -> Option<Fix> {
-        let of = |one: &&Withheld| one.rule == finding.rule && one.subject == finding.subject;
+    fn remedy_from_withheld(finding: &Finding, withheld: &[WithheldAdvice]) -> Option<Fix> {
+        let of = |one: &&WithheldAdvice| one.rule == finding.rule && one.subject == finding.subject;
         let one = withheld.iter().find(of)?;
         Some(Fix {
             here: false,
@@ -516,7 +516,7 @@ mod what_if {
     use super::difference::{ReportSnapshot, difference};
     use super::model::Report;
     use super::model::difference::FindingChangeKind;
-    use super::model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
+    use super::model::what_if::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
     use walwise_judge::rules::{Finding, Risk};
     use walwise_model::facts::{Subject, catalog};
 
@@ -530,7 +530,7 @@ mod what_if {
         /// Compares two reports under assumptions with the real one: `supposed` marks the assumed
         /// facts as assumed, `pretended` treats them as observed.
         pub fn new(
-            assumed: Vec<Assumed>,
+            assumed: Vec<FactAssumption>,
             real: &Report,
             supposed: &Report,
             pretended: &Report,
@@ -550,8 +550,8 @@ mod what_if {
                 .collect();
             steps.extend(gone);
             steps.sort();
-            let given = risky_offers(real);
-            let mut would_be_offered = risky_offers(pretended);
+            let given = withheld_risky_advice(real);
+            let mut would_be_offered = withheld_risky_advice(pretended);
             would_be_offered.retain(|offer| !given.contains(offer));
             Self {
                 assumed,
@@ -586,13 +586,13 @@ mod what_if {
         }
     }
 
-    fn risky_offers(report: &Report) -> Vec<WouldBeOffered> {
+    fn withheld_risky_advice(report: &Report) -> Vec<WithheldRiskyAdvice> {
         let of = |finding: &Finding| {
             let risky = finding
                 .advice
                 .iter()
                 .filter(|advice| advice.risk == Risk::DataLossIfWrong);
-            let offers = risky.map(|advice| WouldBeOffered {
+            let offers = risky.map(|advice| WithheldRiskyAdvice {
                 rule: finding.rule.clone(),
                 subject: finding.subject.clone(),
                 advice: format!("{}: {}", advice.setting, advice.change.describe()),
@@ -600,7 +600,7 @@ mod what_if {
             });
             offers.collect::<Vec<_>>()
         };
-        let mut all: Vec<WouldBeOffered> = report.findings.iter().flat_map(of).collect();
+        let mut all: Vec<WithheldRiskyAdvice> = report.findings.iter().flat_map(of).collect();
         all.sort();
         all
     }
@@ -613,19 +613,21 @@ pub use device_content::DeviceContent;
 pub use mkfs::{mkfs_command, planned_filesystem};
 pub(crate) use model::SCHEMA_VERSION;
 pub use model::answer::{AnswerAction, Topic};
-pub use model::difference::{Difference, KnownChange};
+pub use model::difference::{Difference, KernelUpgradeChange};
 #[cfg(any(test, feature = "testing"))]
-pub use model::difference::{DisplayedValue, FactChange, FactState, ProbeShift, RowShift};
+pub use model::difference::{
+    DisplayedValue, FactChange, FactState, MethodLatencyShift, ProbeLatencyShift,
+};
 pub use model::latency::CommitLatency;
 pub use model::upgrade::Upgrade;
-pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
+pub use model::what_if::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
 pub use model::{
     Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan,
-    ProbeResult, Report, RunOption, Stack, Step, TargetSummary, ToolSummary, Withheld,
+    ProbeResult, Report, RunOption, Stack, Step, TargetSummary, ToolSummary, WithheldAdvice,
 };
 pub use monitoring::{MonitoringProtocol, PluginState};
 pub use output_format::Format;
 pub use saved_report::SavedReport;
 
-pub use plan::{FilesystemRefusal, Overrides};
+pub use plan::{FilesystemRefusalFn, RuleOverrides};
 pub use what_if::can_be_assumed;

@@ -3,8 +3,8 @@ mod markdown_writer;
 use super::Report;
 use super::text::layer_cells;
 use super::view::{
-    self, Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
-    Section,
+    self, Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Section,
+    StepInstruction,
 };
 use markdown_writer::{
     MarkdownWriter, code_span, escaped_cell, escaped_text, markdown_from_rich_text,
@@ -15,7 +15,7 @@ use walwise_model::text::page_layout::PageLayout;
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
-    document.heading(
+    document.push_heading(
         1,
         &format!(
             "Storage under databases on {}",
@@ -27,7 +27,7 @@ pub fn render(report: &Report) -> String {
     } else {
         " The report is from a capture, where names and numbers may be masked."
     };
-    document.paragraph(&format!(
+    document.push_paragraph(&format!(
         "For review: nothing was changed. Read each command before you run it; most commands need \
          root.{masked}"
     ));
@@ -41,7 +41,7 @@ pub fn render(report: &Report) -> String {
 
 pub fn render_document(title: &str, sections: &[Section]) -> String {
     let mut document = MarkdownWriter::default();
-    document.heading(1, &escaped_text(title));
+    document.push_heading(1, &escaped_text(title));
     document.append(&render_sections(sections));
     document.into_string()
 }
@@ -60,12 +60,12 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
             HeadingLevel::Top => 2,
             HeadingLevel::Part => 3,
         };
-        document.heading(level, &markdown_from_rich_text(&section.heading));
+        document.push_heading(level, &markdown_from_rich_text(&section.heading));
     }
-    document.paragraph(&markdown_from_rich_text(&section.lead));
+    document.push_paragraph(&markdown_from_rich_text(&section.lead));
     for element in &section.elements {
         match element {
-            Element::Sentence(says) => document.paragraph(&markdown_from_rich_text(says)),
+            Element::Sentence(says) => document.push_paragraph(&markdown_from_rich_text(says)),
             Element::Bullets(all) => write_bullets(document, all),
             Element::Grid(columns) => write_grid(document, columns),
             Element::Stack(layers) => {
@@ -81,7 +81,7 @@ fn write_section(document: &mut MarkdownWriter, section: &Section) {
                     &layers.iter().map(row).collect::<Vec<Vec<String>>>(),
                     &[],
                 );
-                document.code_block("text", &page.finish().lines().collect::<Vec<_>>());
+                document.push_code_block("text", &page.finish().lines().collect::<Vec<_>>());
             }
             Element::Instructions(steps) => write_steps(document, steps),
         }
@@ -99,22 +99,22 @@ const CELL_RENDERERS: CellRenderer<String> = CellRenderer {
 fn write_bullets(document: &mut MarkdownWriter, all: &Bullets) {
     let bullets = &all.bullets;
     if all.head.is_empty() {
-        document.list(&bullets.iter().map(bullet_line).collect::<Vec<_>>());
+        document.push_list(&bullets.iter().map(bullet_line).collect::<Vec<_>>());
     } else {
         let (head, rows) = all.table(&CELL_RENDERERS);
-        document.table(&head, &[], &rows);
+        document.push_table(&head, &[], &rows);
     }
     for one in bullets.iter().filter(|one| {
         one.details
             .iter()
-            .any(|detail| inline_text(detail).is_none())
+            .any(|detail| inline_detail_text(detail).is_none())
     }) {
-        document.paragraph(&format!("{}:", markdown_from_rich_text(&one.text)));
+        document.push_paragraph(&format!("{}:", markdown_from_rich_text(&one.text)));
         write_details(
             document,
             one.details
                 .iter()
-                .filter(|detail| inline_text(detail).is_none()),
+                .filter(|detail| inline_detail_text(detail).is_none()),
         );
     }
 }
@@ -132,7 +132,7 @@ fn bullet_text(bullet: &Bullet) -> String {
     bullet
         .details
         .iter()
-        .filter_map(inline_text)
+        .filter_map(inline_detail_text)
         .fold(markdown_from_rich_text(&bullet.text), |all, more| {
             all + " — " + &more
         })
@@ -150,7 +150,7 @@ fn badge_text(mark: &Badge) -> String {
     }
 }
 
-fn inline_text(detail: &Detail) -> Option<String> {
+fn inline_detail_text(detail: &Detail) -> Option<String> {
     match detail {
         Detail::Sentence(says) | Detail::Continuation(says) => Some(markdown_from_rich_text(says)),
         Detail::Field(label, says) => Some(format!("{label}: {}", markdown_from_rich_text(says))),
@@ -167,14 +167,14 @@ fn write_grid(document: &mut MarkdownWriter, grid: &Grid) {
         .iter()
         .map(|row| row.iter().map(escaped_cell).collect())
         .collect();
-    document.table(&grid.head, &grid.right_aligned, &rows);
+    document.push_table(&grid.head, &grid.right_aligned, &rows);
 }
 
-fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
-    document.table(
-        &Instruction::HEAD,
+fn write_steps(document: &mut MarkdownWriter, steps: &[StepInstruction]) {
+    document.push_table(
+        &StepInstruction::HEAD,
         &[true],
-        &Instruction::table(steps, &CELL_RENDERERS),
+        &StepInstruction::table(steps, &CELL_RENDERERS),
     );
     for step in steps {
         let number = step
@@ -187,10 +187,10 @@ fn write_steps(document: &mut MarkdownWriter, steps: &[Instruction]) {
             escaped_text(&step.subject),
             escaped_text(&step.change)
         );
-        document.heading(4, &format!("{number}{what}"));
+        document.push_heading(4, &format!("{number}{what}"));
         match &step.details {
             Some(beneath) => write_details(document, beneath.iter()),
-            None => document.paragraph("As above."),
+            None => document.push_paragraph("As above."),
         }
     }
 }
@@ -229,11 +229,11 @@ fn write_details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item 
             }
         }
     }
-    document.list(&items);
+    document.push_list(&items);
     if !commands.is_empty() {
-        document.code_block("sh", &commands);
+        document.push_code_block("sh", &commands);
     }
-    document.list(&own);
+    document.push_list(&own);
 }
 
 #[cfg(test)]

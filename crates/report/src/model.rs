@@ -51,7 +51,7 @@ pub mod what_if {
     #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
     pub struct WhatIf {
         /// One entry per assumed fact, with the real reading.
-        pub assumed: Vec<Assumed>,
+        pub assumed: Vec<FactAssumption>,
         /// The differences between two reports: `before` is the real host, `now` the host under the
         /// assumptions.
         pub difference: Difference,
@@ -59,13 +59,13 @@ pub mod what_if {
         pub steps: Vec<StepChange>,
         /// Advice that can lose data. It would be offered if the assumed facts had been read and
         /// measured on this host.
-        pub would_be_offered: Vec<WouldBeOffered>,
+        pub would_be_offered: Vec<WithheldRiskyAdvice>,
     }
 
     impl WhatIf {
         /// True if the assumptions have no effect. The assumed facts themselves do not count as a
         /// difference.
-        pub(crate) fn changes_nothing(&self) -> bool {
+        pub(crate) fn has_no_effect(&self) -> bool {
             let assumed = |subject: &Subject, fact: &str| {
                 self.assumed
                     .iter()
@@ -93,7 +93,7 @@ pub mod what_if {
 
     /// A fact with its assumed value and the reading on the real host.
     #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-    pub struct Assumed {
+    pub struct FactAssumption {
         /// The subject that has the fact, such as a device, a mount or a server.
         pub subject: Subject,
         /// The name of the fact, for example `device.write_cache`.
@@ -104,10 +104,10 @@ pub mod what_if {
         pub really: Reading<Value>,
     }
 
-    impl Assumed {
+    impl FactAssumption {
         /// `stated` if the fact is unknown on the real host, else `assumed`. Neither allows advice
         /// that can lose data.
-        pub(crate) fn assumed_or_stated(&self) -> &'static str {
+        pub(crate) fn assumption_word(&self) -> &'static str {
             if self.really.is_known() {
                 "assumed"
             } else {
@@ -131,7 +131,7 @@ pub mod what_if {
 
     /// Advice that can lose data and is therefore withheld for assumed facts.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-    pub struct WouldBeOffered {
+    pub struct WithheldRiskyAdvice {
         /// The id of the rule that would give the advice.
         pub rule: String,
         /// The subject that the advice would change.
@@ -209,8 +209,8 @@ pub struct Report {
     pub prices: Vec<CommitLatency>,
     /// Findings for each rule and subject where the rule applies or is undecided, the worst first.
     /// The JSON has two lists.
-    #[serde(flatten, serialize_with = "serialize_in_two_lists")]
-    #[schemars(flatten, with = "Findings")]
+    #[serde(flatten, serialize_with = "serialize_split_by_outcome")]
+    #[schemars(flatten, with = "FindingLists")]
     pub findings: Vec<Finding>,
     /// The number of results of each rule, including rules that do not apply here.
     pub rules: Vec<Tally>,
@@ -220,7 +220,7 @@ pub struct Report {
     pub conflicts: Vec<Conflict>,
     /// Advice that the report does not offer, because a value would be refused or a fact is
     /// unknown.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldAdvice>,
     /// The differences from the report given with `--baseline`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Difference>,
@@ -239,18 +239,18 @@ pub struct Report {
 
 /// The two lists of findings in the JSON.
 #[derive(Serialize, JsonSchema)]
-struct Findings<'a> {
+struct FindingLists<'a> {
     /// Findings whose rule applies, the worst first.
     findings: Vec<&'a Finding>,
     /// Findings whose rule lacks facts, the worst first; each title is a question.
     undecided: Vec<&'a Finding>,
 }
 
-fn serialize_in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
+fn serialize_split_by_outcome<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
     let (undecided, findings) = all
         .iter()
         .partition(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
-    Findings {
+    FindingLists {
         findings,
         undecided,
     }
@@ -537,7 +537,7 @@ pub struct Conflict {
 
 /// Advice that would be refused or lacks a fact, and is therefore only listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Withheld {
+pub struct WithheldAdvice {
     /// The id of the rule that gave the advice.
     pub rule: String,
     /// The subject that the advice would have changed.

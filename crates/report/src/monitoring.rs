@@ -107,7 +107,7 @@ pub mod prometheus {
     use walwise_model::facts::Choice;
 
     pub fn render(report: &Report) -> String {
-        let mut page = Metrics::default();
+        let mut page = MetricsWriter::default();
         page.begin_metric("walwise_build_info", "The version of walwise.");
         page.add_sample(&[("version", report.tool.version.as_str())], 1.0);
         page.begin_metric(
@@ -140,7 +140,7 @@ pub mod prometheus {
         page.text
     }
 
-    fn write_verdicts(page: &mut Metrics, report: &Report) -> usize {
+    fn write_verdicts(page: &mut MetricsWriter, report: &Report) -> usize {
         page.begin_metric(
             "walwise_verdict",
             "Durability verdict of a target: 1 for its current verdict, 0 for all others.",
@@ -158,7 +158,7 @@ pub mod prometheus {
         report.verdicts.len().saturating_sub(MAX_TARGETS)
     }
 
-    fn write_findings(page: &mut Metrics, report: &Report) -> usize {
+    fn write_findings(page: &mut MetricsWriter, report: &Report) -> usize {
         page.begin_metric(
             "walwise_findings",
             "Number of findings that apply, by level.",
@@ -199,7 +199,7 @@ pub mod prometheus {
         serious.len().saturating_sub(MAX_FINDINGS)
     }
 
-    fn write_latencies(page: &mut Metrics, report: &Report) {
+    fn write_latencies(page: &mut MetricsWriter, report: &Report) {
         let told = || report.prices.iter().take(MAX_TARGETS);
         page.begin_metric(
             "walwise_commit_seconds",
@@ -242,7 +242,7 @@ pub mod prometheus {
     }
 
     #[derive(Default)]
-    struct Metrics {
+    struct MetricsWriter {
         text: String,
         /// Name of the metric that `begin_metric` began last.
         name: &'static str,
@@ -252,7 +252,7 @@ pub mod prometheus {
         series: BTreeSet<String>,
     }
 
-    impl Metrics {
+    impl MetricsWriter {
         /// Every metric of walwise is a gauge.
         fn begin_metric(&mut self, name: &'static str, help: &str) {
             self.name = name;
@@ -467,7 +467,7 @@ mod tests {
     use walwise_model::facts::Subject;
     use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
 
-    fn durable_report() -> Report {
+    fn report_with_latencies() -> Report {
         let mut report = sample_reports::at_risk();
         report.facts.insert_known(
             &sample_reports::data_target(),
@@ -479,7 +479,7 @@ mod tests {
         report
     }
 
-    fn report_with(finding: Option<Level>, undecided: bool) -> Report {
+    fn report_with_finding(finding: Option<Level>, undecided: bool) -> Report {
         let mut report = sample_reports::free_disk();
         let make = |level| {
             sample_reports::finding(
@@ -515,7 +515,7 @@ mod tests {
             (Some(Level::Advice), true, PluginState::Unknown, 3),
         ];
         for (found, undecided, health, nagios) in cases {
-            let report = report_with(found, undecided);
+            let report = report_with_finding(found, undecided);
             assert_eq!(
                 PluginState::from_report(&report),
                 health,
@@ -534,7 +534,7 @@ mod tests {
                 "{line}"
             );
         }
-        let mut report = report_with(None, false);
+        let mut report = report_with_finding(None, false);
         report.warnings.push(
             RulesNote::NotInForce {
                 sentence: "a file is gone".to_owned(),
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_called_fine() {
+    fn unproven_and_missing_rules_are_not_ok() {
         let mut unproven = sample_reports::at_risk();
         unproven.findings.clear();
         unproven
@@ -553,7 +553,7 @@ mod tests {
             .iter_mut()
             .for_each(|verdict| verdict.standing = VerdictKind::Unproven);
         assert_eq!(PluginState::from_report(&unproven), PluginState::Warning);
-        let mut lost = report_with(None, false);
+        let mut lost = report_with_finding(None, false);
         lost.warnings.push(
             RulesNote::NotInForce {
                 sentence: "a file is gone".to_owned(),
@@ -565,11 +565,13 @@ mod tests {
             line.contains("rules are missing") && !line.contains("undecided;"),
             "{line}"
         );
-        let line = Format::Nagios.render(&report_with(None, true)).unwrap();
+        let line = Format::Nagios
+            .render(&report_with_finding(None, true))
+            .unwrap();
         assert!(line.contains("1 critical rule is undecided"), "{line}");
     }
 
-    fn assert_metrics(text: &str) {
+    fn assert_valid_metrics(text: &str) {
         let (mut series, mut heads) = (BTreeSet::new(), BTreeSet::new());
         for line in text.lines() {
             if let Some(head) = line.strip_prefix("# TYPE ") {
@@ -587,9 +589,9 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_there_with_its_time_or_absent() {
-        let text = Format::Prometheus.render(&durable_report()).unwrap();
-        assert_metrics(&text);
+    fn latency_metrics_require_a_measurement() {
+        let text = Format::Prometheus.render(&report_with_latencies()).unwrap();
+        assert_valid_metrics(&text);
         assert!(
             text.contains("walwise_commit_seconds{target=\"/srv/pg/15/main\",method="),
             "{text}"
@@ -610,20 +612,20 @@ mod tests {
         };
         for report in [unmeasured, sample_reports::free_disk()] {
             let text = Format::Prometheus.render(&report).unwrap();
-            assert_metrics(&text);
+            assert_valid_metrics(&text);
             assert!(!text.contains("walwise_commit"), "{text}");
             assert!(!Format::Nagios.render(&report).unwrap().contains("commit "));
         }
         assert!(
             Format::Nagios
-                .render(&durable_report())
+                .render(&report_with_latencies())
                 .unwrap()
                 .contains("'commit /srv/pg/15/main'=0.00")
         );
     }
 
     #[test]
-    fn what_is_undecided_counts_like_what_applies() {
+    fn undecided_count_is_limited_to_target() {
         let undecided = |report: &Report| {
             let text = Format::Prometheus.render(report).unwrap();
             let of = "walwise_undecided{level=\"critical\"} ";
@@ -633,7 +635,7 @@ mod tests {
                 .parse::<usize>()
                 .unwrap()
         };
-        let mut report = report_with(None, true);
+        let mut report = report_with_finding(None, true);
         assert_eq!(undecided(&report), 1);
         report.asked = Some(report.targets[0].title.clone());
         assert_eq!(undecided(&report), 1);
@@ -662,7 +664,7 @@ mod tests {
         };
         report.findings = (0..10_000).map(finding).collect();
         let text = Format::Prometheus.render(&report).unwrap();
-        assert_metrics(&text);
+        assert_valid_metrics(&text);
         assert!(
             text.lines().count() < 300 && text.contains("walwise_left_out{of=\"findings\"} 9800"),
             "{text}"
@@ -671,7 +673,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stay_names() {
+    fn hostile_names_keep_metrics_valid() {
         for name in [
             "/a\"} 1\\",
             "/a|b=c'd",
@@ -679,7 +681,7 @@ mod tests {
             "/%s{{x}}",
             &"/x".repeat(2000),
         ] {
-            let mut report = durable_report();
+            let mut report = report_with_latencies();
             let target = Subject::target(name);
             report.verdicts[0].target = target.clone();
             report.prices[0].target = target.clone();
@@ -689,7 +691,7 @@ mod tests {
                 Level::Critical,
                 Vec::new(),
             ));
-            assert_metrics(&Format::Prometheus.render(&report).unwrap());
+            assert_valid_metrics(&Format::Prometheus.render(&report).unwrap());
             let line = Format::Nagios.render(&report).unwrap();
             assert_eq!(
                 (line.lines().count(), line.matches('|').count()),

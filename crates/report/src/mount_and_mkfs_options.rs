@@ -82,13 +82,13 @@ pub fn mount_options_after_change(
     let kept = stay
         .into_iter()
         .filter(|word| written.contains(word) || !caused(word));
-    append_options(explicit_mount_options(kept), add)
+    append_and_join_options(explicit_mount_options(kept), add)
 }
 
 /// Applies a change to options from a configuration file. Unlike [`mount_options_after_change`],
 /// this keeps implicit options and the order of the file.
 pub fn rewrite_written_options(written: &[String], add: &[String], remove: &[String]) -> String {
-    append_options(
+    append_and_join_options(
         written
             .iter()
             .filter(|word| is_kept_by_change(word, add, remove))
@@ -105,7 +105,7 @@ fn is_kept_by_change(word: &String, add: &[String], remove: &[String]) -> bool {
             .any(|added| mount_option_family(added) == mount_option_family(word))
 }
 
-fn append_options(mut words: Vec<String>, add: &[String]) -> String {
+fn append_and_join_options(mut words: Vec<String>, add: &[String]) -> String {
     words.extend(add.iter().cloned());
     if words.is_empty() {
         "defaults".to_owned()
@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
 
-    fn split_words(text: &str) -> Vec<String> {
+    fn split_at_semicolons(text: &str) -> Vec<String> {
         text.split(';')
             .filter(|word| !word.is_empty())
             .map(str::to_owned)
@@ -195,30 +195,31 @@ mod tests {
     }
 
     #[test]
-    fn one_member_of_a_family_stays() {
-        let now = split_words("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
+    fn added_option_replaces_its_family() {
+        let now =
+            split_at_semicolons("rw;relatime;nobarrier;attr2;inode64;logbufs=8;errors=remount-ro");
         assert_eq!(
             mount_options_after_change(
                 &now,
                 &[],
-                &split_words("noatime"),
-                &split_words("nobarrier;barrier=0")
+                &split_at_semicolons("noatime"),
+                &split_at_semicolons("nobarrier;barrier=0")
             ),
             "rw,errors=remount-ro,noatime"
         );
         assert_eq!(
-            mount_options_after_change(&now, &[], &split_words("barrier=1"), &[]),
+            mount_options_after_change(&now, &[], &split_at_semicolons("barrier=1"), &[]),
             "rw,errors=remount-ro,barrier=1"
         );
         assert_eq!(
-            mount_options_after_change(&split_words("relatime"), &[], &[], &[]),
+            mount_options_after_change(&split_at_semicolons("relatime"), &[], &[], &[]),
             "defaults"
         );
         assert_eq!(
             mount_options_after_change(
-                &split_words("discard"),
+                &split_at_semicolons("discard"),
                 &[],
-                &split_words("nodiscard"),
+                &split_at_semicolons("nodiscard"),
                 &[]
             ),
             "nodiscard"
@@ -226,44 +227,55 @@ mod tests {
     }
 
     #[test]
-    fn side_effects_go_with_their_cause_unless_somebody_wrote_them() {
-        let now = split_words("rw;nodelalloc;nodioread_nolock;data=journal");
-        let (ordered, journal) = (split_words("data=ordered"), split_words("data=journal"));
+    fn caused_options_are_removed_unless_written() {
+        let now = split_at_semicolons("rw;nodelalloc;nodioread_nolock;data=journal");
+        let (ordered, journal) = (
+            split_at_semicolons("data=ordered"),
+            split_at_semicolons("data=journal"),
+        );
         assert_eq!(mount_options_after_change(&now, &[], &[], &journal), "rw");
         assert_eq!(
             mount_options_after_change(&now, &[], &ordered, &[]),
             "rw,data=ordered"
         );
         assert_eq!(
-            mount_options_after_change(&now, &split_words("nodelalloc"), &[], &journal),
+            mount_options_after_change(&now, &split_at_semicolons("nodelalloc"), &[], &journal),
             "rw,nodelalloc"
         );
         assert_eq!(
-            mount_options_after_change(&now, &[], &split_words("noatime"), &[]),
+            mount_options_after_change(&now, &[], &split_at_semicolons("noatime"), &[]),
             "rw,nodelalloc,nodioread_nolock,data=journal,noatime"
         );
         assert_eq!(
             mount_options_after_change(
-                &split_words("rw;nodatasum;nodatacow"),
+                &split_at_semicolons("rw;nodatasum;nodatacow"),
                 &[],
                 &[],
-                &split_words("nodatacow")
+                &split_at_semicolons("nodatacow")
             ),
             "rw"
         );
     }
 
     #[test]
-    fn what_was_written_stays_written() {
-        let line = split_words(
+    fn rewriting_keeps_order_and_implicit_options() {
+        let line = split_at_semicolons(
             "defaults;ssd;subvolid=256;subvol=/;relatime;compress=zstd:1;nobarrier;x-mine=1",
         );
         assert_eq!(
-            rewrite_written_options(&line, &split_words("noatime"), &split_words("nobarrier")),
+            rewrite_written_options(
+                &line,
+                &split_at_semicolons("noatime"),
+                &split_at_semicolons("nobarrier")
+            ),
             "defaults,ssd,subvolid=256,subvol=/,compress=zstd:1,x-mine=1,noatime"
         );
         assert_eq!(
-            rewrite_written_options(&split_words("nobarrier"), &[], &split_words("nobarrier")),
+            rewrite_written_options(
+                &split_at_semicolons("nobarrier"),
+                &[],
+                &split_at_semicolons("nobarrier")
+            ),
             "defaults"
         );
         assert_eq!(rewrite_written_options(&line, &[], &[]), line.join(","));
@@ -271,15 +283,15 @@ mod tests {
 
     #[test]
     fn mkfs_flags_appear_once() {
-        let joined = join_mkfs_options(&split_words(
+        let joined = join_mkfs_options(&split_at_semicolons(
             "-O ^orphan_file;-m 1;-O fast_commit;-O ^orphan_file;-E stride=16",
         ));
         assert_eq!(joined, "-O ^orphan_file,fast_commit -m 1 -E stride=16");
-        assert_eq!(join_mkfs_options(&split_words("-K")), "-K");
+        assert_eq!(join_mkfs_options(&split_at_semicolons("-K")), "-K");
     }
 
     #[test]
-    fn what_excludes_what() {
+    fn exclusive_options_by_setting_kind() {
         assert!(are_exclusive_options(MountOptions, "noatime", "relatime"));
         assert!(are_exclusive_options(
             MountOptions,

@@ -4,7 +4,7 @@
 //! needs the line as well. The table of servers lists the settings that each release can change at
 //! run time.
 
-use super::setting_source::{self, OverriddenBy};
+use super::setting_source::{self, OverridingSource};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
 use walwise_model::escape::{self, ShellCommand};
 use walwise_model::facts::catalog::{cluster, mysql};
@@ -105,7 +105,8 @@ impl MysqlServer {
         let by =
             |value: &str| servers::server_table().change_statement(name, value, self.kind, version);
         let both = now.map_or(by(value), |now| by(value).and(by(now)));
-        let is_persisted = setting_source::overridden_by(advice) == Some(OverriddenBy::Persisted);
+        let is_persisted =
+            setting_source::overriding_source(advice) == Some(OverridingSource::Persisted);
         match both {
             _ if self.is_stopped => SetMethod::File,
             Some(SettingChangeStatement::Persist) => SetMethod::Persist,
@@ -162,10 +163,10 @@ impl MysqlServer {
     /// the old value may come from an earlier SET PERSIST, the old value is persisted.
     fn undo_persist_commands(&self, advice: &Advice, name: &str, now: &str) -> Vec<ShellCommand> {
         let says = match (
-            setting_source::overridden_by(advice),
+            setting_source::overriding_source(advice),
             advice.current.source(),
         ) {
-            (Some(OverriddenBy::Persisted), _) => "the old value was set with SET PERSIST",
+            (Some(OverridingSource::Persisted), _) => "the old value was set with SET PERSIST",
             // A value reported only by the server may come from mysqld-auto.cnf.
             (_, Some(Source::Server { .. }) | None) => {
                 "an earlier SET PERSIST cannot be detected; this statement persists the old value"
@@ -243,10 +244,10 @@ enum SettingPlace {
 impl SettingPlace {
     fn from_advice(advice: &Advice) -> Self {
         match (
-            setting_source::overridden_by(advice),
+            setting_source::overriding_source(advice),
             advice.current.source(),
         ) {
-            (Some(OverriddenBy::CommandLine), _) => Self::CommandLine,
+            (Some(OverridingSource::CommandLine), _) => Self::CommandLine,
             (None, Some(source @ Source::File { .. })) => Self::Line(source.to_string()),
             _ => Self::Unset,
         }

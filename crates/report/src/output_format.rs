@@ -141,7 +141,7 @@ impl Format {
         self.properties().compares
     }
 
-    pub fn protocol(self) -> MonitoringProtocol {
+    pub fn monitoring_protocol(self) -> MonitoringProtocol {
         match self {
             Self::Text
             | Self::Json

@@ -6,7 +6,7 @@
 
 mod advice_merging;
 
-pub use advice_merging::Overrides;
+pub use advice_merging::RuleOverrides;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ use walwise_model::settings::{NewFilesystem, Setting, SettingKind};
 
 pub struct PlanBasis<'a> {
     pub facts: &'a FactSet,
-    pub overrides: &'a Overrides,
+    pub overrides: &'a RuleOverrides,
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
-    pub refusal_reason: &'a FilesystemRefusal<'a>,
+    pub refusal_reason: &'a FilesystemRefusalFn<'a>,
 }
 
 /// Merges the advice of `findings` on the target into steps and options. Appends conflicts between
@@ -182,7 +182,7 @@ mod tests;
 // created, the plan creates the recommended one.
 
 /// Reason why a file system cannot be created on a free disk; `None` if it can.
-pub type FilesystemRefusal<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
+pub type FilesystemRefusalFn<'a> = dyn Fn(&Subject, NewFilesystem) -> Option<String> + Sync + 'a;
 
 /// Lists the file systems that can be requested for a free disk; empty for any other target.
 fn filesystem_choices(

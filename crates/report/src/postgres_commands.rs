@@ -7,7 +7,7 @@
 //! table of servers.
 
 use super::server_conf::quote_postgres_value;
-use super::setting_source::{self, OverriddenBy};
+use super::setting_source::{self, OverridingSource};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
 use walwise_model::escape::{ShellCommand, comment};
 use walwise_model::facts::catalog::postgres::DATA_CHECKSUMS;
@@ -26,7 +26,7 @@ pub fn add_commands(findings: &mut [Finding], facts: &FactSet) {
             for command in commands.into_iter().flatten() {
                 let connect = |cluster| {
                     let statement = command.as_str().strip_prefix("psql ")?;
-                    PostgresServer::from_facts(facts, cluster).psql_with(statement)
+                    PostgresServer::from_facts(facts, cluster).psql_command_with_options(statement)
                 };
                 if let Some(whole) = cluster.as_ref().and_then(connect) {
                     *command = whole;
@@ -114,7 +114,8 @@ impl PostgresServer {
             advice.apply = self.pg_checksums_commands(" --enable --progress -D ");
             advice.undo = self.pg_checksums_commands(" --disable -D ");
         } else if has_none && !is_set_by_initdb(advice) {
-            let is_fixed = setting_source::overridden_by(advice) == Some(OverriddenBy::CommandLine);
+            let is_fixed =
+                setting_source::overriding_source(advice) == Some(OverridingSource::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (
                     self.file_remarks(advice, Some(&value)),
@@ -141,11 +142,11 @@ impl PostgresServer {
             format!("ALTER SYSTEM RESET {}", advice.setting.name_without_area()),
         );
         match (
-            setting_source::overridden_by(advice),
+            setting_source::overriding_source(advice),
             advice.current.source(),
             now,
         ) {
-            (Some(OverriddenBy::AlterSystem), _, Some(now)) => {
+            (Some(OverridingSource::AlterSystem), _, Some(now)) => {
                 self.statement_commands(advice, &alter_system_statement(advice, now))
             }
             // A value reported only by the server may come from ALTER SYSTEM.
@@ -183,11 +184,11 @@ impl PostgresServer {
             ))];
         };
         let place = match (
-            setting_source::overridden_by(advice),
+            setting_source::overriding_source(advice),
             advice.current.source(),
             &self.config_file,
         ) {
-            (Some(OverriddenBy::CommandLine), _, _) => {
+            (Some(OverridingSource::CommandLine), _, _) => {
                 format!(
                     "on the command line of the server, which overrides ALTER SYSTEM: -c \
                      {name}={value}"
@@ -235,7 +236,7 @@ impl PostgresServer {
     }
 
     /// Completes a rule's psql command, which names no server. `None` if a name cannot be quoted.
-    fn psql_with(&self, options: &str) -> Option<ShellCommand> {
+    fn psql_command_with_options(&self, options: &str) -> Option<ShellCommand> {
         Some(
             self.psql_command(&[])?
                 .append_literal(" ")
@@ -293,7 +294,7 @@ mod tests {
     use walwise_judge::rules::Level;
     use walwise_model::facts::{Reading, ServerArea, Value};
 
-    fn print_commands(
+    fn format_sync_method_commands(
         source: Source,
         is_root: bool,
         more: impl Fn(&mut FactSet, &Subject),
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_of_the_value_in_force_has_its_commands() {
+    fn commands_by_source_of_current_value() {
         let conf = || Source::file_line("/etc/postgresql/postgresql.conf", 4);
         let auto = || Source::file_line("/data/pg/postgresql.auto.conf", 3);
         let line = || Source::file("/proc/812/cmdline");
@@ -352,21 +353,27 @@ mod tests {
         let all = [
             (
                 "a file, as the owner",
-                print_commands(conf(), false, nothing),
+                format_sync_method_commands(conf(), false, nothing),
             ),
             (
                 "ALTER SYSTEM, as root",
-                print_commands(auto(), true, nothing),
+                format_sync_method_commands(auto(), true, nothing),
             ),
             (
                 "another user, socket and port",
-                print_commands(conf(), true, elsewhere),
+                format_sync_method_commands(conf(), true, elsewhere),
             ),
-            ("the command line", print_commands(line(), true, nothing)),
-            ("a stopped server", print_commands(conf(), true, stopped)),
+            (
+                "the command line",
+                format_sync_method_commands(line(), true, nothing),
+            ),
+            (
+                "a stopped server",
+                format_sync_method_commands(conf(), true, stopped),
+            ),
             (
                 "the server says",
-                print_commands(
+                format_sync_method_commands(
                     Source::Server {
                         socket: "/run/s".to_owned(),
                     },

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fixes::{self, Fix};
+use super::fixes::{self, RecommendedFix};
 use super::model::SCHEMA_VERSION;
 use super::model::answer::{Answer, Topic};
 use super::model::difference::Difference;
@@ -174,8 +174,8 @@ impl<'r> TargetAdvice<'r> {
     }
 }
 
-impl<'r> From<Fix<'r>> for FixEntry<'r> {
-    fn from(fix: Fix<'r>) -> Self {
+impl<'r> From<RecommendedFix<'r>> for FixEntry<'r> {
+    fn from(fix: RecommendedFix<'r>) -> Self {
         Self {
             level: fix.level,
             title: fix.title,

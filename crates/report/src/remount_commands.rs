@@ -304,7 +304,7 @@ mod tests {
     use walwise_model::facts::Source;
 
     #[test]
-    fn a_feature_changes_between_an_unmount_and_a_mount_or_elsewhere() {
+    fn feature_change_runs_while_unmounted() {
         for (point, container, expected) in [
             (
                 "/data",
@@ -334,7 +334,7 @@ mod tests {
             facts.insert_known(
                 &mounted,
                 &mount::OPTIONS,
-                sample_reports::word_list("rw"),
+                sample_reports::split_at_commas("rw"),
                 from(),
             );
             let change = Change::Set("off".to_owned());

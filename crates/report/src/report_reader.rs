@@ -23,7 +23,7 @@ enum PagePart {
 }
 
 /// Passes a JSON document through, and extracts the JSON of an HTML page.
-pub struct ReportReader<R> {
+pub struct ReportJsonReader<R> {
     document: R,
     part: PagePart,
     chunk: Vec<u8>,
@@ -31,7 +31,7 @@ pub struct ReportReader<R> {
     at_line_start: bool,
 }
 
-impl<R: BufRead> ReportReader<R> {
+impl<R: BufRead> ReportJsonReader<R> {
     pub fn new(document: R) -> Self {
         Self {
             document,
@@ -77,7 +77,7 @@ impl<R: BufRead> ReportReader<R> {
     }
 }
 
-impl<R: BufRead> Read for ReportReader<R> {
+impl<R: BufRead> Read for ReportJsonReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.used == self.chunk.len() {
             self.fill_chunk()?;
@@ -97,12 +97,14 @@ mod tests {
 
     fn extract_json(document: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        ReportReader::new(document).read_to_end(&mut out).unwrap();
+        ReportJsonReader::new(document)
+            .read_to_end(&mut out)
+            .unwrap();
         out
     }
 
     #[test]
-    fn json_is_passed_on_and_that_of_a_page_is_found() {
+    fn json_is_passed_through_or_extracted_from_html() {
         assert_eq!(extract_json(b" \n {\"a\": 1}\n"), b" {\"a\": 1}\n");
         assert_eq!(extract_json(b"<p>{\"a\": 1}</p>\n"), b"");
         let page = format!(
@@ -114,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_read_comes_to_an_end(
+        fn reader_terminates_on_any_input(
             pieces in prop::collection::vec(prop_oneof![
                 Just(BEGIN_TAG.to_owned()), Just(END_TAG.to_owned()), Just("<".to_owned()), Just("\n".to_owned()), any::<String>(),
             ], 0..12),

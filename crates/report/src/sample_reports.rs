@@ -43,7 +43,7 @@ pub fn at_risk() -> Report {
     )
 }
 
-pub fn at_risk_with(
+pub fn at_risk_with_measurement(
     found: Measurement,
     in_force: postgres::WalSyncMethod,
     flush: target::FlushDelivery,
@@ -78,9 +78,9 @@ pub fn free_disk() -> Report {
     )
 }
 
-pub fn free_disk_wanting(filesystem: NewFilesystem) -> Report {
+pub fn free_disk_with_request(filesystem: NewFilesystem) -> Report {
     let wanted = BTreeMap::from([(free_disk_target(), filesystem)]);
-    report_for(
+    build_report_with_requests(
         &wanted,
         &free_disk_facts(),
         Vec::new(),
@@ -91,7 +91,7 @@ pub fn free_disk_wanting(filesystem: NewFilesystem) -> Report {
 
 pub fn free_disks(count: usize) -> Report {
     let mut facts = FactSet::default();
-    insert_host(&mut facts);
+    insert_host_facts(&mut facts);
     let names = (0..count).map(|number| format!("sd{number:05}"));
     let mut findings = Vec::new();
     for name in names {
@@ -112,10 +112,10 @@ pub fn build_report(
     findings: Vec<Finding>,
     measurements: BTreeMap<Subject, Measurement>,
 ) -> Report {
-    report_for(&BTreeMap::new(), facts, verdicts, findings, measurements)
+    build_report_with_requests(&BTreeMap::new(), facts, verdicts, findings, measurements)
 }
 
-fn report_for(
+fn build_report_with_requests(
     wanted: &BTreeMap<Subject, NewFilesystem>,
     facts: &FactSet,
     verdicts: Vec<Verdict>,
@@ -141,7 +141,7 @@ fn report_for(
             rules: 12,
             asked: None,
             engine: ServerArea::Pg,
-            pack: pack(),
+            pack: empty_pack(),
         },
         guard: &|_, advice, _| {
             if advice
@@ -158,7 +158,7 @@ fn report_for(
     })
 }
 
-pub fn pack() -> Pack {
+pub fn empty_pack() -> Pack {
     Pack::new(&RuleSet::default(), "0.1.0", &Vec::new())
 }
 
@@ -211,11 +211,11 @@ pub fn advice(setting: &str, change: Change) -> Advice {
     }
 }
 
-pub fn word_list(text: &str) -> Vec<String> {
+pub fn split_at_commas(text: &str) -> Vec<String> {
     text.split(',').map(str::to_owned).collect()
 }
 
-fn insert_host(facts: &mut FactSet) {
+fn insert_host_facts(facts: &mut FactSet) {
     let machine = Subject::host();
     let etc = || Source::file("/etc/os-release");
     facts.insert_known(
@@ -252,7 +252,7 @@ fn insert_host(facts: &mut FactSet) {
     facts.add_note(RunNote::HostIncident { sentence });
 }
 
-fn insert_disk(facts: &mut FactSet, name: &str, model: &str, cache: CacheVolatility) {
+fn insert_disk_facts(facts: &mut FactSet, name: &str, model: &str, cache: CacheVolatility) {
     let disk = Subject::device(name);
     let sys = |file: &str| Source::file(format!("/sys/block/{name}/{file}"));
     facts.insert_known(&disk, &device::KIND, DeviceKind::Disk, sys("device"));
@@ -276,14 +276,14 @@ fn insert_disk(facts: &mut FactSet, name: &str, model: &str, cache: CacheVolatil
 
 fn at_risk_facts() -> FactSet {
     let mut facts = FactSet::default();
-    insert_host(&mut facts);
-    insert_disk(
+    insert_host_facts(&mut facts);
+    insert_disk_facts(
         &mut facts,
         "sda",
         "INTEL SSDSC2KB960G8",
         CacheVolatility::Protected,
     );
-    insert_disk(
+    insert_disk_facts(
         &mut facts,
         "sdb",
         "Samsung SSD 870 EVO 1TB",
@@ -323,11 +323,11 @@ fn at_risk_facts() -> FactSet {
     let line = || Source::file_line("/proc/self/mountinfo", 24);
     facts.insert_known(&fs, &mount::POINT, "/srv".to_owned(), line());
     facts.insert_known(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
-    facts.insert_known(&fs, &mount::OPTIONS, word_list("rw,relatime"), line());
+    facts.insert_known(&fs, &mount::OPTIONS, split_at_commas("rw,relatime"), line());
     facts.insert_known(
         &fs,
         &mount::SUPER_OPTIONS,
-        word_list("rw,nobarrier,errors=remount-ro"),
+        split_at_commas("rw,nobarrier,errors=remount-ro"),
         line(),
     );
     facts.insert_known(
@@ -347,7 +347,7 @@ fn at_risk_facts() -> FactSet {
     facts.insert_known(
         &next,
         &boot::OPTIONS,
-        word_list("defaults,nobarrier"),
+        split_at_commas("defaults,nobarrier"),
         fstab(),
     );
     let conf = || Source::file_line("/srv/pg/15/main/postgresql.conf", 211);
@@ -419,7 +419,7 @@ pub fn verdict(target: &Subject, standing: VerdictKind) -> Verdict {
     }
 }
 
-fn at_risk_path() -> Vec<FlushHop> {
+fn at_risk_flush_path() -> Vec<FlushHop> {
     let (sent, dropped) = (FlushDelivery::Sent, FlushDelivery::Suppressed);
     let hop = |rank, kind, of: Option<Subject>, name: &str, fate, arrival| FlushHop {
         kind,
@@ -518,7 +518,7 @@ fn at_risk_verdict() -> Verdict {
                    caches writes in a volatile cache."
                 .to_owned(),
         limits: String::new(),
-        flush_path: at_risk_path(),
+        flush_path: at_risk_flush_path(),
         paths: vec![
             path(
                 "sdb",
@@ -563,7 +563,7 @@ fn at_risk_findings() -> Vec<Finding> {
     let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
     let now = |text: &str| {
         Reading::known(
-            Value::List(word_list(text)),
+            Value::List(split_at_commas(text)),
             Source::file_line("/proc/self/mountinfo", 24),
         )
     };
@@ -572,22 +572,22 @@ fn at_risk_findings() -> Vec<Finding> {
         reach: EffectScope::WholeFilesystem,
         ..advice(
             "mount.options",
-            Change::Remove(word_list("nobarrier,barrier=0")),
+            Change::Remove(split_at_commas("nobarrier,barrier=0")),
         )
     };
     let noatime = Advice {
         current: now("rw,relatime"),
-        ..advice("mount.options", Change::Add(word_list("noatime")))
+        ..advice("mount.options", Change::Add(split_at_commas("noatime")))
     };
     let at_boot = Advice {
         current: Reading::known(
-            Value::List(word_list("defaults,nobarrier")),
+            Value::List(split_at_commas("defaults,nobarrier")),
             Source::file_line("/etc/fstab", 9),
         ),
         reach: EffectScope::NextBoot,
         ..advice(
             "boot.options",
-            Change::Remove(word_list("nobarrier,barrier=0")),
+            Change::Remove(split_at_commas("nobarrier,barrier=0")),
         )
     };
     let server = |setting: &str, change, current| Advice {
@@ -615,7 +615,7 @@ fn at_risk_findings() -> Vec<Finding> {
             Value::Whole(0),
         )
     };
-    let lazy = advice("mount.options", Change::Add(word_list("lazytime")));
+    let lazy = advice("mount.options", Change::Add(split_at_commas("lazytime")));
     let undecided = |rule: &str, level| Finding {
         outcome: Outcome::Undecided {
             needs: vec![vec![MissingFact {
@@ -740,7 +740,7 @@ fn measurement() -> Measurement {
 
 fn free_disk_facts() -> FactSet {
     let mut facts = FactSet::default();
-    insert_host(&mut facts);
+    insert_host_facts(&mut facts);
     insert_free_disk(&mut facts, "sdc");
     facts
 }
@@ -748,7 +748,7 @@ fn free_disk_facts() -> FactSet {
 fn insert_free_disk(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));
-    insert_disk(
+    insert_disk_facts(
         facts,
         name,
         "Micron_5300_MTFDDAK960TDS",
@@ -801,7 +801,7 @@ fn free_disk_findings(place: &Subject) -> Vec<Finding> {
             .iter()
             .map(|&command| ShellCommand::new(command))
             .collect(),
-        ..advice("mkfs.options", Change::Add(word_list(value)))
+        ..advice("mkfs.options", Change::Add(split_at_commas(value)))
     };
     vec![
         choice("filesystem.xfs", "xfs", 1),
@@ -825,7 +825,10 @@ fn free_disk_findings(place: &Subject) -> Vec<Finding> {
             "mount.noatime-new",
             place,
             Level::Advice,
-            vec![advice("mount.options", Change::Add(word_list("noatime")))],
+            vec![advice(
+                "mount.options",
+                Change::Add(split_at_commas("noatime")),
+            )],
         ),
     ]
 }

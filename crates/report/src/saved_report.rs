@@ -4,7 +4,7 @@
 use std::io::{BufReader, Read};
 
 use super::difference::{ParseError, ReportSnapshot};
-use super::report_reader::ReportReader;
+use super::report_reader::ReportJsonReader;
 use super::view::saved_report::saved_report_sections;
 use super::{html, json, markdown, text};
 
@@ -16,7 +16,7 @@ pub struct SavedReport {
 impl SavedReport {
     pub fn parse(document: impl Read) -> Result<Self, ParseError> {
         let mut bytes = Vec::new();
-        ReportReader::new(BufReader::new(document))
+        ReportJsonReader::new(BufReader::new(document))
             .read_to_end(&mut bytes)
             .map_err(|error| {
                 ParseError::Unreadable(walwise_model::text::io_error_message(&error))
@@ -33,17 +33,17 @@ impl SavedReport {
         &self.json
     }
 
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         text::render_document(&saved_report_sections(&self.snapshot))
     }
 
-    pub fn markdown(&self) -> String {
+    pub fn to_markdown(&self) -> String {
         markdown::render_document(&self.title(), &saved_report_sections(&self.snapshot))
     }
 
     /// Renders the report as HTML with [`SavedReport::json`] embedded, so that walwise can read the
     /// document again.
-    pub fn html(&self) -> String {
+    pub fn to_html(&self) -> String {
         html::render_document(
             &self.title(),
             &saved_report_sections(&self.snapshot),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_come_back_as_the_same() {
+    fn json_and_html_parse_to_same_report() {
         for mut report in sample_reports::all_samples() {
             report.host.name = "a<b\\u003c\u{202e}c</script>".to_owned();
             let written = json::render(&report);
@@ -81,16 +81,19 @@ mod tests {
                 .collect();
             assert_eq!(page.json(), plainly);
             assert_eq!(plain.snapshot, page.snapshot);
-            assert_eq!(plain.text(), page.text());
-            assert_eq!(parse_saved(&plain.html()).json(), plainly);
+            assert_eq!(plain.to_text(), page.to_text());
+            assert_eq!(parse_saved(&plain.to_html()).json(), plainly);
         }
     }
 
     #[test]
-    fn everything_found_is_told_and_no_command_is() {
+    fn findings_are_shown_without_commands() {
         for report in sample_reports::all_samples() {
             let kept = parse_saved(&json::render(&report));
-            for document in [kept.text().split_whitespace().join_with(" "), kept.html()] {
+            for document in [
+                kept.to_text().split_whitespace().join_with(" "),
+                kept.to_html(),
+            ] {
                 for finding in &report.findings {
                     assert!(
                         document.contains(&*finding.rule),
@@ -101,13 +104,13 @@ mod tests {
             }
             let steps = report.plans.iter().flat_map(|plan| &plan.steps);
             for command in steps.flat_map(|step| &step.advice.apply) {
-                assert!(!kept.text().contains(command.as_str()), "{command}");
+                assert!(!kept.to_text().contains(command.as_str()), "{command}");
             }
         }
     }
 
     #[test]
-    fn what_strangers_wrote_is_text() {
+    fn hostile_saved_report_is_escaped() {
         let evil = "\u{1b}]0;x\u{7}\u{202e}</script><svg onload=alert(1)>";
         let mut report = sample_reports::at_risk();
         report.host.name = evil.to_owned();
@@ -126,9 +129,9 @@ mod tests {
             .replace('\n', "\r\n\t");
         let kept = parse_saved(&raw);
         for document in [
-            kept.text(),
-            kept.markdown(),
-            kept.html(),
+            kept.to_text(),
+            kept.to_markdown(),
+            kept.to_html(),
             kept.json().to_owned(),
         ] {
             let found = document
@@ -136,12 +139,12 @@ mod tests {
                 .find(|c| *c != '\n' && is_display_unsafe(*c));
             assert_eq!(found, None, "{document}");
         }
-        assert!(!kept.html().contains("<svg"), "{}", kept.html());
-        assert_eq!(kept.html().matches("</script>").count(), 1);
+        assert!(!kept.to_html().contains("<svg"), "{}", kept.to_html());
+        assert_eq!(kept.to_html().matches("</script>").count(), 1);
     }
 
     #[test]
-    fn a_bad_file_is_refused_in_a_sentence() {
+    fn invalid_document_gives_one_line_error() {
         let deep = format!("{{\"schema\": 3, \"facts\": {}", "[".repeat(100_000));
         let cut = json::render(&sample_reports::at_risk())
             .chars()
@@ -168,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_part_costs_itself() {
+    fn malformed_verdict_is_skipped_and_counted() {
         let mut json: serde_json::Value =
             serde_json::from_str(&json::render(&sample_reports::at_risk())).unwrap();
         json["verdicts"][0] = serde_json::json!({"target": 7});
-        let told = parse_saved(&json.to_string()).text();
+        let told = parse_saved(&json.to_string()).to_text();
         assert!(told.contains("1 part could not be read"), "{told}");
         assert!(told.contains("NO VERDICT"), "{told}");
     }

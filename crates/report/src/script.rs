@@ -260,7 +260,8 @@ fn setting_source_lines(step: &Step) -> Vec<String> {
         Some(SettingSyntax::PostgresConf) => "files",
         Some(SettingSyntax::OptionFile) => "option files",
     };
-    let stronger = setting_source::overridden_by(advice).map(|stronger| stronger.instruction(file));
+    let stronger = setting_source::overriding_source(advice)
+        .map(|stronger| stronger.override_instruction(file));
     [format!(
         "now: {}",
         setting_source::current_value_with_source(advice)
@@ -283,7 +284,7 @@ mod tests {
         super::render(report).unwrap()
     }
 
-    fn active_lines(script: &str) -> Vec<&str> {
+    fn uncommented_lines(script: &str) -> Vec<&str> {
         script
             .lines()
             .filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty())
@@ -291,11 +292,11 @@ mod tests {
     }
 
     #[test]
-    fn nothing_runs_before_a_human_has_edited_it() {
+    fn unedited_script_changes_nothing() {
         for report in sample_reports::all_samples() {
             let script = render(&report);
             assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
-            let lines = active_lines(&script);
+            let lines = uncommented_lines(&script);
             let guard = lines
                 .iter()
                 .position(|line| line.starts_with("[ \"$I_HAVE_READ_THIS\""))
@@ -323,12 +324,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_already_gets_comments_only() {
+    fn mounted_target_gets_only_comments() {
         let script = render(&sample_reports::at_risk());
         let (_, part) = script.split_once("# ====").unwrap();
         let part = &format!("# {part}");
         let told = "printf 'only the uncommented commands were run\\n'";
-        assert_eq!(active_lines(part), [told, "exit 0"]);
+        assert_eq!(uncommented_lines(part), [told, "exit 0"]);
         assert!(
             part.contains("#   mount -o remount,barrier=1,noatime /srv\n"),
             "{part}"
@@ -336,9 +337,9 @@ mod tests {
     }
 
     #[test]
-    fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
+    fn free_disk_is_checked_and_read_before_mkfs() {
         let script = render(&sample_reports::free_disk());
-        let lines = active_lines(&script);
+        let lines = uncommented_lines(&script);
         let mkfs = lines
             .iter()
             .position(|line| line.starts_with("mkfs."))
@@ -370,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
+    fn serial_number_is_compared_at_its_source() {
         let mut report = sample_reports::free_disk();
         let disks: Vec<Subject> = report
             .facts
@@ -405,11 +406,11 @@ mod tests {
     }
 
     #[test]
-    fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
+    fn script_has_fstab_line_and_disk_evidence() {
         let script = render(&sample_reports::free_disk());
         let line =
             "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
-        assert!(active_lines(&script).contains(&line), "{script}");
+        assert!(uncommented_lines(&script).contains(&line), "{script}");
         assert!(
             script.contains(
                 "# No mount, swap space or device uses this device. No data was found in "
@@ -433,7 +434,7 @@ mod tests {
         }
         let script = render(&report);
         assert!(
-            !active_lines(&script)
+            !uncommented_lines(&script)
                 .iter()
                 .any(|line| line.contains("mkfs")),
             "{script}"
@@ -469,11 +470,11 @@ mod tests {
         for target in &mut report.targets {
             target.title = evil.to_owned();
         }
-        let before = active_lines(&render(&sample_reports::free_disk())).join("\n");
+        let before = uncommented_lines(&render(&sample_reports::free_disk())).join("\n");
         for step in &mut report.plans[0].steps {
             step.title = evil.to_owned();
         }
-        assert_eq!(active_lines(&render(&report)).join("\n"), before);
+        assert_eq!(uncommented_lines(&render(&report)).join("\n"), before);
 
         for setting in ["mkfs.options", "mount.options", "filesystem"] {
             let mut report = sample_reports::free_disk();
@@ -491,7 +492,7 @@ mod tests {
             step.result = Some(evil.to_owned());
             let script = render(&report);
             assert!(
-                !active_lines(&script)
+                !uncommented_lines(&script)
                     .iter()
                     .any(|line| line.contains("rm -rf") || line.contains("mkfs")),
                 "{script}"
@@ -500,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn force_is_no_option() {
+    fn mkfs_force_options_are_rejected() {
         for word in ["-f", "-F", "-Ff", "-O x -F"] {
             let mut report = sample_reports::free_disk();
             let plan = &mut report.plans[0];
@@ -512,7 +513,7 @@ mod tests {
             step.advice.change = Change::Add(vec![word.to_owned()]);
             let script = render(&report);
             assert!(
-                !active_lines(&script)
+                !uncommented_lines(&script)
                     .iter()
                     .any(|line| line.contains("mkfs")),
                 "{word}: {script}"
@@ -521,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_setting_is_told_with_where_it_is_set_and_how_it_is_changed() {
+    fn server_setting_comment_has_source_and_command() {
         let cases = [
             (
                 "fdatasync",
@@ -581,15 +582,15 @@ mod tests {
                 "{script}"
             );
             assert_eq!(
-                active_lines(&script),
-                active_lines(&render(&sample_reports::at_risk())),
+                uncommented_lines(&script),
+                uncommented_lines(&render(&sample_reports::at_risk())),
                 "{script}"
             );
         }
     }
 
     #[test]
-    fn destruction_is_named() {
+    fn new_filesystem_step_warns_of_destruction() {
         let mut report = sample_reports::at_risk();
         let step = report.plans[0].steps.first_mut().unwrap();
         step.advice = Advice {
@@ -607,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_can_read_it() {
+    fn script_has_valid_shell_syntax() {
         for report in sample_reports::all_samples() {
             let shell = std::process::Command::new("/bin/sh")
                 .arg("-n")
@@ -626,7 +627,7 @@ mod tests {
 
     #[test]
     #[ignore = "needs shellcheck"]
-    fn a_linter_of_shells_finds_nothing() {
+    fn script_passes_shellcheck() {
         use std::process::{Command, Stdio};
         for report in sample_reports::all_samples() {
             let script = render(&report);
@@ -650,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn every_blank_of_the_template_is_filled_in_and_nothing_else() {
+    fn template_placeholders_are_replaced_once() {
         for report in sample_reports::all_samples() {
             let script = render(&report);
             assert!(!script.contains('@'), "{script}");

@@ -176,7 +176,7 @@ fn unadvised_sync_method_comment(report: &Report, cluster: &Subject) -> Option<S
     });
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
-        comment::escape_comment_line(&setting_source::value_and_source(setting, now)),
+        comment::escape_comment_line(&setting_source::format_value_with_source(setting, now)),
         line.unwrap_or_else(|| name.to_owned())
     ))
 }
@@ -186,17 +186,19 @@ fn current_value_comments(step: &Step) -> String {
         "# now: {}\n",
         comment::escape_comment_line(&setting_source::current_value_with_source(&step.advice))
     );
-    let stronger = setting_source::overridden_by(&step.advice).filter(|_| !step.keeps_setting());
-    let says = stronger.map(|stronger| format!("# {}\n", stronger.instruction("this file")));
+    let stronger =
+        setting_source::overriding_source(&step.advice).filter(|_| !step.keeps_setting());
+    let says =
+        stronger.map(|stronger| format!("# {}\n", stronger.override_instruction("this file")));
     now + &says.unwrap_or_default()
 }
 
 fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
     let setting = step.advice.setting;
     match (setting.kind.area()?.database_profile().syntax, form) {
-        (SettingSyntax::PostgresConf, _) => postgres_line(step, setting),
+        (SettingSyntax::PostgresConf, _) => postgres_setting_line(step, setting),
         (SettingSyntax::OptionFile, SettingSyntax::OptionFile) => {
-            mysql_line(step, setting.name_without_area())
+            mysql_setting_line(step, setting.name_without_area())
         }
         (SettingSyntax::OptionFile, SettingSyntax::PostgresConf) => {
             mysql_comment_line(step, setting.name_without_area())
@@ -204,7 +206,7 @@ fn setting_line(step: &Step, form: SettingSyntax) -> Option<String> {
     }
 }
 
-fn postgres_line(step: &Step, setting: &Setting) -> Option<String> {
+fn postgres_setting_line(step: &Step, setting: &Setting) -> Option<String> {
     let name = setting.name_without_area();
     let (why, note) = (
         comment::escape_comment_line(&step.title),
@@ -242,7 +244,7 @@ fn restart_note(step: &Step) -> &'static str {
     }
 }
 
-fn mysql_line(step: &Step, name: &str) -> Option<String> {
+fn mysql_setting_line(step: &Step, name: &str) -> Option<String> {
     let (why, note) = (
         comment::escape_comment_line(&step.title),
         restart_note(step),
@@ -302,7 +304,7 @@ mod tests {
     use walwise_model::facts::{Reading, ServerArea, Source, Value};
 
     #[test]
-    fn values_are_quoted_as_the_server_wants() {
+    fn postgres_values_are_quoted() {
         assert_eq!(quote_postgres_value("fdatasync"), "fdatasync");
         assert_eq!(quote_postgres_value("100"), "100");
         assert_eq!(quote_postgres_value(""), "''");
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_becomes_lines_and_nothing_else_does() {
+    fn only_plan_settings_become_active_lines() {
         let change = |setting: &str, value: &str| {
             sample_reports::advice(setting, Change::Set(value.to_owned()))
         };
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_nobody_measured_is_not_called_right() {
+    fn unmeasured_sync_method_has_no_advice() {
         let mut report = sample_reports::at_risk();
         for plan in &mut report.plans {
             plan.steps
@@ -389,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_says_where_the_value_in_force_is_set() {
+    fn lines_name_source_of_current_value() {
         let change = sample_reports::advice("pg.fsync", Change::Set("on".to_owned()));
         for (file, told) in [
             (
@@ -459,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_file_is_of_mysql_alone() {
+    fn mysql_targets_get_an_option_file() {
         let text = render(&mysql_report(&["/var/lib/mysql"]));
         let group = "# The server reads this file at start; for a running server, use the commands in the plan.\n[mysqld]\n\n# ";
         assert!(text.contains(group), "{text}");
@@ -481,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_postgres_it_stays_a_comment() {
+    fn mysql_settings_beside_postgres_are_comments() {
         let mut report = mysql_report(&["/var/lib/mysql"]);
         report.targets.extend(sample_reports::at_risk().targets);
         let text = render(&report);
@@ -493,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_told() {
+    fn missing_measurement_is_noted() {
         let mut report = sample_reports::free_disk();
         let note = MeasurementNote::NotMeasured {
             reason: "the directory\nis full".to_owned(),

@@ -9,7 +9,7 @@ use walwise_model::facts::{Reading, Source, Value};
 use walwise_model::settings::Setting;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverriddenBy {
+pub enum OverridingSource {
     /// postgresql.auto.conf, which ALTER SYSTEM writes.
     AlterSystem,
     /// mysqld-auto.cnf, which SET PERSIST writes.
@@ -17,10 +17,10 @@ pub enum OverriddenBy {
     CommandLine,
 }
 
-impl OverriddenBy {
+impl OverridingSource {
     /// The instruction for a change of the overriding source. `file` is a phrase for the overridden
     /// file, such as `this file`.
-    pub fn instruction(self, file: &str) -> String {
+    pub fn override_instruction(self, file: &str) -> String {
         match self {
             Self::AlterSystem => {
                 format!("ALTER SYSTEM overrides {file}: use ALTER SYSTEM SET or RESET")
@@ -40,16 +40,16 @@ impl OverriddenBy {
 }
 
 /// `None` if no source is known to override the configuration file.
-pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
+pub fn overriding_source(advice: &Advice) -> Option<OverridingSource> {
     match advice.current.source()? {
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
-            Some(OverriddenBy::CommandLine)
+            Some(OverridingSource::CommandLine)
         }
         Source::File { path, .. } if path.rsplit('/').next() == Some("postgresql.auto.conf") => {
-            Some(OverriddenBy::AlterSystem)
+            Some(OverridingSource::AlterSystem)
         }
         Source::File { path, .. } if path.rsplit('/').next() == Some("mysqld-auto.cnf") => {
-            Some(OverriddenBy::Persisted)
+            Some(OverridingSource::Persisted)
         }
         _ => None,
     }
@@ -57,10 +57,10 @@ pub fn overridden_by(advice: &Advice) -> Option<OverriddenBy> {
 
 /// Formats the present value and its source: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
 pub fn current_value_with_source(advice: &Advice) -> String {
-    value_and_source(advice.setting, &advice.current)
+    format_value_with_source(advice.setting, &advice.current)
 }
 
-pub fn value_and_source(setting: &Setting, current: &Reading<Value>) -> String {
+pub fn format_value_with_source(setting: &Setting, current: &Reading<Value>) -> String {
     match current {
         Reading::Known { value, source } => {
             let value = setting.format_with_unit(&setting.format_config_value(value));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_source_is_told_and_the_stronger_ones_are_seen() {
+    fn value_source_text_and_override_by_source() {
         let cases = [
             (
                 Source::file_line("/etc/pg/conf.d/10-old.conf", 1),
@@ -101,12 +101,12 @@ mod tests {
             ),
             (
                 Source::file_line("/srv/pg/postgresql.auto.conf", 3),
-                Some(OverriddenBy::AlterSystem),
+                Some(OverridingSource::AlterSystem),
                 "open_sync, set in /srv/pg/postgresql.auto.conf:3",
             ),
             (
                 Source::file("/proc/10/cmdline"),
-                Some(OverriddenBy::CommandLine),
+                Some(OverridingSource::CommandLine),
                 "open_sync, set in /proc/10/cmdline",
             ),
             (
@@ -118,7 +118,7 @@ mod tests {
             ),
             (
                 Source::file_line("/srv/db/mysqld-auto.cnf", 1),
-                Some(OverriddenBy::Persisted),
+                Some(OverridingSource::Persisted),
                 "open_sync, set in /srv/db/mysqld-auto.cnf:1",
             ),
             (
@@ -145,7 +145,7 @@ mod tests {
             let advice = advice_with_source(source);
             assert_eq!(
                 (
-                    overridden_by(&advice),
+                    overriding_source(&advice),
                     current_value_with_source(&advice).as_str()
                 ),
                 (wins, says)
@@ -160,6 +160,6 @@ mod tests {
             current_value_with_source(&unknown),
             "unknown: denied (reading /srv/pg/postgresql.conf)"
         );
-        assert_eq!(overridden_by(&unknown), None);
+        assert_eq!(overriding_source(&unknown), None);
     }
 }

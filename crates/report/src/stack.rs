@@ -26,7 +26,7 @@ pub fn build_stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) ->
         layers.push(LayerRow {
             depth,
             says: describe_layer(facts, &subject),
-            cache: cache_text(facts, &subject),
+            cache: cache_and_flush_text(facts, &subject),
             weakest: weakest.contains(&subject),
             below: below.to_vec(),
             subject,
@@ -137,7 +137,7 @@ pub fn mount_options(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> 
     words
 }
 
-fn cache_text(facts: &FactSet, subject: &Subject) -> String {
+fn cache_and_flush_text(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => match facts.value(subject, &mount::BARRIER) {
             Some(BarrierState::Off) => "sends no flushes".to_owned(),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_file_system_is_marked() {
+    fn bind_mounted_directory_is_shown() {
         assert_eq!(describe_test_mount("ext4", "/", "rw"), "ext4 rw");
         assert_eq!(
             describe_test_mount("ext4", "/pg/16", "rw"),

@@ -4,8 +4,8 @@
 mod short;
 
 use super::view::{
-    self, Badge, Bullet, Bullets, Detail, Element, Grid, HeadingLevel, Instruction, ReportPart,
-    Section,
+    self, Badge, Bullet, Bullets, Detail, Element, Grid, HeadingLevel, ReportPart, Section,
+    StepInstruction,
 };
 use super::{LayerRow, Report, Upgrade, WhatIf};
 use walwise_model::escape::ShellCommand;
@@ -187,7 +187,7 @@ pub fn layer_cells(row: &LayerRow) -> Vec<String> {
     vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
 }
 
-fn write_step(page: &mut PageLayout, step: &Instruction) {
+fn write_step(page: &mut PageLayout, step: &StepInstruction) {
     let number = step
         .number
         .map(|number| number.to_string())
@@ -260,22 +260,22 @@ mod tests {
     use crate::sample_reports;
 
     #[test]
-    fn a_database_at_risk() {
+    fn at_risk_report_as_text() {
         insta::assert_snapshot!(render(&sample_reports::at_risk()));
     }
 
     #[test]
-    fn several_free_disks() {
+    fn several_free_disks_as_text() {
         insta::assert_snapshot!(render(&sample_reports::free_disks(3)));
     }
 
     #[test]
-    fn a_free_disk() {
+    fn free_disk_report_as_text() {
         insta::assert_snapshot!(render(&sample_reports::free_disk()));
     }
 
     #[test]
-    fn what_lies_beside_the_asked_target_is_counted_only() {
+    fn findings_outside_requested_target_are_counted() {
         let mut report = sample_reports::at_risk();
         let beside = |rule: &str, level| {
             sample_reports::finding(
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_is_told_by_what_would_settle_it() {
+    fn undecided_findings_are_grouped_by_missing_fact() {
         use walwise_judge::rules::{Level, Outcome};
         use walwise_model::facts::{MissingFact, Subject, UnknownReason};
         let mut report = sample_reports::at_risk();
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_like_disks_are_told_once() {
+    fn identical_disks_share_one_description() {
         let one = sample_reports::free_disks(1);
         let many = sample_reports::free_disks(2_000);
         let (one, many) = (render(&one).lines().count(), render(&many).lines().count());
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_fits_the_page() {
+    fn lines_except_commands_fit_80_columns() {
         use unicode_width::UnicodeWidthStr as _;
         for line in sample_reports::all_samples()
             .iter()

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_has_no_axis() {
+    fn invalid_times_give_no_axis() {
         for value in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
             assert_eq!(LogTimeAxis::from_spans([(value, value)].into_iter()), None);
             assert_eq!(LogTimeAxis::from_ends(value, 10.0), None);
@@ -163,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_axis_holds_its_values_and_its_ticks(low in 0.001_f64..1e9, factor in 1.0_f64..1e3) {
+        fn axis_contains_values_and_ticks(low in 0.001_f64..1e9, factor in 1.0_f64..1e3) {
             let high = low * factor;
             let axis = LogTimeAxis::from_spans([(low, high)].into_iter()).unwrap();
             prop_assert!(axis.low <= low && high <= axis.high && axis.high >= axis.low * 1.99, "{:?}", axis);

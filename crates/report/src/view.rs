@@ -18,14 +18,17 @@ pub(crate) mod target_order {
         let urgency = |target| {
             findings
                 .report
-                .urgency(target, || critical_count(findings, target) > 0)
+                .urgency(target, || critical_finding_count(findings, target) > 0)
         };
         targets.sort_by_cached_key(|target| (urgency(target), target.rank));
         targets
     }
 
     /// Counts the critical findings about the target, its boot lines and its stack.
-    pub(crate) fn critical_count(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
+    pub(crate) fn critical_finding_count(
+        findings: &FindingsByTarget<'_>,
+        target: &TargetSummary,
+    ) -> usize {
         let critical =
             |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
         findings
@@ -60,7 +63,7 @@ pub(crate) mod target_order {
             let severity = [0, 0, 1, 2, 3, 4, 5, 6];
             for (a, one) in kinds.iter().zip(severity) {
                 for (b, other) in kinds.iter().zip(severity) {
-                    let text = text::render(&report_with(*a, *b));
+                    let text = text::render(&two_target_report(*a, *b));
                     let at = |name: &str| text.find(&format!(": {name}\n")).unwrap();
                     assert_eq!(at("/a") < at("/b"), one <= other, "{a:?} {b:?}\n{text}");
                 }
@@ -68,8 +71,8 @@ pub(crate) mod target_order {
         }
 
         #[test]
-        fn a_line_of_the_summary_counts_what_is_critical_about_the_boot_line_too() {
-            let text = text::render(&report_with(
+        fn summary_counts_critical_boot_findings() {
+            let text = text::render(&two_target_report(
                 (Some(VerdictKind::Durable), true),
                 (None, false),
             ));
@@ -79,7 +82,7 @@ pub(crate) mod target_order {
             );
         }
 
-        fn report_with(
+        fn two_target_report(
             a: (Option<VerdictKind>, bool),
             b: (Option<VerdictKind>, bool),
         ) -> crate::Report {
@@ -232,8 +235,8 @@ use walwise_model::facts::{Scope, Subject};
 use walwise_model::parallel;
 
 pub use section::{
-    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
-    ItemRef, Section,
+    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, ItemRef, Section,
+    StepInstruction,
 };
 
 /// A part of the report that `--only` selects.
@@ -331,7 +334,7 @@ pub(crate) fn targets_worst_first(report: &Report) -> Vec<&TargetSummary> {
 }
 
 /// Returns the indices of `report.targets` in display order.
-pub fn indices_worst_first(report: &Report) -> Vec<usize> {
+pub fn target_indices_worst_first(report: &Report) -> Vec<usize> {
     let places: BTreeMap<&Subject, usize> = report
         .targets
         .iter()

@@ -9,7 +9,7 @@ use crate::escape::ShellCommand;
 use crate::report::Report;
 use crate::report::text::layer_cells;
 use crate::report::view::{
-    Badge, Bullet, Bullets, Detail, Element, Grid, Instruction, ItemRef, RichText, Section,
+    Badge, Bullet, Bullets, Detail, Element, Grid, ItemRef, RichText, Section, StepInstruction,
 };
 use crate::rules::{Finding, Level, Outcome};
 use crate::tui::data::Data;
@@ -150,7 +150,7 @@ impl SectionView<'_> {
         }
     }
 
-    fn instruction_item<'s>(&self, step: &'s Instruction) -> SectionItem<'s> {
+    fn instruction_item<'s>(&self, step: &'s StepInstruction) -> SectionItem<'s> {
         let theme = self.data.theme;
         let plain = theme.role_style(TextRole::Plain);
         let number = step.number.map(|number| format!("{number} "));

@@ -23,7 +23,7 @@ pub fn push_unknown_section(page: &mut Page, data: &Data, report: &Report, room:
         page.push_heading(theme, "Unknown", NONE_MISSING_TEXT);
         return;
     }
-    let all = wording::count_noun(needs.len(), "fact");
+    let all = wording::count_with_noun(needs.len(), "fact");
     page.push_heading(theme, "Unknown", &format!("{all} needed to evaluate rules"));
     let view = UnknownFactsSection {
         data,

@@ -41,7 +41,7 @@ fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back()
     assert_eq!(press_keys(&mut model, "f"), [], "one thing at a time");
     finish_job(
         &mut model,
-        JobResult::Report(Box::new(sample_reports::free_disk_wanting(
+        JobResult::Report(Box::new(sample_reports::free_disk_with_request(
             NewFilesystem::Ext4,
         ))),
     );

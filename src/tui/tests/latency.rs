@@ -184,8 +184,11 @@ fn every_surface_shows_the_same_latency() {
         let [value, low, high] = spoken.median;
         let says = format_latency(value, low, high, spoken.p99);
         let median = format!("{} median", format_micros(value));
-        let report =
-            sample_reports::at_risk_with(measurement(rows), *in_force, FlushDelivery::Sent);
+        let report = sample_reports::at_risk_with_measurement(
+            measurement(rows),
+            *in_force,
+            FlushDelivery::Sent,
+        );
         for (name, page) in [
             ("text", crate::report::text::render(&report)),
             ("short", Format::Text.render(&report).unwrap()),

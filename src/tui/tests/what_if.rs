@@ -5,7 +5,7 @@ use walwise_testkit::collapse_whitespace;
 use super::*;
 use crate::facts::{Value, catalog};
 use crate::report::view::wording::plan_interruption_texts;
-use crate::report::{Assumed, WhatIf};
+use crate::report::{FactAssumption, WhatIf};
 use crate::rules::{Outcome, Risk};
 use crate::tui::hypothesis::{AssumedFact, AssumedHost};
 use crate::tui::test_sessions::assumed_older_kernel;
@@ -436,7 +436,7 @@ fn with_entered_fact() -> AssumedHost {
     let (subject, fact) = (Subject::mount("/srv"), "ext4.features");
     let really = real.facts.reading_by_name(&subject, fact).clone();
     let value = Value::List(vec!["fast_commit".to_owned()]);
-    let assumed = vec![Assumed {
+    let assumed = vec![FactAssumption {
         subject: subject.clone(),
         fact: fact.to_owned(),
         value,

@@ -12,10 +12,10 @@ use serde::de::{
 };
 use serde_json::Value as Json;
 
-use super::{LogSnapshot, ProbeSnapshot, ReportSnapshot, RowSnapshot};
+use super::{LogSnapshot, MethodSnapshot, ProbeSnapshot, ReportSnapshot};
 use crate::model::difference::{DisplayedValue, FactState, FindingState};
 use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
-use crate::report_reader::ReportReader;
+use crate::report_reader::ReportJsonReader;
 use walwise_judge::durability::VerdictKind;
 use walwise_judge::rules::Level;
 use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, median_interval};
@@ -48,7 +48,7 @@ impl ReportSnapshot {
     /// Accepts a JSON document or an HTML page with embedded JSON.
     pub fn parse(document: impl Read) -> Result<Self, ParseError> {
         let mut reading = PartialReport::default();
-        let inside = ReportReader::new(BufReader::new(document));
+        let inside = ReportJsonReader::new(BufReader::new(document));
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
         let read = json
             .deserialize_map(ReportVisitor(&mut reading))
@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                     // If the document has several `schema` members, the last one wins, even if its
                     // value is malformed.
                     *format = None;
-                    parse_and_keep_part(kept, map.next_value()?, |_, schema| {
+                    deserialize_and_insert(kept, map.next_value()?, |_, schema| {
                         *format = Some(schema);
                     });
                 }
@@ -110,21 +110,23 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                     *is_recommendation = true;
                     map.next_value::<IgnoredAny>()?;
                 }
-                "when" => parse_and_keep_part(kept, map.next_value()?, |kept, when| {
+                "when" => deserialize_and_insert(kept, map.next_value()?, |kept, when| {
                     kept.origin.when = when;
                 }),
-                "asked" => parse_and_keep_part(kept, map.next_value()?, |kept, asked| {
+                "asked" => deserialize_and_insert(kept, map.next_value()?, |kept, asked| {
                     kept.origin.asked = Some(asked);
                 }),
                 "tool" => {
-                    parse_and_keep_part(kept, map.next_value()?, |kept, tool: ToolEntry| {
+                    deserialize_and_insert(kept, map.next_value()?, |kept, tool: ToolEntry| {
                         kept.origin.walwise = tool.version;
                     });
                 }
-                "pack" => parse_and_keep_part(kept, map.next_value()?, |kept, pack: PackEntry| {
-                    kept.origin.pack = pack.sha256;
-                }),
-                "host" => parse_and_keep_part(kept, map.next_value()?, set_host),
+                "pack" => {
+                    deserialize_and_insert(kept, map.next_value()?, |kept, pack: PackEntry| {
+                        kept.origin.pack = pack.sha256;
+                    })
+                }
+                "host" => deserialize_and_insert(kept, map.next_value()?, set_host),
                 "targets" => map.next_value_seed(ListVisitor(kept, add_target))?,
                 "stacks" => map.next_value_seed(ListVisitor(kept, add_stack))?,
                 "verdicts" => map.next_value_seed(ListVisitor(kept, add_verdict))?,
@@ -167,7 +169,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         while let Some(row) = rows.next_element()? {
-            parse_and_keep_part(self.0, row, self.1);
+            deserialize_and_insert(self.0, row, self.1);
         }
         Ok(())
     }
@@ -187,7 +189,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
     );
 }
 
-fn parse_and_keep_part<T: DeserializeOwned>(
+fn deserialize_and_insert<T: DeserializeOwned>(
     kept: &mut ReportSnapshot,
     mut json: Json,
     keep: impl FnOnce(&mut ReportSnapshot, T),
@@ -434,7 +436,7 @@ struct CaveatEntry {
 const SCHEMA_3_CAVEAT: &str = "fsync-pace";
 
 impl CaveatEntry {
-    fn spoils_comparison(&self) -> bool {
+    fn prevents_comparison(&self) -> bool {
         // The effect of an unknown caveat is unknown, so the caveat prevents the comparison.
         let id = self.id.as_str().and_then(CaveatId::from_word);
         let is_known = id.is_some() || self.id == SCHEMA_3_CAVEAT;
@@ -491,7 +493,7 @@ fn add_probe(
         log,
         methods,
     } = measurement;
-    let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
+    let against = caveats.iter().filter(|caveat| caveat.prevents_comparison());
     let Some(doubts) = against
         .map(|caveat| caveat.says.as_str().map(str::to_owned))
         .collect()
@@ -507,12 +509,12 @@ fn add_probe(
         ..ProbeSnapshot::default()
     };
     for json in methods {
-        parse_and_keep_part(kept, json, |kept, row: MethodRow| {
+        deserialize_and_insert(kept, json, |kept, row: MethodRow| {
             // Rows without paced commits are skipped: servers do not commit back to back.
             let Some((median, rounds)) = row.paced_times() else {
                 return;
             };
-            match RowSnapshot::new(row.as_server, median, rounds) {
+            match MethodSnapshot::new(row.as_server, median, rounds) {
                 Some(kept) => drop(probe.rows.insert((row.method, row.pages), kept)),
                 None => kept.unreadable += 1,
             }
@@ -530,7 +532,7 @@ mod tests {
     use crate::{json, sample_reports};
 
     #[test]
-    fn a_report_and_its_document_are_kept_alike() {
+    fn parsed_snapshot_equals_original() {
         for report in sample_reports::all_samples() {
             let kept = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
             assert_eq!(kept, ReportSnapshot::from_report(&report));
@@ -544,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caveat_that_nobody_knows_speaks_against_a_comparison() {
+    fn unknown_caveat_prevents_comparison() {
         let document = json::render(&sample_reports::at_risk());
         for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
             let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
@@ -561,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_or_of_another_format_is_refused_with_what_to_do() {
+    fn invalid_documents_are_rejected_with_instructions() {
         for (document, says) in [
             ("", "walwise check -v --format json"),
             ("{", "walwise check -v --format json"),
@@ -600,7 +602,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_costs_itself() {
+    fn malformed_entries_are_skipped_and_counted() {
         let document = r#"{"schema": 3, "when": 3, "host": [], "targets": {"a": [1]}, "verdicts": 7,
         "rules": [{"rule": "a.b"}, {"rule": null}, 4],
         "findings": [

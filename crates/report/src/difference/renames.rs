@@ -321,7 +321,7 @@ impl<'k> DeviceMatcher<'k> {
             .filter(|d| is_partition(self.before, d))
             .collect();
         for device in old {
-            let Some((disk, number)) = split_partition(device.name()) else {
+            let Some((disk, number)) = split_partition_name(device.name()) else {
                 continue;
             };
             let Some(disk) = self.matched.get(&Subject::device(disk)) else {
@@ -348,7 +348,7 @@ impl<'k> DeviceMatcher<'k> {
     }
 }
 
-fn split_partition(name: &str) -> Option<(&str, &str)> {
+fn split_partition_name(name: &str) -> Option<(&str, &str)> {
     let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name
         .strip_prefix(disk)

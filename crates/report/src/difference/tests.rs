@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use super::{ProbeSnapshot, RowSnapshot, TargetSnapshot};
+use super::{MethodSnapshot, ProbeSnapshot, TargetSnapshot};
 use crate::model::difference::DisplayedValue;
 use crate::sample_reports;
 use walwise_judge::rules::Level;
@@ -115,7 +115,7 @@ fn any_snapshot(renames: bool) -> impl Strategy<Value = ReportSnapshot> {
     )
 }
 
-fn mirror_class(class: FindingChangeKind) -> FindingChangeKind {
+fn reversed_change_kind(class: FindingChangeKind) -> FindingChangeKind {
     match class {
         FindingChangeKind::New => FindingChangeKind::Fixed,
         FindingChangeKind::Fixed => FindingChangeKind::New,
@@ -129,21 +129,21 @@ fn mirror_class(class: FindingChangeKind) -> FindingChangeKind {
 
 proptest! {
     #[test]
-    fn nothing_differs_from_itself(kept in any_snapshot(true)) {
+    fn snapshot_equals_itself(kept in any_snapshot(true)) {
         let difference = difference(&kept, &kept);
         prop_assert!(difference.is_empty(), "{difference:?}");
         prop_assert!(difference.remarks.is_empty() && difference.same_host);
     }
 
     #[test]
-    fn both_ways_are_mirrors(before in any_snapshot(false), now in any_snapshot(false)) {
+    fn swapped_snapshots_give_mirrored_difference(before in any_snapshot(false), now in any_snapshot(false)) {
         let (there, back) = (difference(&before, &now), difference(&now, &before));
         prop_assert_eq!(&there.gone, &back.appeared);
         prop_assert_eq!(&there.appeared, &back.gone);
         prop_assert_eq!(there.findings.len(), back.findings.len());
         for (a, b) in there.findings.iter().zip(&back.findings) {
             prop_assert_eq!((&a.rule, &a.subject, &a.before, &a.now), (&b.rule, &b.subject, &b.now, &b.before));
-            prop_assert_eq!(a.class, mirror_class(b.class));
+            prop_assert_eq!(a.class, reversed_change_kind(b.class));
             prop_assert!(!(a.is_worse() && a.is_fixed()));
         }
         prop_assert_eq!(there.facts.len(), back.facts.len());
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn every_finding_lands_in_one_class(before in any_snapshot(true), now in any_snapshot(true)) {
+    fn every_finding_has_exactly_one_change(before in any_snapshot(true), now in any_snapshot(true)) {
         let names = Renames::detect(&before, &now);
         let old = names.rename_snapshot(&before);
         prop_assert_eq!(old.findings.len(), before.findings.len());
@@ -172,7 +172,7 @@ proptest! {
 }
 
 #[test]
-fn a_report_is_like_itself() {
+fn sample_report_has_no_difference_to_itself() {
     for report in sample_reports::all_samples() {
         let kept = ReportSnapshot::from_report(&report);
         let difference = difference(&kept, &kept);
@@ -182,7 +182,7 @@ fn a_report_is_like_itself() {
 }
 
 #[test]
-fn the_classes_are_those_of_the_table() {
+fn finding_change_kind_of_each_state_pair() {
     let finding = |applies, level| FindingState {
         applies,
         level,
@@ -222,7 +222,12 @@ fn the_classes_are_those_of_the_table() {
     }
 }
 
-fn insert_disk(kept: &mut ReportSnapshot, name: &str, serial: &str, scheduler: &str) {
+fn insert_disk_with_partition(
+    kept: &mut ReportSnapshot,
+    name: &str,
+    serial: &str,
+    scheduler: &str,
+) {
     let (disk, part) = (Subject::device(name), Subject::device(format!("{name}1")));
     insert_fact(kept, &disk, "device.serial", text_fact(serial));
     insert_fact(kept, &disk, "device.scheduler", text_fact(scheduler));
@@ -248,12 +253,12 @@ fn insert_disk(kept: &mut ReportSnapshot, name: &str, serial: &str, scheduler: &
 }
 
 #[test]
-fn disks_that_changed_places_are_the_same_disks() {
+fn swapped_disk_names_are_matched_by_serial() {
     let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
-    insert_disk(&mut before, "sda", "1", "none");
-    insert_disk(&mut before, "sdb", "2", "none");
-    insert_disk(&mut now, "sdb", "1", "none");
-    insert_disk(&mut now, "sda", "2", "bfq");
+    insert_disk_with_partition(&mut before, "sda", "1", "none");
+    insert_disk_with_partition(&mut before, "sdb", "2", "none");
+    insert_disk_with_partition(&mut now, "sdb", "1", "none");
+    insert_disk_with_partition(&mut now, "sda", "2", "bfq");
     for (kept, name) in [(&mut before, "sda1"), (&mut now, "sdb1")] {
         insert_fact(
             kept,
@@ -285,11 +290,11 @@ fn disks_that_changed_places_are_the_same_disks() {
 }
 
 #[test]
-fn a_name_that_another_disk_took_is_a_former_one() {
+fn reused_disk_name_becomes_former_name() {
     let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
-    insert_disk(&mut before, "sda", "1", "none");
-    insert_disk(&mut before, "sdb", "2", "none");
-    insert_disk(&mut now, "sda", "2", "none");
+    insert_disk_with_partition(&mut before, "sda", "1", "none");
+    insert_disk_with_partition(&mut before, "sdb", "2", "none");
+    insert_disk_with_partition(&mut now, "sda", "2", "none");
     let found = difference(&before, &now);
     assert_eq!(
         found.gone,
@@ -322,7 +327,7 @@ fn insert_directory_target(kept: &mut ReportSnapshot, path: &str, mount: &str) {
 }
 
 #[test]
-fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
+fn moved_target_is_renamed_and_lost_target_is_gone() {
     let report = |path: &str, mount: &str| {
         let mut kept = ReportSnapshot::default();
         insert_directory_target(&mut kept, path, mount);
@@ -373,7 +378,7 @@ fn add_measurement(kept: &mut ReportSnapshot, target: &Subject, median: f64) {
     let rounds_us: Vec<f64> = (0..40)
         .map(|i| median * (1.0 + 0.01 * f64::from(i % 3)))
         .collect();
-    let row = RowSnapshot {
+    let row = MethodSnapshot {
         as_server: true,
         median_us: Estimate {
             value: median,
@@ -393,7 +398,7 @@ fn add_measurement(kept: &mut ReportSnapshot, target: &Subject, median: f64) {
 }
 
 #[test]
-fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
+fn latency_shift_lists_likely_causes() {
     let (target, disk, beside) = (
         Subject::target("/srv"),
         Subject::device("sda"),
@@ -454,7 +459,7 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
 }
 
 #[test]
-fn what_only_one_version_reads_is_no_change() {
+fn facts_new_in_other_version_are_no_change() {
     let (mut before, mut now) = (ReportSnapshot::default(), ReportSnapshot::default());
     let disk = Subject::device("sda");
     insert_fact(&mut before, &disk, "device.model", text_fact("a"));
@@ -478,7 +483,7 @@ fn what_only_one_version_reads_is_no_change() {
 }
 
 #[test]
-fn another_host_is_said() {
+fn different_host_names_clear_same_host() {
     let host = |name: &str| {
         let mut kept = ReportSnapshot::default();
         kept.origin.host = name.to_owned();

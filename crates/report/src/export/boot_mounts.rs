@@ -136,24 +136,24 @@ fn boot_mount_edit<'a>(
         steps: Vec::new(),
         notes: Vec::new(),
     };
-    steps.sort_by_key(|step| (std::cmp::Reverse(step.level), is_mount_step(step)));
+    steps.sort_by_key(|step| (std::cmp::Reverse(step.level), changes_present_mount(step)));
     for step in steps {
-        apply_step(report, &mut line, step);
+        merge_step_into_edit(report, &mut line, step);
     }
     line
 }
 
-fn is_mount_step(step: &Step) -> bool {
+fn changes_present_mount(step: &Step) -> bool {
     match step.advice.setting.kind.present_or_boot_mount() {
         Some(PresentOrBootMount::Now) => true,
         Some(PresentOrBootMount::AtBoot) | None => false,
     }
 }
 
-fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
+fn merge_step_into_edit<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.describe();
-    if is_mount_step(step) && !mounts_same_type(report, line.subject, &step.subject) {
+    if changes_present_mount(step) && !has_same_fstype(report, line.subject, &step.subject) {
         let note =
             format!("not changed here, because this line mounts a different file system: {words}");
         return line.notes.push(note);
@@ -193,10 +193,10 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
         in_force.iter().any(takes_back) && !line.options.iter().any(takes_back)
     };
     let new = |word: &&String| {
-        let is_needless = is_mount_step(step) && is_default(word);
+        let is_needless = changes_present_mount(step) && is_default(word);
         !(is_needless || line.options.contains(word) || line.add.contains(word))
     };
-    let explicit = if is_mount_step(step) {
+    let explicit = if changes_present_mount(step) {
         remount_commands::hidden_default_overrides(
             &report.facts,
             &step.subject,
@@ -220,7 +220,7 @@ fn apply_step<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step)
     line.remove.extend(removed);
 }
 
-fn mounts_same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
+fn has_same_fstype(report: &Report, line: &Subject, mounted: &Subject) -> bool {
     let now = report.facts.value(mounted, &mount::FSTYPE);
     now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
 }
@@ -233,7 +233,7 @@ pub struct MissingBootMount<'a> {
 
 /// Lists the targets that are mounted now but not at boot. Targets whose mount at boot is unknown
 /// are left out.
-pub fn targets_not_mounted_at_boot(report: &Report) -> Vec<MissingBootMount<'_>> {
+pub fn missing_boot_mounts(report: &Report) -> Vec<MissingBootMount<'_>> {
     let is_missing = |target: &&TargetSummary| {
         let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
@@ -276,7 +276,7 @@ fn directories_without_boot_mount(report: &Report) -> impl Iterator<Item = &Targ
 
 /// True for a target on the root file system, which needs no fstab line: the kernel can mount the
 /// root without one.
-fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
+fn is_on_root_filesystem(report: &Report, target: &TargetSummary) -> bool {
     let mounted = report.facts.subject_in_scope(&target.target, Scope::Mount);
     mounted
         .and_then(|mounted| report.facts.value(&mounted, &mount::POINT))
@@ -313,7 +313,7 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
         .unwrap_or_default();
     let of_mount = advised
         .iter()
-        .find(|step| step.subject == mounted && is_mount_step(step));
+        .find(|step| step.subject == mounted && changes_present_mount(step));
     let now = || {
         mount_and_mkfs_options::mount_options_after_change(
             &stack::mount_options(&report.facts, &mounted).unwrap_or_default(),
@@ -347,8 +347,8 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
     let right = lines
         .iter()
         .map(|line| format!("{}: OK (checked options only).", line.display));
-    let on_root =
-        directories_without_boot_mount(report).filter(|target| is_on_root(report, target));
+    let on_root = directories_without_boot_mount(report)
+        .filter(|target| is_on_root_filesystem(report, target));
     let on_root = on_root.map(|target| {
         format!(
             "{}: the directory is on the root file system, which needs no fstab line.",

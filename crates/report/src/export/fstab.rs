@@ -31,7 +31,7 @@ pub fn render(report: &Report) -> String {
         if alone {
             new_filesystem_line(report, disk)
         } else {
-            part_heading(&disk.title) + &free_disk_recheck_text(report, disk)
+            part_heading(&disk.title) + &free_disk_fstab_instructions(report, disk)
         }
     };
     parts.extend(
@@ -41,7 +41,7 @@ pub fn render(report: &Report) -> String {
             .filter(|target| target.kind.is_device())
             .map(disk),
     );
-    let bare = boot_mounts::targets_not_mounted_at_boot(report);
+    let bare = boot_mounts::missing_boot_mounts(report);
     if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
         parts.push(
             "\n".to_owned()
@@ -59,7 +59,7 @@ pub fn render(report: &Report) -> String {
     file_header(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
 
-fn free_disk_recheck_text(report: &Report, target: &TargetSummary) -> String {
+fn free_disk_fstab_instructions(report: &Report, target: &TargetSummary) -> String {
     comment_lines(&[
         "Free disk. To get the fstab line for its new file system, run:".to_owned(),
         format!(
@@ -196,8 +196,8 @@ mod tests {
 
     use super::*;
     use crate::export::testing::{
-        BootLineFields, active_lines, add_change, any_name, boot_line_report, remove_change,
-        to_bytes,
+        BootLineFields, any_name, boot_line_report, change_to_add, change_to_remove, to_bytes,
+        uncommented_lines,
     };
     use crate::sample_reports;
     use walwise_judge::rules::Risk;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_keeps_all_but_what_is_changed() {
+    fn rewritten_line_keeps_unchanged_fields() {
         let cases = [
             (
                 "UUID=1-2",
@@ -259,10 +259,10 @@ mod tests {
             };
             let text = render(&boot_line_report(
                 &written,
-                Some(remove_change(&["nobarrier"])),
-                Some(add_change(&["noatime"])),
+                Some(change_to_remove(&["nobarrier"])),
+                Some(change_to_add(&["noatime"])),
             ));
-            assert_eq!(active_lines(&text), [expect], "{text}");
+            assert_eq!(uncommented_lines(&text), [expect], "{text}");
             let now = text
                 .lines()
                 .find(|line| line.starts_with("# now: "))
@@ -272,14 +272,14 @@ mod tests {
     }
 
     #[test]
-    fn a_default_is_written_only_in_place_of_another_value() {
+    fn default_option_only_replaces_another_value() {
         for (written, expected) in [("x-mine=1", None), ("commit=60", Some("commit=5"))] {
             let written = BootLineFields {
                 options: to_bytes(&[written]),
                 ..BootLineFields::default()
             };
-            let mut report = boot_line_report(&written, None, Some(add_change(&["commit=5"])));
-            let in_force = sample_reports::word_list("rw,commit=60");
+            let mut report = boot_line_report(&written, None, Some(change_to_add(&["commit=5"])));
+            let in_force = sample_reports::split_at_commas("rw,commit=60");
             report.facts.insert_known(
                 &Subject::mount("/srv"),
                 &mount::SUPER_OPTIONS,
@@ -287,7 +287,7 @@ mod tests {
                 Source::Assumed,
             );
             let text = render(&report);
-            let options = active_lines(&text)
+            let options = uncommented_lines(&text)
                 .first()
                 .and_then(|line| line.split(' ').nth(3));
             assert_eq!(options, expected, "{text}");
@@ -295,22 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_a_line_that_is_right() {
+    fn correct_line_is_reported_as_ok() {
         let written = BootLineFields {
             options: to_bytes(&["noatime", "rw"]),
             ..BootLineFields::default()
         };
         for (of_line, of_mount) in [
             (None, None),
-            (Some(remove_change(&["nobarrier"])), None),
+            (Some(change_to_remove(&["nobarrier"])), None),
             (
-                Some(add_change(&["noatime"])),
-                Some(add_change(&["noatime"])),
+                Some(change_to_add(&["noatime"])),
+                Some(change_to_add(&["noatime"])),
             ),
         ] {
             let text = render(&boot_line_report(&written, of_line, of_mount));
             assert!(
-                active_lines(&text).is_empty() && !text.contains("===="),
+                uncommented_lines(&text).is_empty() && !text.contains("===="),
                 "{text}"
             );
             assert!(
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_force_and_written_nowhere_is_told() {
+    fn active_option_missing_in_line_gets_note() {
         let written = BootLineFields {
             options: to_bytes(&["noatime"]),
             ..BootLineFields::default()
@@ -329,9 +329,9 @@ mod tests {
         let text = render(&boot_line_report(
             &written,
             None,
-            Some(remove_change(&["discard"])),
+            Some(change_to_remove(&["discard"])),
         ));
-        assert!(active_lines(&text).is_empty(), "{text}");
+        assert!(uncommented_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("# discard is in force but not in this line"),
             "{text}"
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_known_as_a_whole_is_told_as_a_change() {
+    fn incomplete_line_gets_described_edit() {
         let written = BootLineFields {
             whole: false,
             options: to_bytes(&["nobarrier", "relatime"]),
@@ -347,10 +347,10 @@ mod tests {
         };
         let text = render(&boot_line_report(
             &written,
-            Some(remove_change(&["nobarrier"])),
-            Some(add_change(&["noatime"])),
+            Some(change_to_remove(&["nobarrier"])),
+            Some(change_to_add(&["noatime"])),
         ));
-        assert!(active_lines(&text).is_empty(), "{text}");
+        assert!(uncommented_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("#   remove nobarrier; replace relatime with noatime\n"),
             "{text}"
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn another_type_of_file_system_gets_nothing_that_the_mounted_one_needs() {
+    fn line_of_other_fstype_ignores_mount_steps() {
         let written = BootLineFields {
             fstype: "xfs",
             ..BootLineFields::default()
@@ -366,25 +366,25 @@ mod tests {
         let text = render(&boot_line_report(
             &written,
             None,
-            Some(remove_change(&["nobarrier"])),
+            Some(change_to_remove(&["nobarrier"])),
         ));
         assert!(
-            active_lines(&text).is_empty() && text.contains("mounts a different file system"),
+            uncommented_lines(&text).is_empty() && text.contains("mounts a different file system"),
             "{text}"
         );
     }
 
     #[test]
-    fn captures_and_dangers_are_locked() {
+    fn capture_and_risky_lines_are_commented_out() {
         let mut captured = boot_line_report(
             &BootLineFields::default(),
-            Some(remove_change(&["nobarrier"])),
+            Some(change_to_remove(&["nobarrier"])),
             None,
         );
         captured.host.live = false;
         let mut dangerous = boot_line_report(
             &BootLineFields::default(),
-            Some(remove_change(&["nobarrier"])),
+            Some(change_to_remove(&["nobarrier"])),
             None,
         );
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
@@ -394,7 +394,7 @@ mod tests {
         ] {
             let text = render(&report);
             assert!(
-                active_lines(&text).is_empty() && text.contains(says),
+                uncommented_lines(&text).is_empty() && text.contains(says),
                 "{text}"
             );
             assert!(
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_and_the_boot_loader_are_named_instead() {
+    fn mount_unit_and_kernel_cmdline_are_named() {
         for (path, says) in [
             (
                 "/etc/systemd/system/srv.mount",
@@ -419,27 +419,27 @@ mod tests {
             };
             let text = render(&boot_line_report(
                 &written,
-                Some(remove_change(&["nobarrier"])),
+                Some(change_to_remove(&["nobarrier"])),
                 None,
             ));
             assert!(
-                active_lines(&text).is_empty() && text.contains(says),
+                uncommented_lines(&text).is_empty() && text.contains(says),
                 "{text}"
             );
         }
     }
 
     #[test]
-    fn a_blank_disk_gets_a_line_that_mounts_nothing_as_it_comes() {
+    fn free_disk_line_is_commented_with_placeholders() {
         let text = render(&sample_reports::free_disk());
-        assert!(active_lines(&text).is_empty(), "{text}");
+        assert!(uncommented_lines(&text).is_empty(), "{text}");
         assert!(
             text.contains("\n# UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT xfs noatime 0 0\n"),
             "{text}"
         );
         let many = render(&sample_reports::free_disks(3));
         assert!(
-            active_lines(&many).is_empty() && !many.contains("EDIT-THE-UUID"),
+            uncommented_lines(&many).is_empty() && !many.contains("EDIT-THE-UUID"),
             "{many}"
         );
         assert!(
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_report_says_so() {
+    fn empty_report_has_nothing_to_change() {
         let text = render(&sample_reports::build_report(
             &walwise_model::facts::FactSet::default(),
             Vec::new(),
@@ -466,7 +466,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_read_back_with_its_change(
+        fn rewritten_line_parses_back(
             source in any_name(), point in any_name(), options in prop::collection::vec(any_name(), 0..3),
             numbers in prop::sample::select(vec!["", "0", "0 0", "0 2"]), title: String,
         ) {
@@ -476,10 +476,10 @@ mod tests {
             prop_assume!(options.iter().all(plain));
             let point = [b"/", &point[..]].concat();
             let written = BootLineFields { source: source.clone(), point: point.clone(), options: options.clone(), numbers, ..BootLineFields::default() };
-            let mut report = boot_line_report(&written, Some(add_change(&["noatime"])), None);
+            let mut report = boot_line_report(&written, Some(change_to_add(&["noatime"])), None);
             report.plans[0].steps[0].title = title;
             let text = render(&report);
-            let lines = active_lines(&text);
+            let lines = uncommented_lines(&text);
             prop_assert_eq!(lines.len(), 1, "{}", text);
             let fields: Vec<&str> = lines[0].split(' ').collect();
             prop_assert_eq!((unescape_field(fields[0]), unescape_field(fields[1]), fields[2]), (source, point, "ext4"));
@@ -522,18 +522,18 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_mounts_at_boot_is_told_with_the_line_that_would() {
+    fn target_not_mounted_at_boot_gets_line() {
         let known = |at_boot| Reading::known(at_boot, Source::derived_from(["boot.point"]));
         let text = render_without_fstab_line("/srv/my data", known(false), None);
         assert_eq!(
-            active_lines(&text),
+            uncommented_lines(&text),
             [r"UUID=1-2-3 /srv/my\040data ext4 errors=remount-ro,noatime 0 2"],
             "{text}"
         );
         assert!(!text.contains("Nothing to change"), "{text}");
         let root = render_without_fstab_line("/", known(true), None);
         assert!(
-            root.contains("on the root file system") && active_lines(&root).is_empty(),
+            root.contains("on the root file system") && uncommented_lines(&root).is_empty(),
             "{root}"
         );
         let gap = BootNote::UnreadableSource {
@@ -542,13 +542,13 @@ mod tests {
         };
         let unread = render_without_fstab_line("/srv", Reading::denied("/etc/fstab"), Some(&gap));
         assert!(
-            unread.contains(&gap.to_string()) && active_lines(&unread).is_empty(),
+            unread.contains(&gap.to_string()) && uncommented_lines(&unread).is_empty(),
             "{unread}"
         );
         let open =
             render_without_fstab_line("/srv", Reading::ambiguous("a link may lead there"), None);
         assert!(
-            open.contains("a link may lead there") && active_lines(&open).is_empty(),
+            open.contains("a link may lead there") && uncommented_lines(&open).is_empty(),
             "{open}"
         );
     }

@@ -95,7 +95,11 @@ mod tests {
     use walwise_model::facts::Source;
     use walwise_model::facts::catalog::device;
 
-    fn report_advising(setting: &str, change: Change, identity: Option<(&str, &str)>) -> Report {
+    fn report_with_disk_step(
+        setting: &str,
+        change: Change,
+        identity: Option<(&str, &str)>,
+    ) -> Report {
         let mut report = sample_reports::at_risk();
         let disk = Subject::device("sdb");
         if let Some((file, value)) = identity {
@@ -110,13 +114,13 @@ mod tests {
         report
     }
 
-    fn active_lines(text: &str) -> Vec<&str> {
+    fn uncommented_lines(text: &str) -> Vec<&str> {
         text.lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty())
             .collect()
     }
 
-    fn set_change(value: &str) -> Change {
+    fn change_to_set(value: &str) -> Change {
         Change::Set(value.to_owned())
     }
 
@@ -136,27 +140,27 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_matched_by_what_it_is_and_never_by_its_name() {
+    fn rule_matches_disk_by_wwid() {
         let wwid = Some(("device/wwid", "t10.ATA     Samsung SSD 870 EVO"));
-        let text = render(&report_advising(
+        let text = render(&report_with_disk_step(
             "block.write_cache",
-            set_change("write back"),
+            change_to_set("write back"),
             wwid,
         ));
         assert_eq!(
-            active_lines(&text),
+            uncommented_lines(&text),
             [
                 "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
                  ATTR{device/wwid}==\"t10.ATA     Samsung SSD 870 EVO\", ATTR{queue/write_cache}=\"write back\""
             ]
         );
         assert!(text.contains("# advice: Title of "), "{text}");
-        let without = render(&report_advising(
+        let without = render(&report_with_disk_step(
             "block.scheduler",
-            set_change("none"),
+            change_to_set("none"),
             None,
         ));
-        assert_eq!(active_lines(&without), Vec::<&str>::new());
+        assert_eq!(uncommented_lines(&without), Vec::<&str>::new());
         assert!(
             without.contains("# No udev rule: no serial number or WWN was read"),
             "{without}"
@@ -164,20 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn what_a_capture_or_danger_locks_is_a_comment() {
+    fn capture_and_risky_rules_are_commented_out() {
         let wwid = Some(("device/wwid", "naa.5002538e40a1b2c3"));
-        let mut captured = report_advising("block.scheduler", set_change("none"), wwid);
+        let mut captured = report_with_disk_step("block.scheduler", change_to_set("none"), wwid);
         captured.host.live = false;
-        let mut dangerous = report_advising("block.write_cache", set_change("write through"), wwid);
+        let mut dangerous =
+            report_with_disk_step("block.write_cache", change_to_set("write through"), wwid);
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
         for report in [captured, dangerous] {
             let text = render(&report);
-            assert_eq!(active_lines(&text), Vec::<&str>::new(), "{text}");
+            assert_eq!(uncommented_lines(&text), Vec::<&str>::new(), "{text}");
         }
     }
 
     #[test]
-    fn an_empty_file_says_why() {
+    fn file_without_rules_states_reason() {
         let text = render(&sample_reports::free_disk());
         assert!(
             text.contains("# Nothing to change:\n# No plan changes a setting of a block device.\n"),
@@ -187,16 +192,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rules_read_back_or_are_none(
+        fn generated_rules_parse_back(
             shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],
             value in prop_oneof!["[a-z -]{1,12}", any::<String>()],
             title: String,
             name in prop::sample::select(vec!["scheduler", "write_cache"]),
         ) {
-            let mut report = report_advising(&format!("block.{name}"), set_change(&value), Some(("device/wwid", &shown)));
+            let mut report = report_with_disk_step(&format!("block.{name}"), change_to_set(&value), Some(("device/wwid", &shown)));
             report.plans[0].steps[0].title = title;
             let text = render(&report);
-            for line in active_lines(&text) {
+            for line in uncommented_lines(&text) {
                 let tokens = parse_rule(line).ok_or_else(|| TestCaseError::fail(line.to_owned()))?;
                 let token = |key: &str, operator: &str, value: &str| (key.to_owned(), operator.to_owned(), value.to_owned());
                 prop_assert_eq!(tokens, [

@@ -74,7 +74,7 @@ impl TargetCharts<'_> {
             return Vec::new();
         };
         let all = [
-            cumulative_chart(measurement),
+            cumulative_latency_chart(measurement),
             commit_rate_chart(measurement),
             rounds::rounds_chart(measurement),
         ];
@@ -111,14 +111,14 @@ impl Chart {
             .attr("class", "chart")
             .add_all(self.shapes);
         let about = tag("figcaption")
-            .add(tag("strong").attr("id", &title).text(self.title))
-            .text(": ")
-            .add(tag("span").attr("id", &says).text(&self.description));
+            .add(tag("strong").attr("id", &title).add_text(self.title))
+            .add_text(": ")
+            .add(tag("span").attr("id", &says).add_text(&self.description));
         let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
         let numbers = section::table_markup(self.title, &head, &[], self.rows);
         let numbers = tag("details")
             .attr("class", "appendix")
-            .add(tag("summary").text("Figures of this chart"))
+            .add(tag("summary").add_text("Figures of this chart"))
             .add(numbers);
         tag("figure")
             .add(about)
@@ -130,7 +130,7 @@ impl Chart {
 
 fn text_cells(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
     rows.into_iter()
-        .map(|row| row.iter().map(|cell| Markup::text(cell)).collect())
+        .map(|row| row.iter().map(|cell| Markup::from_text(cell)).collect())
         .collect()
 }
 
@@ -245,7 +245,7 @@ fn interval_shapes(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
 }
 
 /// The position of the point with index `at` among `of` points, from 0 to 1.
-fn position_among(at: f64, of: usize) -> f64 {
+fn index_fraction(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 
@@ -331,11 +331,11 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
         let says = [&hop.text, &hop.because].map(String::as_str);
         let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
         vec![
-            Markup::text(mark),
+            Markup::from_text(mark),
             hop_cell(hop, facts),
-            Markup::text(&says.join("; ")),
-            Markup::text(word),
-            Markup::text(&hop.source),
+            Markup::from_text(&says.join("; ")),
+            Markup::from_text(word),
+            Markup::from_text(&hop.source),
         ]
     };
     Some(Chart {
@@ -357,8 +357,8 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
 
 fn hop_cell(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
     let name = |words: &str, link: Option<Tag>| match link {
-        Some(link) => link.text(words).into(),
-        None => Markup::text(words),
+        Some(link) => link.add_text(words).into(),
+        None => Markup::from_text(words),
     };
     if let [subject] = hop.subjects.as_slice() {
         return name(&hop.name, facts.facts_link(subject));
@@ -366,7 +366,7 @@ fn hop_cell(hop: &FlushHop, facts: &FactAppendix<'_>) -> Markup {
     let each = hop.subjects.iter().take(MAX_SUBJECTS).map(|subject| {
         Markup::from_static(" ").append(name(subject.name(), facts.facts_link(subject)))
     });
-    Markup::text(&hop.name).append(Markup::concat(each))
+    Markup::from_text(&hop.name).append(Markup::concat(each))
 }
 
 // The share of commits completed within a time, as one step curve per method.
@@ -376,7 +376,7 @@ const CURVE_PLOT_X: [f64; 2] = [60.0, WIDTH - 30.0];
 const CURVE_HEIGHT: f64 = 180.0;
 
 /// Draws one step curve per method; `None` if no method has quantiles.
-fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
+fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
     let rows: Vec<(&MethodResult, &Latencies)> = measurement
         .one_page_server_rows()
         .filter_map(MethodResult::paced_row_and_latencies)
@@ -398,7 +398,7 @@ fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
         [top, bottom],
     ));
     for (at, (_, paced)) in rows.iter().enumerate() {
-        let way = step_curve(&axis, &paced.quantiles_us, top, bottom);
+        let way = step_curve_path(&axis, &paced.quantiles_us, top, bottom);
         drawn.push(tag("path").attr("class", &line_class(at)).attr("d", &way));
     }
     let head = std::iter::once("share of commits".to_owned());
@@ -415,11 +415,11 @@ fn cumulative_chart(measurement: &Measurement) -> Option<Chart> {
         head: head
             .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
             .collect(),
-        rows: text_cells(table_rows(&rows)),
+        rows: text_cells(quantile_table_rows(&rows)),
     })
 }
 
-fn step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
+fn step_curve_path(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> String {
     let count = quantiles.len().max(1) as f64;
     let mut way = format!(
         "M{} {}",
@@ -436,7 +436,7 @@ fn step_curve(axis: &LogTimeAxis, quantiles: &[f64], top: f64, bottom: f64) -> S
     way
 }
 
-fn table_rows(rows: &[(&MethodResult, &Latencies)]) -> Vec<Vec<String>> {
+fn quantile_table_rows(rows: &[(&MethodResult, &Latencies)]) -> Vec<Vec<String>> {
     let most = rows
         .iter()
         .map(|(_, of)| of.quantiles_us.len())

@@ -46,25 +46,25 @@ fn rule_section(rule: &str, findings: &[&Finding]) -> Markup {
                 &anchors::finding_anchor(&finding.rule, &finding.subject),
             )
             .add(badge_markup(&Badge::Level(finding.level, is_open)))
-            .text(" ")
-            .text(&wording::subject_name(&finding.subject))
-            .text(": ")
-            .text(&finding.title);
+            .add_text(" ")
+            .add_text(&wording::subject_name(&finding.subject))
+            .add_text(": ")
+            .add_text(&finding.title);
         if !own.is_empty() {
-            item = item.add(tag("p").text(own));
+            item = item.add(tag("p").add_text(own));
         }
         Markup::from(if seen.is_empty() {
             item
         } else {
-            item.add(tag("p").attr("class", "dim").text(&seen))
+            item.add(tag("p").attr("class", "dim").add_text(&seen))
         })
     };
     let heading = tag("h3")
         .attr("id", &anchors::rule_anchor(rule))
-        .add(tag("code").text(rule));
+        .add(tag("code").add_text(rule));
     let list = tag("ul").add_all(findings.iter().map(|finding| item(finding)));
     Markup::from(heading)
-        .append(tag("p").text(reason))
+        .append(tag("p").add_text(reason))
         .append(list)
 }
 
@@ -127,12 +127,12 @@ impl<'a> FactAppendix<'a> {
         self.by_subject.contains_key(subject).then(to)
     }
 
-    pub fn table(&self) -> Markup {
+    pub fn facts_table(&self) -> Markup {
         if self.by_subject.is_empty() {
             return Markup::default();
         }
         let group = |(subject, rows): (&&Subject, &Vec<FactRow<'_>>)| {
-            let name = tag("code").text(&subject.to_string());
+            let name = tag("code").add_text(&subject.to_string());
             let head = tag("th")
                 .attr("colspan", "3")
                 .attr("scope", "colgroup")
@@ -142,8 +142,8 @@ impl<'a> FactAppendix<'a> {
                 .add(tag("tr").add(head))
                 .add_all(rows.iter().map(fact_row))
         };
-        let heads =
-            ["fact", "value", "read from"].map(|name| tag("th").attr("scope", "col").text(name));
+        let heads = ["fact", "value", "read from"]
+            .map(|name| tag("th").attr("scope", "col").add_text(name));
         let table = tag("table")
             .attr("class", "facts")
             .add(tag("thead").add(tag("tr").add_all(heads)))
@@ -156,19 +156,19 @@ impl<'a> FactAppendix<'a> {
             "{} more facts are in the JSON data of this page and in `walwise facts`.",
             self.omitted
         );
-        all.append(tag("p").text(&more))
+        all.append(tag("p").add_text(&more))
     }
 }
 
 fn fact_row(row: &FactRow<'_>) -> Tag {
     let (value, from) = catalog::describe_reading(row.fact, row.reading)
         .unwrap_or_else(|(why, remedy)| (format!("unknown: {why}"), remedy.unwrap_or_default()));
-    tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
+    tag("tr").add_all([row.fact, &value, &from].map(|cell| tag("td").add_text(cell)))
 }
 
 /// The style sheet leaves a closed appendix out in print.
 pub fn collapsible_section(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
-    let summary = tag("summary").add(tag("h2").attr("id", id).text(heading));
+    let summary = tag("summary").add(tag("h2").attr("id", id).add_text(heading));
     let fold = tag("details");
     let fold = if is_appendix {
         fold.attr("class", "appendix")

@@ -33,7 +33,7 @@ pub fn tag(name: &'static str) -> Tag {
 }
 
 impl Markup {
-    pub fn text(words: &str) -> Self {
+    pub fn from_text(words: &str) -> Self {
         let mut out = String::with_capacity(words.len());
         escape(&mut out, words);
         Self(out)
@@ -58,14 +58,16 @@ impl Markup {
             .spans()
             .iter()
             .fold(Self::default(), |all, fragment| match fragment {
-                TextSpan::Plain(words) => all.append(Self::text(words)),
+                TextSpan::Plain(words) => all.append(Self::from_text(words)),
                 TextSpan::Code(name) if name.is_empty() => all,
-                TextSpan::Code(name) => all.append(tag("code").text(name)),
-                TextSpan::Command(command) => all.append(tag("code").text(command)),
-                TextSpan::Strong(words) => all.append(tag("strong").text(words)),
-                TextSpan::Verdict(words) => all.append(tag("strong").text(&words.to_uppercase())),
+                TextSpan::Code(name) => all.append(tag("code").add_text(name)),
+                TextSpan::Command(command) => all.append(tag("code").add_text(command)),
+                TextSpan::Strong(words) => all.append(tag("strong").add_text(words)),
+                TextSpan::Verdict(words) => {
+                    all.append(tag("strong").add_text(&words.to_uppercase()))
+                }
                 TextSpan::SeeSection(heading) => {
-                    all.append(Self::text(&format!("see “{heading}” below")))
+                    all.append(Self::from_text(&format!("see “{heading}” below")))
                 }
             })
     }
@@ -101,8 +103,8 @@ impl Tag {
     }
 
     #[must_use]
-    pub fn text(self, words: &str) -> Self {
-        self.add(Markup::text(words))
+    pub fn add_text(self, words: &str) -> Self {
+        self.add(Markup::from_text(words))
     }
 
     /// Adds text inside an SVG as CDATA, which text browsers without SVG skip. CDATA has no
@@ -128,7 +130,7 @@ impl Tag {
     pub fn add_lines(self, lines: &str) -> Self {
         let lines = lines
             .lines()
-            .map(|line| Markup::text(line).append(Markup::from_static("\n")));
+            .map(|line| Markup::from_text(line).append(Markup::from_static("\n")));
         self.add_all(lines)
     }
 
@@ -184,22 +186,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_markup(words in prop_oneof![any::<String>(), "[<>&\"'/a-z!\\-\u{202e}\n ]{0,40}"]) {
-            let markup = Markup::from(tag("p").attr("title", &words).text(&words)).into_string();
+        fn text_and_attributes_are_escaped(words in prop_oneof![any::<String>(), "[<>&\"'/a-z!\\-\u{202e}\n ]{0,40}"]) {
+            let markup = Markup::from(tag("p").attr("title", &words).add_text(&words)).into_string();
             prop_assert_eq!(markup.matches('<').count(), 2, "{}", markup);
             prop_assert_eq!(markup.matches('"').count(), 2, "{}", markup);
             prop_assert!(!markup.trim_end().chars().any(walwise_model::text::is_display_unsafe), "{}", markup);
         }
 
         #[test]
-        fn what_is_drawn_ends_no_character_data(words in prop_oneof![any::<String>(), "[<>&\\]\\[!CDAT\u{202e}\n ]{0,40}"]) {
+        fn cdata_text_cannot_end_cdata(words in prop_oneof![any::<String>(), "[<>&\\]\\[!CDAT\u{202e}\n ]{0,40}"]) {
             let markup = Markup::from(tag("text").add_cdata(&words)).into_string();
             let inner = markup.strip_prefix("<text><![CDATA[").unwrap().strip_suffix("]]></text>").unwrap();
             prop_assert!(!inner.contains(['<', '>', '&']) && !inner.chars().any(walwise_model::text::is_display_unsafe), "{}", markup);
         }
 
         #[test]
-        fn data_ends_no_element_and_comes_back(words: String) {
+        fn embedded_json_has_no_tags_and_parses_back(words: String) {
             let json = serde_json::to_string(&format!("</script><!--{words}")).unwrap();
             let data = Markup::from_json_data(&json).into_string();
             prop_assert!(!data.contains('<') && data.ends_with('\n'), "{}", data);

@@ -3,8 +3,8 @@ use super::{anchors, tone_class};
 use crate::LayerRow;
 use crate::text::layer_cells;
 use crate::view::{
-    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, Instruction,
-    RichText, Section,
+    Badge, Bullet, Bullets, CellRenderer, Detail, Element, Grid, HeadingLevel, RichText, Section,
+    StepInstruction,
 };
 use walwise_model::escape::ShellCommand;
 use walwise_model::text::page_layout::PageLayout;
@@ -87,7 +87,7 @@ pub fn table_markup(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Mar
         let cell = if name.is_empty() {
             tag("td")
         } else {
-            tag("th").attr("scope", "col").text(name)
+            tag("th").attr("scope", "col").add_text(name)
         };
         aligned(cell, at)
     });
@@ -150,14 +150,14 @@ pub fn badge_markup(mark: &Badge) -> Markup {
     }
     tag("span")
         .attr("class", tone_class(mark.tone()))
-        .text(&mark.text())
+        .add_text(&mark.text())
         .into()
 }
 
 pub fn rule_link(id: &str) -> Markup {
     tag("a")
         .attr("href", &format!("#{}", anchors::rule_anchor(id)))
-        .add(tag("code").text(id))
+        .add(tag("code").add_text(id))
         .into()
 }
 
@@ -171,7 +171,7 @@ fn bullet_item(bullet: &Bullet) -> Markup {
     let subject = bullet.leading_subject();
     if !subject.is_empty() {
         out = out
-            .append(Markup::text(subject))
+            .append(Markup::from_text(subject))
             .append(Markup::from_static(": "));
     }
     out = out.append(Markup::from_rich_text(&bullet.text));
@@ -185,8 +185,8 @@ fn bullet_item(bullet: &Bullet) -> Markup {
 }
 
 const CELL_RENDERERS: CellRenderer<Markup> = CellRenderer {
-    text: Markup::text,
-    code: |name| tag("code").text(name).into(),
+    text: Markup::from_text,
+    code: |name| tag("code").add_text(name).into(),
     rich_text: Markup::from_rich_text,
     badge: badge_markup,
     bullet: |bullet| Markup::from_rich_text(&bullet.text).append(details_markup(&bullet.details)),
@@ -197,22 +197,24 @@ fn bullet_table(bullets: &Bullets) -> Markup {
     table_markup(&table_name(&head), &head, &[], rows)
 }
 
-fn instructions_markup(steps: &[Instruction]) -> Markup {
-    let numbered = Instruction::table(steps, &CELL_RENDERERS);
+fn instructions_markup(steps: &[StepInstruction]) -> Markup {
+    let numbered = StepInstruction::table(steps, &CELL_RENDERERS);
     let mut out = Markup::default();
     if !numbered.is_empty() {
-        out = table_markup("steps", &Instruction::HEAD, &[true], numbered);
+        out = table_markup("steps", &StepInstruction::HEAD, &[true], numbered);
     }
     for step in steps {
         let number = step
             .number
             .map(|number| format!("{number}. "))
             .unwrap_or_default();
-        let heading = tag("h4").text(&number).add(tag("code").text(step.setting));
-        out = out.append(heading.text(&format!(" of {}: {}", step.subject, step.change)));
+        let heading = tag("h4")
+            .add_text(&number)
+            .add(tag("code").add_text(step.setting));
+        out = out.append(heading.add_text(&format!(" of {}: {}", step.subject, step.change)));
         out = out.append(match &step.details {
             Some(beneath) => details_markup(beneath),
-            None => tag("p").text("As above.").into(),
+            None => tag("p").add_text("As above.").into(),
         });
     }
     out
@@ -252,6 +254,6 @@ pub fn details_markup(all: &[Detail]) -> Markup {
 fn labelled_paragraph(label: &str, says: &RichText) -> Markup {
     let label = tag("span")
         .attr("class", "label")
-        .text(&format!("{label}: "));
+        .add_text(&format!("{label}: "));
     tag("p").add(label).add(Markup::from_rich_text(says)).into()
 }

@@ -14,13 +14,13 @@ pub fn render(record: &TrialRecord) -> String {
         .map(|part| {
             tag("p")
                 .attr("class", "verdict")
-                .add(tag("strong").text(&part.title))
-                .text(&format!(": {}", part.sentence))
+                .add(tag("strong").add_text(&part.title))
+                .add_text(&format!(": {}", part.sentence))
         });
-    let head = told.header.iter().map(|line| tag("p").text(line));
+    let head = told.header.iter().map(|line| tag("p").add_text(line));
     let glance = tag("section")
         .attr("id", "glance")
-        .add(tag("h2").text("At a glance"))
+        .add(tag("h2").add_text("At a glance"))
         .add_all(answers)
         .add_all(head);
     let (deciding, others): (Vec<_>, Vec<_>) = told
@@ -28,18 +28,19 @@ pub fn render(record: &TrialRecord) -> String {
         .iter()
         .enumerate()
         .partition(|(_, part)| part.is_deciding);
-    let of =
-        |(at, part): &(usize, &LoadTable)| load_section(record, part, results.get(*at), *at + 1);
+    let of = |(at, part): &(usize, &LoadTable)| {
+        workload_section(record, part, results.get(*at), *at + 1)
+    };
     let floor = forest::bare_extent_chart(record, told.loads.len() + 1).map(|strip| {
         tag("section")
             .attr("id", "floor")
-            .add(tag("h2").text("The bare extent"))
+            .add(tag("h2").add_text("The bare extent"))
             .add(strip)
     });
-    let notes = section::list_markup(told.notes.iter().map(|note| Markup::text(note)));
+    let notes = section::list_markup(told.notes.iter().map(|note| Markup::from_text(note)));
     let notes = tag("section")
         .attr("id", "notes")
-        .add(tag("h2").text("Notes"))
+        .add(tag("h2").add_text("Notes"))
         .add(notes);
     let body = Markup::from(glance)
         .append(Markup::concat(deciding.iter().map(of)))
@@ -56,19 +57,19 @@ pub fn render(record: &TrialRecord) -> String {
 }
 
 /// A load that does not decide the ranking is in a closed `details` element.
-fn load_section(
+fn workload_section(
     record: &TrialRecord,
     part: &LoadTable,
     result: Option<&LoadResult>,
     place: usize,
 ) -> Markup {
     let chart = result.map(|result| forest::forest_chart(record, result, place));
-    let inner = Markup::from(tag("p").text(&part.sentence))
+    let inner = Markup::from(tag("p").add_text(&part.sentence))
         .append(Markup::concat(chart))
         .append(figures_table(part));
     let heading = tag("h2")
         .attr("id", &format!("load-{place}"))
-        .text(&part.title);
+        .add_text(&part.title);
     if part.is_deciding {
         return Markup::from(heading).append(inner);
     }
@@ -83,15 +84,15 @@ fn figures_table(part: &LoadTable) -> Markup {
         return Markup::default();
     }
     let cell = |cell: &TableCell| match &cell.interval {
-        Some(interval) => Markup::text(&format!("{} ({interval})", cell.text)),
-        None => Markup::text(&cell.text),
+        Some(interval) => Markup::from_text(&format!("{} ({interval})", cell.text)),
+        None => Markup::from_text(&cell.text),
     };
     let row = |row: &Vec<TableCell>| row.iter().map(cell).collect::<Vec<Markup>>();
     let mut rows: Vec<Vec<Markup>> = part.rows.iter().map(row).collect();
     rows.extend(part.unranked.iter().map(|cells| {
         let mut cells = row(cells);
         if let Some(name) = cells.first_mut() {
-            *name = std::mem::take(name).append(Markup::text(" (not ranked)"));
+            *name = std::mem::take(name).append(Markup::from_text(" (not ranked)"));
         }
         cells
     }));
@@ -104,7 +105,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::report_reader::ReportReader;
+    use crate::report_reader::ReportJsonReader;
     use walwise_measure::trial::Candidate;
     use walwise_measure::trial::fixtures::sample_record;
 
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_answers_draws_and_holds_its_record() {
+    fn page_has_charts_and_parsable_record() {
         let page = render(&example_record());
         assert_eq!(page, render(&example_record()), "the same bytes");
         for says in [
@@ -148,12 +149,13 @@ mod tests {
             assert!(places.contains(named), "{named}");
         }
         let mut json = String::new();
-        std::io::Read::read_to_string(&mut ReportReader::new(page.as_bytes()), &mut json).unwrap();
+        std::io::Read::read_to_string(&mut ReportJsonReader::new(page.as_bytes()), &mut json)
+            .unwrap();
         assert_eq!(TrialRecord::parse(&json).unwrap(), example_record());
     }
 
     #[test]
-    fn nothing_in_a_record_is_markup_and_an_empty_one_is_a_page() {
+    fn hostile_record_is_escaped_and_empty_record_renders() {
         let tags = |page: &str| page.matches('<').count();
         let clean = tags(&render(&example_record()));
         for evil in [

@@ -18,17 +18,17 @@ impl MarkdownWriter {
     }
 
     /// `markup` must be escaped already.
-    pub fn heading(&mut self, level: usize, markup: &str) {
+    pub fn push_heading(&mut self, level: usize, markup: &str) {
         self.push_block(&format!("{} {markup}", "#".repeat(level)));
     }
 
-    pub fn paragraph(&mut self, markup: &str) {
+    pub fn push_paragraph(&mut self, markup: &str) {
         if !markup.is_empty() {
             self.push_block(markup);
         }
     }
 
-    pub fn list(&mut self, items: &[String]) {
+    pub fn push_list(&mut self, items: &[String]) {
         if !items.is_empty() {
             self.push_block(&items.iter().map(|item| format!("- {item}")).join_with("\n"));
         }
@@ -36,7 +36,7 @@ impl MarkdownWriter {
 
     /// Nothing is written without rows. `right` is true for right-aligned columns. Head and cells
     /// must be escaped already.
-    pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
+    pub fn push_table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
         if rows.is_empty() {
             return;
         }
@@ -57,7 +57,7 @@ impl MarkdownWriter {
     }
 
     /// The fence is longer than any run of backticks in the lines.
-    pub fn code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
+    pub fn push_code_block<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
         let lines: Vec<String> = lines
             .iter()
             .map(|line| comment::escape_comment_line(line.as_ref()))
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_is_shown_and_not_obeyed() {
+    fn markup_characters_are_escaped() {
         for (given, markup) in [
             (
                 "a plain sentence, 50 % of it.",
@@ -299,9 +299,9 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_code_is_left_by_nothing_in_it() {
+    fn fence_is_longer_than_inner_backticks() {
         let mut document = MarkdownWriter::default();
-        document.code_block("sh", &["echo", "```", "````` x\n```"]);
+        document.push_code_block("sh", &["echo", "```", "````` x\n```"]);
         assert_eq!(
             document.into_string(),
             "``````sh\necho\n```\n````` x?```\n``````\n"
@@ -310,7 +310,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_is_seen_as_it_was(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
+        fn escaped_text_renders_unchanged(given in prop_oneof!["[ -~]{0,24}", "[-+=#>@$:/.w`*_|\\\\ 0-9a]{0,16}", any::<String>()]) {
             let plain = comment::escape_comment_line(&given);
             for markup in [escaped_text(&given), code_span(&given)] {
                 let shown = rendered_text(&markup);
@@ -320,9 +320,9 @@ mod tests {
         }
 
         #[test]
-        fn code_is_closed_by_its_own_fence_only(lines in prop::collection::vec("[`~ a\\\\]{0,9}", 1..5)) {
+        fn only_closing_fence_ends_code_block(lines in prop::collection::vec("[`~ a\\\\]{0,9}", 1..5)) {
             let mut document = MarkdownWriter::default();
-            document.code_block("sh", &lines);
+            document.push_code_block("sh", &lines);
             let text = document.into_string();
             let fence: String = text.chars().take_while(|c| *c == '`').collect();
             let closing = text.lines().filter(|line| line.starts_with(&fence)).count();

@@ -6,12 +6,12 @@ use walwise_model::facts::catalog::target::RedundancyState;
 use walwise_model::facts::note::RunNote;
 
 #[test]
-fn a_database_at_risk() {
+fn at_risk_report_as_markdown() {
     insta::assert_snapshot!(render(&sample_reports::at_risk()));
 }
 
 #[test]
-fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_sources() {
+fn document_has_all_steps_findings_and_sources() {
     for report in sample_reports::all_samples() {
         let document = render(&report);
         let steps = report
@@ -56,7 +56,7 @@ fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_so
 }
 
 #[test]
-fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
+fn degraded_redundancy_is_in_heading_and_text() {
     let mut report = sample_reports::at_risk();
     report.verdicts[0].standing = VerdictKind::Durable;
     report.verdicts[0].redundancy = RedundancyState::Degraded;
@@ -81,7 +81,7 @@ fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
 }
 
 #[test]
-fn hostile_names_stay_names() {
+fn hostile_names_add_no_markdown() {
     let evil = "x\n\n# head\n```\n| a | b |\n<img src=x> @all";
     let mut report = sample_reports::at_risk();
     let clean = render(&report).lines().count();

@@ -73,12 +73,12 @@ pub enum AnswerAction {
 #[serde(untagged)]
 pub enum AnswerValue {
     Text(String),
-    Latency(Latency),
+    Latency(CommitLatencyValue),
 }
 
 /// The latency of paced 8 kB commits by one client, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Latency {
+pub struct CommitLatencyValue {
     pub method: String,
     pub median_us: f64,
     /// The low end of the 95 % interval of the median; `high_us` is the high end.

@@ -17,7 +17,7 @@ pub struct Difference {
     /// read.
     pub remarks: Vec<String>,
     /// Subjects with a different name now.
-    pub renamed: Vec<Renamed>,
+    pub renamed: Vec<RenamedSubject>,
     /// Subjects that no longer exist.
     pub gone: Vec<Subject>,
     /// Subjects that did not exist before.
@@ -29,15 +29,15 @@ pub struct Difference {
     /// Changed facts of subjects in both reports.
     pub facts: Vec<FactChange>,
     /// Commit latency of targets that both reports measured.
-    pub probes: Vec<ProbeShift>,
+    pub probes: Vec<ProbeLatencyShift>,
     /// Known changes of the kernel that can explain slower commits: they apply now and did not
     /// apply to the earlier report.
-    pub known_changes: Vec<KnownChange>,
+    pub known_changes: Vec<KernelUpgradeChange>,
 }
 
 /// A known change after an upgrade of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KnownChange {
+pub struct KernelUpgradeChange {
     /// The id of the rule, for example `change.jbd2-debug`.
     pub rule: String,
     pub title: String,
@@ -81,7 +81,7 @@ impl Difference {
                 .findings
                 .iter()
                 .any(|finding| finding.class != FindingChangeKind::Same)
-            || self.probes.iter().any(ProbeShift::is_significant)
+            || self.probes.iter().any(ProbeLatencyShift::is_significant)
     }
 }
 
@@ -112,7 +112,7 @@ pub struct ReportOrigin {
 
 /// A subject whose name changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Renamed {
+pub struct RenamedSubject {
     /// The name in the earlier report.
     pub before: Subject,
     /// The name in this report.
@@ -217,7 +217,7 @@ impl DisplayedValue {
     }
 
     /// Lists in different order are equal, because the order comes from the source.
-    pub fn is_same(&self, other: &Self) -> bool {
+    pub fn equals_ignoring_order(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(a), Self::Words(b)) if a != b => {
                 let sorted = |words: &[String]| {
@@ -311,7 +311,7 @@ pub struct FindingState {
 
 /// The change of commit latency on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct ProbeShift {
+pub struct ProbeLatencyShift {
     /// The directory whose commit latency was measured.
     pub target: Subject,
     /// Start of the earlier measurement, RFC 3339.
@@ -325,7 +325,7 @@ pub struct ProbeShift {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
     /// The methods that both reports measured.
-    pub rows: Vec<RowShift>,
+    pub rows: Vec<MethodLatencyShift>,
     /// Reasons not to compare the measurements; with any, no shift is reported.
     pub doubts: Vec<String>,
     /// Changed facts of the host or of the target's stack that can affect latency; only for a
@@ -333,9 +333,9 @@ pub struct ProbeShift {
     pub likely_causes: Vec<LikelyCause>,
 }
 
-impl ProbeShift {
+impl ProbeLatencyShift {
     /// The row of one-page commits with `self.method`.
-    pub fn main_row(&self) -> Option<&RowShift> {
+    pub fn main_row(&self) -> Option<&MethodLatencyShift> {
         self.rows
             .iter()
             .find(|row| Some(row.method) == self.method && row.pages == 1)
@@ -355,7 +355,7 @@ impl ProbeShift {
 
 /// One method with one write size, before and now. Times are microseconds per commit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct RowShift {
+pub struct MethodLatencyShift {
     /// The calls and open flags that made the commits durable.
     pub method: Method,
     /// The number of 8 kB pages written at once per commit.

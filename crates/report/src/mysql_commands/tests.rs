@@ -6,14 +6,14 @@ use walwise_model::facts::{Choice as _, Reading, Value};
 const LINE: &str = "/etc/mysql/my.cnf";
 const PERSISTED: &str = "/var/lib/mysql/mysqld-auto.cnf";
 
-struct Case {
+struct ServerCase {
     kind: &'static str,
     version: &'static str,
     running: bool,
     source: Source,
 }
 
-impl Case {
+impl ServerCase {
     fn server(kind: &'static str, version: &'static str) -> Self {
         let source = Source::Default {
             of: format!("{kind} {version}"),
@@ -72,11 +72,11 @@ impl Case {
     }
 
     fn sync_binlog_output(&self) -> String {
-        print_commands(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
+        format_advice_commands(&self.advice("mysql.sync_binlog", Value::Whole(0), "1"))
     }
 
     fn flush_method_output(&self) -> String {
-        print_commands(&self.advice(
+        format_advice_commands(&self.advice(
             "mysql.innodb_flush_method",
             Value::Text("fsync".to_owned()),
             "O_DIRECT",
@@ -84,7 +84,7 @@ impl Case {
     }
 }
 
-fn print_commands(advice: &Advice) -> String {
+fn format_advice_commands(advice: &Advice) -> String {
     let lines = advice.commands().into_iter().flat_map(|(word, commands)| {
         commands
             .iter()
@@ -95,11 +95,11 @@ fn print_commands(advice: &Advice) -> String {
 
 fn assert_same_output(
     releases: &[(&'static str, &'static str)],
-    print: impl Fn(Case) -> String,
+    print: impl Fn(ServerCase) -> String,
 ) -> String {
     let printed: Vec<String> = releases
         .iter()
-        .map(|(kind, version)| print(Case::server(kind, version)))
+        .map(|(kind, version)| print(ServerCase::server(kind, version)))
         .collect();
     let first = printed.first().unwrap().clone();
     let client = |text: &str| text.replace(": mariadb ", ": mysql ");
@@ -114,7 +114,7 @@ fn assert_same_output(
 }
 
 #[test]
-fn each_release_has_its_commands() {
+fn commands_by_server_release_and_source() {
     let told = || Source::Server {
         socket: "/run/mysqld/mysqld.sock".to_owned(),
     };
@@ -142,7 +142,7 @@ fn each_release_has_its_commands() {
         }),
         "stopped".to_owned(),
         assert_same_output(&fixed, |case| {
-            Case {
+            ServerCase {
                 running: false,
                 ..case
             }
@@ -172,10 +172,10 @@ fn each_release_has_its_commands() {
 }
 
 #[test]
-fn the_table_decides_about_restarts() {
+fn restart_risk_follows_server_table() {
     let doublewrite = |kind, version, now: &str| {
         let now = Value::Text(now.to_owned());
-        Case::server(kind, version)
+        ServerCase::server(kind, version)
             .advice("mysql.innodb_doublewrite", now, "on")
             .risk
     };
@@ -194,7 +194,7 @@ fn the_table_decides_about_restarts() {
         );
     }
     for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
-        let advice = Case::server("mysql", version).advice(
+        let advice = ServerCase::server("mysql", version).advice(
             "mysql.innodb_use_fdatasync",
             Value::Bool(false),
             "on",
@@ -204,7 +204,7 @@ fn the_table_decides_about_restarts() {
 }
 
 #[test]
-fn a_value_that_is_not_known_is_not_restored() {
+fn unknown_old_value_has_no_undo_command() {
     let mut findings = [sample_reports::finding(
         "any",
         &Subject::cluster("/var/lib/mysql"),

@@ -14,7 +14,7 @@ use walwise_model::facts::{FactSet, Scope, Subject, Value, catalog};
 use walwise_model::settings::PresentOrBootMount;
 
 /// Maps a rule id to the ids of the rules that the rule overrides.
-pub type Overrides = BTreeMap<String, Vec<String>>;
+pub type RuleOverrides = BTreeMap<String, Vec<String>>;
 
 #[derive(Clone, Copy)]
 pub struct AdviceItem<'a> {
@@ -34,7 +34,7 @@ pub fn merge_advice(
     facts: &FactSet,
     subject: &Subject,
     pieces: &[AdviceItem<'_>],
-    overrides: &Overrides,
+    overrides: &RuleOverrides,
     conflicts: &mut Vec<Conflict>,
 ) -> Option<Step> {
     let ranked = sort_by_precedence(pieces, overrides);
@@ -59,7 +59,7 @@ pub fn merge_advice(
             }
             Some(other) => push_new_conflict(
                 conflicts,
-                describe_conflict(subject, other, piece, overrides),
+                conflict_between(subject, other, piece, overrides),
             ),
         }
     }
@@ -116,7 +116,10 @@ fn are_both_ranked(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
     a.advice.rank.is_some() && b.advice.rank.is_some()
 }
 
-fn sort_by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> Vec<AdviceItem<'a>> {
+fn sort_by_precedence<'a>(
+    pieces: &[AdviceItem<'a>],
+    overrides: &RuleOverrides,
+) -> Vec<AdviceItem<'a>> {
     let class = |p: &AdviceItem<'_>| {
         let rank = p.advice.rank.unwrap_or(1);
         (
@@ -142,7 +145,11 @@ fn sort_by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> V
     out
 }
 
-fn overrides_rule(overrides: &Overrides, winner: &AdviceItem<'_>, loser: &AdviceItem<'_>) -> bool {
+fn overrides_rule(
+    overrides: &RuleOverrides,
+    winner: &AdviceItem<'_>,
+    loser: &AdviceItem<'_>,
+) -> bool {
     overrides
         .get(&winner.finding.rule)
         .is_some_and(|over| over.contains(&loser.finding.rule))
@@ -185,11 +192,11 @@ fn push_new_conflict(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
     }
 }
 
-fn describe_conflict(
+fn conflict_between(
     subject: &Subject,
     winner: &AdviceItem<'_>,
     loser: &AdviceItem<'_>,
-    overrides: &Overrides,
+    overrides: &RuleOverrides,
 ) -> Conflict {
     let (won, lost) = (winner.finding, loser.finding);
     let because = if won.level != lost.level {

@@ -20,7 +20,7 @@ fn mount_subject() -> Subject {
 
 fn mount_facts() -> FactSet {
     let mut facts = FactSet::default();
-    let words = |text| sample_reports::word_list(text);
+    let words = |text| sample_reports::split_at_commas(text);
     facts.add_subject(&target_subject());
     facts.insert_known(
         &mount_subject(),
@@ -62,7 +62,7 @@ fn build_report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             rules: 0,
             asked: None,
             engine: ServerArea::Pg,
-            pack: sample_reports::pack(),
+            pack: sample_reports::empty_pack(),
         },
         guard: &|_, advice, _| match advice
             .change
@@ -76,25 +76,25 @@ fn build_report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
     })
 }
 
-fn set_advice(value: &str) -> Advice {
+fn sync_method_advice(value: &str) -> Advice {
     sample_reports::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
 }
 
-fn keep_advice() -> Advice {
+fn keep_sync_method_advice() -> Advice {
     sample_reports::advice("pg.wal_sync_method", Change::Keep)
 }
 
-fn add_advice(words: &str) -> Advice {
+fn added_options_advice(words: &str) -> Advice {
     sample_reports::advice(
         "mount.options",
-        Change::Add(sample_reports::word_list(words)),
+        Change::Add(sample_reports::split_at_commas(words)),
     )
 }
 
-fn remove_advice(words: &str) -> Advice {
+fn removed_options_advice(words: &str) -> Advice {
     sample_reports::advice(
         "mount.options",
-        Change::Remove(sample_reports::word_list(words)),
+        Change::Remove(sample_reports::split_at_commas(words)),
     )
 }
 
@@ -108,15 +108,15 @@ fn only_step(report: &Report) -> &Step {
 }
 
 #[test]
-fn changes_of_a_list_are_joined_wherever_they_come_from() {
+fn list_changes_are_merged_into_one_step() {
     let report = build_report(
         vec![
-            rule_finding("a.noatime", Level::Advice, add_advice("noatime")),
+            rule_finding("a.noatime", Level::Advice, added_options_advice("noatime")),
             sample_reports::finding(
                 "b.barrier",
                 &mount_subject(),
                 Level::Critical,
-                vec![remove_advice("nobarrier,barrier=0")],
+                vec![removed_options_advice("nobarrier,barrier=0")],
             ),
         ],
         &[],
@@ -134,12 +134,20 @@ fn changes_of_a_list_are_joined_wherever_they_come_from() {
 }
 
 #[test]
-fn contradictions_are_settled_and_told() {
+fn contradicting_changes_become_a_conflict() {
     let report = build_report(
         vec![
-            rule_finding("a.add", Level::Advice, add_advice("discard")),
-            rule_finding("b.remove", Level::Warning, remove_advice("discard")),
-            rule_finding("c.other", Level::Optional, add_advice("nodiratime")),
+            rule_finding("a.add", Level::Advice, added_options_advice("discard")),
+            rule_finding(
+                "b.remove",
+                Level::Warning,
+                removed_options_advice("discard"),
+            ),
+            rule_finding(
+                "c.other",
+                Level::Optional,
+                added_options_advice("nodiratime"),
+            ),
         ],
         &[],
     );
@@ -159,9 +167,9 @@ fn contradictions_are_settled_and_told() {
 fn precedence_is_level_then_confidence_then_override_then_name() {
     let measured = |id: &str, level, value: &str| Finding {
         confidence: Confidence::Measured,
-        ..rule_finding(id, level, set_advice(value))
+        ..rule_finding(id, level, sync_method_advice(value))
     };
-    let certain = |id: &str, level, value: &str| rule_finding(id, level, set_advice(value));
+    let certain = |id: &str, level, value: &str| rule_finding(id, level, sync_method_advice(value));
     let (advice, warning) = (Level::Advice, Level::Warning);
     let cases = [
         (
@@ -202,11 +210,11 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
 }
 
 #[test]
-fn keeping_yields_to_a_change_and_is_said_otherwise() {
+fn change_overrides_keep_and_equal_value_keeps() {
     let changed = build_report(
         vec![
-            rule_finding("a.keep", Level::Keep, keep_advice()),
-            rule_finding("b.set", Level::Advice, set_advice("fdatasync")),
+            rule_finding("a.keep", Level::Keep, keep_sync_method_advice()),
+            rule_finding("b.set", Level::Advice, sync_method_advice("fdatasync")),
         ],
         &[],
     );
@@ -219,7 +227,7 @@ fn keeping_yields_to_a_change_and_is_said_otherwise() {
     );
     let same = Advice {
         current: now,
-        ..set_advice("fdatasync")
+        ..sync_method_advice("fdatasync")
     };
     let kept = build_report(vec![rule_finding("b.set", Level::Advice, same)], &[]);
     assert_eq!(
@@ -230,7 +238,7 @@ fn keeping_yields_to_a_change_and_is_said_otherwise() {
 }
 
 #[test]
-fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
+fn lower_ranks_become_alternatives() {
     let choice = |id: &str, level, value: &str, rank, companion: &str| {
         let filesystem = Advice {
             rank: Some(rank),
@@ -262,12 +270,16 @@ fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
 }
 
 #[test]
-fn refused_advice_is_nowhere_but_among_the_withheld() {
+fn refused_advice_is_only_withheld() {
     let report = build_report(
         vec![
-            rule_finding("a.refused", Level::Critical, add_advice("refused")),
-            rule_finding("b.option", Level::Optional, add_advice("refused")),
-            rule_finding("c.fine", Level::Advice, add_advice("noatime")),
+            rule_finding(
+                "a.refused",
+                Level::Critical,
+                added_options_advice("refused"),
+            ),
+            rule_finding("b.option", Level::Optional, added_options_advice("refused")),
+            rule_finding("c.fine", Level::Advice, added_options_advice("noatime")),
         ],
         &[],
     );
@@ -384,7 +396,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 
 proptest! {
     #[test]
-    fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
+    fn plan_steps_are_unique_and_compatible(findings in prop::collection::vec(any_finding(), 0..8)) {
         let report = build_report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
         let plan = &report.plans[0];
         let mut seen = BTreeSet::new();

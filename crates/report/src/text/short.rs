@@ -6,7 +6,7 @@ use crate::Report;
 use crate::model::answer::AnswerAction;
 use crate::view::answers::AnswerRow;
 use crate::view::flush_path::NO_BREAK_SPACE;
-use crate::view::short_report::{FixDetail, ShortPart, VisibleFixes, short_parts};
+use crate::view::short_report::{FixDetailLimit, ShortPart, VisibleFixes, short_parts};
 use crate::view::{Badge, Bullet, Detail, Tone};
 use walwise_model::text::page_layout::{PageLayout, WIDTH};
 use walwise_model::text::wrap::{OverlongWord, display_width, wrap_text};
@@ -30,7 +30,7 @@ pub fn render(report: &Report, style: LineStyle) -> String {
         .any(|piece| matches!(piece, ShortPart::Fixes(list) if list.is_urgent()));
     let most = if is_urgent { MAX_LINES.1 } else { MAX_LINES.0 };
     let mut text = String::new();
-    for detail in FixDetail::ALL {
+    for detail in FixDetailLimit::ALL {
         text = render_parts(&pieces, detail, style);
         if !is_one || text.lines().count() <= most {
             break;
@@ -39,7 +39,7 @@ pub fn render(report: &Report, style: LineStyle) -> String {
     text
 }
 
-fn render_parts(pieces: &[ShortPart], detail: FixDetail, style: LineStyle) -> String {
+fn render_parts(pieces: &[ShortPart], detail: FixDetailLimit, style: LineStyle) -> String {
     let mut page = ShortPage {
         out: String::new(),
         style,
@@ -83,7 +83,7 @@ impl ShortPage {
         self.out.push('\n');
     }
 
-    fn push_aligned(&mut self, text: &str, end: &str) {
+    fn push_with_right_aligned(&mut self, text: &str, end: &str) {
         let room = WIDTH.saturating_sub(display_width(text));
         if end.is_empty() {
             self.push_line(text);
@@ -241,7 +241,7 @@ impl ShortPage {
         let rules = wrap_text(&fix.rule, WIDTH - 2, OverlongWord::Keep);
         match rules.as_slice() {
             [one] if one.is_empty() && seen.is_empty() => {}
-            [one] => self.push_aligned(&seen, one),
+            [one] => self.push_with_right_aligned(&seen, one),
             many => {
                 if !seen.is_empty() {
                     self.push_line(&seen);
@@ -325,7 +325,7 @@ fn symbols_to_ascii(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Withheld, sample_reports};
+    use crate::{WithheldAdvice, sample_reports};
     use walwise_judge::rules::{Level, Outcome};
     use walwise_model::facts::Subject;
     use walwise_model::facts::note::RunNote;
@@ -342,17 +342,17 @@ mod tests {
         )
     }
 
-    fn join_lines(text: &str) -> String {
+    fn collapse_whitespace(text: &str) -> String {
         text.split_whitespace().join_with(" ")
     }
 
     #[test]
-    fn a_database_at_risk() {
+    fn at_risk_report_as_short_text() {
         insta::assert_snapshot!(render_plain(&sample_reports::at_risk()));
     }
 
     #[test]
-    fn prose_fits_the_page_and_commands_stay_whole() {
+    fn lines_fit_width_and_commands_are_unwrapped() {
         for report in sample_reports::all_samples() {
             for line in render_plain(&report).lines() {
                 assert!(
@@ -376,14 +376,14 @@ mod tests {
     }
 
     #[test]
-    fn the_script_of_a_wanted_file_system_makes_that_one() {
-        let text = render_plain(&sample_reports::free_disk_wanting(NewFilesystem::Ext4));
+    fn script_command_has_requested_filesystem() {
+        let text = render_plain(&sample_reports::free_disk_with_request(NewFilesystem::Ext4));
         let script = "  walwise check /dev/sdc --fs ext4 --format script --output setup.sh";
         assert!(text.lines().any(|line| line == script), "{text}");
     }
 
     #[test]
-    fn what_no_limit_cuts() {
+    fn critical_and_withheld_lines_are_never_cut() {
         let mut report = sample_reports::at_risk();
         let target = report.targets[0].target.clone();
         for number in 0..40 {
@@ -408,7 +408,7 @@ mod tests {
                 Level::Warning,
                 Vec::new(),
             ));
-            report.withheld.push(Withheld {
+            report.withheld.push(WithheldAdvice {
                 rule: format!("withheld.number-{number}"),
                 subject: target.clone(),
                 advice: "mount.options: nobarrier".to_owned(),
@@ -427,7 +427,7 @@ mod tests {
         report
             .findings
             .sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
-        let text = join_lines(&render_plain(&report));
+        let text = collapse_whitespace(&render_plain(&report));
         for number in 0..40 {
             for what in ["critical.number", "withheld.number", "open.number"] {
                 assert!(
@@ -446,14 +446,14 @@ mod tests {
     }
 
     #[test]
-    fn the_least_urgent_of_many_targets_are_counted() {
+    fn excess_targets_are_only_counted() {
         let text = render_plain(&sample_reports::free_disks(200));
         assert!(text.lines().count() <= 60, "{text}");
         assert!(text.contains("+ 188 more targets (-v)"), "{text}");
     }
 
     #[test]
-    fn colour_repeats_what_words_say() {
+    fn colours_leave_the_text_unchanged() {
         let report = sample_reports::at_risk();
         let coloured = render(
             &report,
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ascii_terminal_gets_ascii() {
+    fn ascii_style_has_only_ascii() {
         for report in sample_reports::all_samples() {
             let text = render(
                 &report,

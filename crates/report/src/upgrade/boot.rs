@@ -47,16 +47,18 @@ pub fn boot_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> {
             // would be a duplicate.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
-                items.extend(option_items(real, supposed, finding, key, *effect, *part));
+                items.extend(boot_option_items(
+                    real, supposed, finding, key, *effect, *part,
+                ));
             }
-            None => items.extend(line_item(&before, supposed, finding)),
+            None => items.extend(boot_line_item(&before, supposed, finding)),
         }
     }
     items.extend(improved_option_items(real, supposed, &now));
     items
 }
 
-fn option_items(
+fn boot_option_items(
     real: &Report,
     supposed: &Report,
     finding: &Finding,
@@ -67,7 +69,7 @@ fn option_items(
     let line = &finding.subject;
     let before = real.facts.value(line, key).unwrap_or_default();
     let found = supposed.facts.value(line, key).unwrap_or_default();
-    let rulings = option_rulings(&supposed.facts, line);
+    let rulings = boot_option_support(&supposed.facts, line);
     let ruling = |option: &String| {
         rulings
             .iter()
@@ -89,7 +91,7 @@ fn option_items(
             ""
         };
         items.push(UpgradeItem {
-            what: option_effect_text(&option, effect, &line_fstype(&supposed.facts, line)),
+            what: option_effect_text(&option, effect, &boot_line_fstype(&supposed.facts, line)),
             because: format!("{because} {then}").trim().to_owned(),
             sources: if source.is_empty() {
                 finding.refs.to_vec()
@@ -128,7 +130,7 @@ fn option_effect_text(option: &str, effect: Effect, fstype: &str) -> String {
     }
 }
 
-fn line_item<'r>(
+fn boot_line_item<'r>(
     before: &FindingIndex<'r>,
     supposed: &Report,
     finding: &'r Finding,
@@ -188,7 +190,7 @@ fn improved_option_items<'r>(
         let then = if *part == UpgradeSection::Needless {
             Vec::new()
         } else {
-            option_rulings(&supposed.facts, line)
+            boot_option_support(&supposed.facts, line)
         };
         items.extend(
             then.into_iter()
@@ -197,7 +199,7 @@ fn improved_option_items<'r>(
                     what: option_effect_text(
                         &option,
                         ruling.effect,
-                        &line_fstype(&supposed.facts, line),
+                        &boot_line_fstype(&supposed.facts, line),
                     ),
                     because: ruling.because,
                     sources: vec![ruling.source],
@@ -209,7 +211,7 @@ fn improved_option_items<'r>(
     items
 }
 
-fn option_rulings(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
+fn boot_option_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
     compat::boot_options_support(facts, line)
         .value()
         .cloned()
@@ -220,7 +222,7 @@ fn declaration_place(facts: &FactSet, line: &Subject) -> Option<String> {
     facts.value(line, &boot::WHERE)
 }
 
-fn line_fstype(facts: &FactSet, line: &Subject) -> String {
+fn boot_line_fstype(facts: &FactSet, line: &Subject) -> String {
     facts
         .value(line, &boot::FSTYPE)
         .unwrap_or_else(|| "this file system".to_owned())

@@ -311,7 +311,7 @@ mod tests {
 
     const HERE: Source = Source::Assumed;
 
-    fn insert_line(facts: &mut FactSet, point: &str, source: &str, options: &str) -> Subject {
+    fn insert_boot_line(facts: &mut FactSet, point: &str, source: &str, options: &str) -> Subject {
         let line = Subject::boot(point);
         facts.insert_known(&line, &boot::POINT, point.to_owned(), HERE);
         facts.insert_known(&line, &boot::SOURCE, source.to_owned(), HERE);
@@ -346,21 +346,21 @@ mod tests {
         let mounted = Subject::mount("/data");
         facts.insert_known(&mounted, &mount::FSTYPE, "ext4".to_owned(), HERE);
         facts.add_edge(&mounted, &vault);
-        let data = insert_line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
+        let data = insert_boot_line(&mut facts, "/data", "/dev/mapper/vault", "defaults");
         facts.link(&data, &mounted);
-        insert_line(&mut facts, "/data/wal", "/dev/sda", "defaults");
-        insert_line(&mut facts, "/bound", "/data/directory", "bind");
-        insert_line(
+        insert_boot_line(&mut facts, "/data/wal", "/dev/sda", "defaults");
+        insert_boot_line(&mut facts, "/bound", "/data/directory", "bind");
+        insert_boot_line(
             &mut facts,
             "/layers",
             "overlay",
             "lowerdir=/data/a:/b,upperdir=/c",
         );
-        insert_line(&mut facts, "/after", "/dev/sda", "x-systemd.requires=/data");
-        insert_line(&mut facts, "/database", "/dev/sda", "defaults");
-        insert_line(&mut facts, "/volume", "/dev/vg-a/lv", "noauto");
-        insert_line(&mut facts, "/tagged", "UUID=1", "nofail");
-        insert_line(&mut facts, "/pool", "/dev/zvol/tank/a", "defaults");
+        insert_boot_line(&mut facts, "/after", "/dev/sda", "x-systemd.requires=/data");
+        insert_boot_line(&mut facts, "/database", "/dev/sda", "defaults");
+        insert_boot_line(&mut facts, "/volume", "/dev/vg-a/lv", "noauto");
+        insert_boot_line(&mut facts, "/tagged", "UUID=1", "nofail");
+        insert_boot_line(&mut facts, "/pool", "/dev/zvol/tank/a", "defaults");
         facts.insert_known(&host, &boot::UNLOCKED, vec!["vault".to_owned()], HERE);
         let swaps = ["/data/swap", "/dev/mapper/vg--a-lv"]
             .map(str::to_owned)
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_up_takes_along_what_stands_on_it() {
+    fn failure_propagates_to_dependents() {
         for (item, expected) in [
             (
                 failing_item(&Subject::device("md0"), None),
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tag_names_may_be_anything() {
+    fn unresolved_tag_is_undecided() {
         let facts = facts_with_boot_lines();
         let items = [failing_item(&Subject::device("md0"), None)];
         let needs = list_boot_needs(&facts, &items);
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_does_not_come_up_is_taken_along() {
+    fn lost_effect_does_not_propagate() {
         let loses = UpgradeItem {
             answer: Some(BootOutcome::WorksAndLoses),
             ..failing_item(&Subject::boot("/data"), None)
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_matters_as_much_as_the_boot_waits_for_it() {
+    fn required_lines_raise_severity() {
         let items = [failing_item(&Subject::host(), Some("vault"))];
         let raised = severity_raising_items(&facts_with_boot_lines(), &items);
         let critical: Vec<&str> = raised.iter().map(|item| item.subject.name()).collect();

@@ -186,10 +186,10 @@ pub(super) fn undeclared_root(facts: &FactSet) -> Option<Subject> {
     }
     let root = Subject::mount("/");
     let class = facts.value(&root, &mount::CLASS)?;
-    is_device_class(class).then_some(root)
+    is_block_or_network_class(class).then_some(root)
 }
 
-fn is_device_class(class: MountClass) -> bool {
+fn is_block_or_network_class(class: MountClass) -> bool {
     matches!(class, MountClass::Block | MountClass::Network)
 }
 
@@ -205,12 +205,12 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
 pub(super) fn assembled_devices(facts: &FactSet) -> BTreeMap<Subject, BootNeedKind> {
     let all = facts.known_values(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
-    all.filter_map(|(subject, kind)| Some((subject.clone(), need_kind(kind, size(subject))?)))
+    all.filter_map(|(subject, kind)| Some((subject.clone(), boot_need_kind(kind, size(subject))?)))
         .collect()
 }
 
 /// `None` for a device that the boot does not assemble.
-fn need_kind(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
+fn boot_need_kind(kind: DeviceKind, size: Option<u64>) -> Option<BootNeedKind> {
     match kind {
         DeviceKind::Md => Some(BootNeedKind::Array),
         DeviceKind::Lvm
@@ -238,7 +238,7 @@ mod tests {
     use walwise_model::facts::Source;
 
     #[test]
-    fn a_zram_that_nobody_has_set_up_is_needed_by_nobody() {
+    fn unconfigured_zram_is_no_boot_need() {
         let needed = |kind: DeviceKind, size: u64| {
             let (mut facts, of) = (FactSet::default(), Subject::device("zram0"));
             facts.insert_known(&of, &device::KIND, kind, Source::system_call("x"));

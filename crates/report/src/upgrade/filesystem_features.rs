@@ -110,7 +110,7 @@ impl<'f> BootEnvironment<'f> {
                     mounted,
                     &feature,
                     "the new e2fsck supports",
-                    self.e2fsck_ruling(&feature),
+                    self.e2fsck_feature_support(&feature),
                 ));
             }
         }
@@ -141,7 +141,7 @@ impl<'f> BootEnvironment<'f> {
     }
 
     /// If the present version is unknown, the feature counts as supported.
-    fn e2fsck_ruling(&self, feature: &str) -> Support {
+    fn e2fsck_feature_support(&self, feature: &str) -> Support {
         match &self.checker {
             NextE2fsck::Known(None) | NextE2fsck::AtLeast(None) => Support::ok(""),
             NextE2fsck::Known(Some(tool)) => compat::e2fsck_support_of_feature(feature, Some(tool)),
@@ -300,7 +300,7 @@ mod tests {
         facts
     }
 
-    fn item_texts(
+    fn outcome_and_item_texts(
         from: HostVersions,
         to: HostVersions,
         fstype: &str,
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_later_stands_on_the_way_back_only() {
+    fn newer_features_fail_only_after_downgrade() {
         use BootOutcome::{CannotBeTold, Fails, Works};
         const MADE: &str =
             "has_journal ext_attr orphan_file extent 64bit metadata_csum_seed metadata_csum";
@@ -406,7 +406,7 @@ mod tests {
             (DEBIAN_12, DEBIAN_13, "btrfs", None, Works, ""),
             (DEBIAN_13, DEBIAN_12, "tmpfs", None, Works, ""),
         ] {
-            let (found, words) = item_texts(from, to, fstype, features);
+            let (found, words) = outcome_and_item_texts(from, to, fstype, features);
             let case = format!("{} to {} {} with {fstype} {features:?}", from.0, to.0, to.1);
             assert_eq!(found, answer, "{case}: {words}");
             assert!(words.contains(says), "{case}: {words}");

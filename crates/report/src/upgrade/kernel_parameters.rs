@@ -15,12 +15,12 @@ pub fn parameter_items(facts: &FactSet) -> Vec<UpgradeItem> {
     items.extend(
         facts
             .subjects_of_scope(Scope::Boot)
-            .filter_map(|line| non_device_item(facts, line)),
+            .filter_map(|line| non_block_source_item(facts, line)),
     );
     items.extend(
         facts
             .subjects_of_scope(Scope::Boot)
-            .filter_map(|line| mismatched_type_item(facts, line)),
+            .filter_map(|line| mismatched_fstype_item(facts, line)),
     );
     items
 }
@@ -86,7 +86,7 @@ fn not_checked_text(name: &str) -> String {
     format!("the effect of {name} on the kernel command line was not checked")
 }
 
-fn non_device_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
+fn non_block_source_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     match facts.value(line, &boot::DEVICE)? {
         BootDeviceState::Other => {}
         BootDeviceState::There | BootDeviceState::Missing | BootDeviceState::None => {
@@ -110,7 +110,7 @@ fn non_device_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     )
 }
 
-fn mismatched_type_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
+fn mismatched_fstype_item(facts: &FactSet, line: &Subject) -> Option<UpgradeItem> {
     let there = facts.value(line, &boot::TYPE_THERE)?;
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
     let what =
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_looked_at_cannot_be_told() {
+    fn unchecked_parameters_are_undecided() {
         let mut facts = FactSet::default();
         assert_eq!(parameter_items(&facts).len(), 1, "names that were not kept");
         let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"]
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_whose_device_holds_something_else_fails() {
+    fn line_with_wrong_fstype_fails() {
         for (point, written, there, expected) in [
             ("/mnt", "xfs", "ext4", BootOutcome::Fails),
             ("/mnt", "ext3", "ext4", BootOutcome::CannotBeTold),
@@ -207,13 +207,13 @@ mod tests {
                 test_source(),
             );
             facts.insert_known(&line, &boot::TYPE_THERE, there.to_owned(), test_source());
-            let item = mismatched_type_item(&facts, &line).unwrap();
+            let item = mismatched_fstype_item(&facts, &line).unwrap();
             assert_eq!(item.answer, Some(expected), "{point} {written}");
         }
     }
 
     #[test]
-    fn a_line_with_something_else_than_a_block_device_fails() {
+    fn line_without_block_device_fails() {
         let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
         facts.insert_known(&line, &boot::SOURCE, "/dev/null".to_owned(), test_source());
         for (found, fails) in [
@@ -222,7 +222,7 @@ mod tests {
             (BootDeviceState::None, false),
         ] {
             facts.insert_known(&line, &boot::DEVICE, found, test_source());
-            let answer = non_device_item(&facts, &line).and_then(|item| item.answer);
+            let answer = non_block_source_item(&facts, &line).and_then(|item| item.answer);
             assert_eq!(answer, fails.then_some(BootOutcome::Fails), "{found:?}");
         }
     }

@@ -21,7 +21,7 @@ pub fn layer_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
     let mut items = swap_problem_items(supposed);
     items.extend(crypttab_problem_items(real, supposed));
-    items.extend(manual_device_items(supposed));
+    items.extend(unchecked_dm_device_items(supposed));
     let devices = assembled_devices(supposed);
     let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
     items.extend(arrays.filter_map(|(subject, _)| stopped_array_item(supposed, subject)));
@@ -171,7 +171,7 @@ fn consistency_policy_item(
     })
 }
 
-fn manual_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
+fn unchecked_dm_device_items(facts: &FactSet) -> Vec<UpgradeItem> {
     let of = |kind: DeviceKind| matches!(kind, DeviceKind::Dm);
     let open = |subject: Subject| {
         let what = "the setup of the device at the next boot was not checked".to_owned();

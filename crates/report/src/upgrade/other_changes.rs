@@ -16,7 +16,7 @@ pub fn other_change_items(real: &Report, supposed: &Report) -> Vec<UpgradeItem> 
     let mut items = changed_finding_items(real, supposed);
     items.extend(changed_verdict_items(real, supposed));
     items.extend(unmountable_mkfs_default_items(&real.facts, &supposed.facts));
-    items.extend(disk_format_items(&real.facts, &supposed.facts));
+    items.extend(on_disk_format_items(&real.facts, &supposed.facts));
     items
 }
 
@@ -195,7 +195,7 @@ fn unmountable_mkfs_default_items(real: &FactSet, supposed: &FactSet) -> Vec<Upg
     items
 }
 
-fn disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
+fn on_disk_format_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let mut found: Vec<(Subject, DiskFormat)> = Vec::new();
     for (mounted, features) in supposed.known_values(&mount::XFS_FEATURES) {
         if !features.iter().any(|feature| feature == "crc") {

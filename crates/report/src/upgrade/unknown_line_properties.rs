@@ -26,11 +26,11 @@ pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeIt
     for line in facts.subjects_of_scope(Scope::Boot) {
         let of_line = |what: String, ruling: Support| UpgradeItem {
             place: facts.value(line, &boot::WHERE),
-            certain_level: certain_level(supposed, line),
+            certain_level: undecided_finding_level(supposed, line),
             ..UpgradeItem::new_undecided(line, boot_line_severity(facts, line), what, ruling)
         };
         items.extend(
-            unknown_options(facts, line)
+            undecided_option_support(facts, line)
                 .into_iter()
                 .map(|(what, ruling)| of_line(what, ruling)),
         );
@@ -39,7 +39,7 @@ pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeIt
         let may_fail = boot_line_severity(facts, line) < Level::Critical
             && facts.subject_in_scope(line, Scope::Mount).is_none();
         items.extend(
-            unread_properties(facts, line)
+            unread_property_texts(facts, line)
                 .into_iter()
                 .filter(|_| !may_fail)
                 .map(|what| UpgradeItem {
@@ -93,7 +93,7 @@ pub fn unknown_property_items(real: &Report, supposed: &Report) -> Vec<UpgradeIt
     items
 }
 
-fn certain_level(supposed: &Report, line: &Subject) -> Option<Level> {
+fn undecided_finding_level(supposed: &Report, line: &Subject) -> Option<Level> {
     let of_line = |finding: &&Finding| finding.subject == *line && finding_applies(finding);
     let about = |finding: &&Finding| finding_tests_fact(finding, boot::UNDECIDED.name());
     supposed
@@ -104,7 +104,7 @@ fn certain_level(supposed: &Report, line: &Subject) -> Option<Level> {
         .map(|finding| finding.level)
 }
 
-fn unknown_options(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
+fn undecided_option_support(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
     let fstype = facts
         .value(line, &boot::FSTYPE)
         .unwrap_or_else(|| "this file system".to_owned());
@@ -124,7 +124,7 @@ fn unknown_options(facts: &FactSet, line: &Subject) -> Vec<(String, Support)> {
         .collect()
 }
 
-fn unread_properties(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
+fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     let mut missing = Vec::new();
     let mounted = facts.subject_in_scope(line, Scope::Mount).is_some();
     let fstype = facts.value(line, &boot::FSTYPE);
@@ -158,7 +158,8 @@ fn unknown_filesystem_support(
     let fstype = facts
         .value(line, &boot::FSTYPE)
         .filter(|fstype| fstype != "auto")?;
-    let again = is_same_custom_builder(now, then) && is_supported_now(&real.facts, &fstype);
+    let again =
+        is_same_custom_builder(now, then) && running_kernel_supports_fstype(&real.facts, &fstype);
     let judge = if again {
         compat::file_system_support_same_builder
     } else {
@@ -173,7 +174,7 @@ fn unknown_filesystem_support(
     })
 }
 
-fn is_supported_now(facts: &FactSet, fstype: &str) -> bool {
+fn running_kernel_supports_fstype(facts: &FactSet, fstype: &str) -> bool {
     let built_in = facts.host_value(&kernel::FILESYSTEMS).unwrap_or_default();
     let is_swap = fstype == "swap" && !facts.subjects_where(&device::SWAP, |swap| *swap).is_empty();
     is_swap

@@ -1,6 +1,6 @@
 use super::section::{Badge, Bullet, Detail, Grid};
 use super::{RichText, wording};
-use crate::fixes::Fix;
+use crate::fixes::RecommendedFix;
 use crate::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
 use crate::{FilesystemChoice, Report, TargetSummary};
 use walwise_judge::rules::Risk;
@@ -204,7 +204,11 @@ pub fn filesystem_candidates_grid(report: &Report, target: &TargetSummary) -> Op
     })
 }
 
-pub(crate) fn fix_bullet(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
+pub(crate) fn fix_bullet(
+    report: &Report,
+    target: Option<&TargetSummary>,
+    fix: &RecommendedFix<'_>,
+) -> Bullet {
     let explain = || {
         let command = ShellCommand::new("walwise explain ").append_value(fix.rules.first()?)?;
         let command = match target {

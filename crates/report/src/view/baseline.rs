@@ -12,7 +12,7 @@ mod limited_name_list {
     pub fn join_names_with_limit(names: impl Iterator<Item = String>) -> String {
         let names: Vec<String> = names.collect();
         names_and_count(
-            &wording::distinct(names.iter().map(String::as_str)),
+            &wording::distinct_texts(names.iter().map(String::as_str)),
             MAX_NAMES,
         )
     }
@@ -61,12 +61,12 @@ mod changed_facts {
         let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
         for (what, changes) in [("Now unknown", lost), ("Newly readable", learnt)] {
             if !changes.is_empty() {
-                let count = wording::count_noun(changes.len(), "fact");
+                let count = wording::count_with_noun(changes.len(), "fact");
                 rest.push_sentence(format!("{what}: {count}: {}", names(&changes)));
             }
         }
         if drift > 0 {
-            let count = wording::count_noun(drift, "fact");
+            let count = wording::count_with_noun(drift, "fact");
             rest.push_sentence(format!(
                 "{count} that change constantly, such as free space: only in the JSON"
             ));
@@ -88,7 +88,7 @@ mod changed_facts {
             let Some((before, now)) = change.known_values() else {
                 continue;
             };
-            let key = (change.fact, change_text(before, now));
+            let key = (change.fact, fact_change_text(before, now));
             let place = *at.entry(key.clone()).or_insert(groups.len());
             match groups.get_mut(place) {
                 Some((_, subjects)) => subjects.push(&change.subject),
@@ -98,7 +98,7 @@ mod changed_facts {
         groups
     }
 
-    fn change_text(before: &DisplayedValue, now: &DisplayedValue) -> String {
+    fn fact_change_text(before: &DisplayedValue, now: &DisplayedValue) -> String {
         let (DisplayedValue::Words(before), DisplayedValue::Words(now)) = (before, now) else {
             return format!("{} → {}", before.text(), now.text());
         };
@@ -124,14 +124,14 @@ mod latency_shift {
 
     use super::changed_facts::group_equal_changes;
     use super::limited_name_list::join_names_with_limit;
-    use crate::model::difference::{Difference, FactChange, ProbeShift, RowShift};
+    use crate::model::difference::{Difference, FactChange, MethodLatencyShift, ProbeLatencyShift};
     use crate::view::section::Grid;
     use crate::view::{RichText, Section, wording};
     use walwise_measure::measure::{Estimate, LatencyShift, ShiftDirection};
     use walwise_model::facts::Subject;
     use walwise_model::text::format_micros;
 
-    pub fn latency_section(difference: &Difference, probe: &ProbeShift) -> Section {
+    pub fn latency_shift_section(difference: &Difference, probe: &ProbeLatencyShift) -> Section {
         let mut section = Section::new_part(
             RichText::plain("Commit latency on ")
                 .append_code(probe.target.name())
@@ -180,7 +180,7 @@ mod latency_shift {
         section
     }
 
-    fn shift_row(row: &RowShift, is_judged: bool) -> Vec<String> {
+    fn shift_row(row: &MethodLatencyShift, is_judged: bool) -> Vec<String> {
         let mut cells = vec![
             row.method.name().to_owned(),
             format_micros(row.before_us.value),
@@ -231,7 +231,7 @@ mod latency_shift {
         }
     }
 
-    fn shift_sentence(probe: &ProbeShift) -> String {
+    fn shift_sentence(probe: &ProbeLatencyShift) -> String {
         let Some(main) = probe.main_row() else {
             return "No method has paced commits in both reports; measure again.".to_owned();
         };
@@ -260,7 +260,7 @@ mod latency_shift {
         }
     }
 
-    fn cause_sentence(difference: &Difference, probe: &ProbeShift) -> String {
+    fn cause_sentence(difference: &Difference, probe: &ProbeLatencyShift) -> String {
         if !difference.same_host {
             return "The hosts differ, which explains the shift.".to_owned();
         }
@@ -338,7 +338,7 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
         difference
             .probes
             .iter()
-            .map(|probe| latency_shift::latency_section(difference, probe)),
+            .map(|probe| latency_shift::latency_shift_section(difference, probe)),
     );
     sections.extend(unchanged_section(difference));
     sections
@@ -385,13 +385,16 @@ fn worse_section(difference: &Difference) -> Option<Section> {
     let mut section = Section::new_part("Worse now");
     let findings = worse
         .into_iter()
-        .filter_map(|finding| finding_bullet(finding, &previous_state_suffix(finding)));
+        .filter_map(|finding| finding_change_bullet(finding, &previous_state_suffix(finding)));
     section.push_bullets(
         &COLUMNS,
-        verdicts.map(verdict_bullet).chain(findings).collect(),
+        verdicts
+            .map(verdict_change_bullet)
+            .chain(findings)
+            .collect(),
     );
     if !open.is_empty() {
-        let count = wording::count_noun(open.len(), "finding");
+        let count = wording::count_with_noun(open.len(), "finding");
         let names = join_names_with_limit(open.iter().map(|finding| finding.rule.clone()));
         section.push_sentence(format!(
             "{count} at warning level or above can no longer be decided: {names}"
@@ -402,7 +405,7 @@ fn worse_section(difference: &Difference) -> Option<Section> {
 
 const COLUMNS: [&str; 4] = ["now", "of", "what", "rule"];
 
-fn verdict_bullet(change: &VerdictChange) -> Bullet {
+fn verdict_change_bullet(change: &VerdictChange) -> Bullet {
     let says =
         RichText::code(change.target.name()).append(format!(", was {}", change.before.as_str()));
     Bullet::with_badge(Badge::Standing(change.now), says)
@@ -428,14 +431,14 @@ fn better_section(difference: &Difference) -> Option<Section> {
         .filter(|f| f.is_fixed() && f.level() >= Level::Warning);
     let mut section = Section::new_part("Better now");
     let fixed = fixed.filter_map(|finding| {
-        let mut bullet = finding_bullet(finding, ", fixed")?;
+        let mut bullet = finding_change_bullet(finding, ", fixed")?;
         // A finding that is gone needs no fix.
         bullet.item.rules.clear();
         Some(bullet)
     });
     section.push_bullets(
         &COLUMNS,
-        verdicts.map(verdict_bullet).chain(fixed).collect(),
+        verdicts.map(verdict_change_bullet).chain(fixed).collect(),
     );
     section.none_if_empty()
 }
@@ -453,13 +456,13 @@ fn no_longer_checked_section(difference: &Difference) -> Option<Section> {
     section.push_bullets(
         &COLUMNS,
         serious
-            .filter_map(|finding| finding_bullet(finding, ""))
+            .filter_map(|finding| finding_change_bullet(finding, ""))
             .collect(),
     );
     section.none_if_empty()
 }
 
-fn finding_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
+fn finding_change_bullet(finding: &FindingChange, how: &str) -> Option<Bullet> {
     let latest = finding.latest_state()?;
     let of = wording::subject_name(&finding.subject);
     let aside = RichText::code(&finding.rule).append(how);
@@ -558,7 +561,7 @@ fn unchanged_section(difference: &Difference) -> Option<Section> {
         .into_iter()
         .filter(|level| count(*level) > 0)
         .map(|level| match level {
-            Level::Warning => wording::count_noun(count(level), level.as_str()),
+            Level::Warning => wording::count_with_noun(count(level), level.as_str()),
             _ => format!("{} {}", count(level), level.as_str()),
         })
         .collect();
@@ -582,7 +585,7 @@ mod tests {
     use walwise_model::facts::Subject;
     use walwise_model::facts::catalog::{device, kernel};
 
-    fn report_with(scheduler: &str, release: &str, factor: f64) -> Report {
+    fn report_with_scheduler_and_kernel(scheduler: &str, release: &str, factor: f64) -> Report {
         let mut report = sample_reports::at_risk();
         for name in ["sda", "sdb"] {
             let source = Source::file("/sys/block");
@@ -621,10 +624,10 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_commit_after_an_upgrade() {
+    fn slower_commits_after_kernel_upgrade() {
         let (before, mut now) = (
-            report_with("none", "6.1.0-28-amd64", 0.5),
-            report_with("bfq", "6.12.0-1-amd64", 1.0),
+            report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 0.5),
+            report_with_scheduler_and_kernel("bfq", "6.12.0-1-amd64", 1.0),
         );
         let mut before = ReportSnapshot::from_report(&before);
         before
@@ -646,10 +649,10 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_is_said_once_and_only_where_it_is_judged() {
+    fn shift_direction_is_stated_only_if_comparable() {
         let (before, mut now) = (
-            report_with("none", "6.1.0-28-amd64", 4.0),
-            report_with("none", "6.1.0-28-amd64", 1.0),
+            report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 4.0),
+            report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 1.0),
         );
         now.baseline = Some(difference(
             &ReportSnapshot::from_report(&before),
@@ -672,8 +675,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_different_is_said_in_a_line() {
-        let mut now = report_with("none", "6.1.0-28-amd64", 1.0);
+    fn equal_reports_have_no_lasting_differences() {
+        let mut now = report_with_scheduler_and_kernel("none", "6.1.0-28-amd64", 1.0);
         now.baseline = Some(difference(
             &ReportSnapshot::from_report(&now),
             &ReportSnapshot::from_report(&now),

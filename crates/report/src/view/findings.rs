@@ -18,7 +18,7 @@ pub(crate) fn fix_first_section(
         let serious = finding.outcome == Outcome::Applies && finding.level >= Level::Warning;
         let mends = finding.remedy.as_ref().map(|remedy| &remedy.text);
         if serious && told.insert((finding.level, &finding.title, mends)) {
-            let beneath = fix_detail(finding).into_iter().collect();
+            let beneath = remedy_detail(finding).into_iter().collect();
             bullets.push(Bullet {
                 details: beneath,
                 ..Bullet::with_badge(Badge::Level(finding.level, false), &*finding.title)
@@ -85,7 +85,7 @@ pub(crate) fn other_targets_note(
         .iter()
         .filter(|(_, finding)| finding.level == Level::Critical)
         .count();
-    let findings = wording::count_noun(others.len(), "finding");
+    let findings = wording::count_with_noun(others.len(), "finding");
     let says = format!("{findings} on other targets ({critical} critical): ");
     let check = report
         .host
@@ -147,7 +147,7 @@ fn findings_section<'a>(
 fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
     let was = wording::original_level_suffix(report, &finding.rule);
     let mut beneath = vec![Detail::Sentence((&*finding.because).into())];
-    beneath.extend(fix_detail(finding));
+    beneath.extend(remedy_detail(finding));
     for advice in &finding.advice {
         let setting = RichText::code(advice.setting.name).append(format!(": {}", advice.summary()));
         beneath.push(Detail::Sentence(setting));
@@ -164,7 +164,7 @@ fn finding_bullet(report: &Report, finding: &Finding) -> Bullet {
     }
 }
 
-fn fix_detail(finding: &Finding) -> Option<Detail> {
+fn remedy_detail(finding: &Finding) -> Option<Detail> {
     finding
         .remedy
         .as_ref()
@@ -200,7 +200,7 @@ fn fix_details(report: &Report, about: &ItemRef) -> Vec<Detail> {
     let mut findings = report.findings.iter();
     findings
         .find(|finding| finding.subject == *subject && is_of_rule(&finding.rule))
-        .and_then(fix_detail)
+        .and_then(remedy_detail)
         .into_iter()
         .collect()
 }
@@ -250,12 +250,12 @@ fn undecided_section<'a>(
     let lead = if serious.is_empty() { "" } else { "and " };
     section.push_bullets(
         &["would be", "finding", "rule"],
-        bullets_with_needs(&serious),
+        undecided_bullets(&serious),
     );
     let mut rules = |before: RichText, rules: Vec<&str>| {
         if !rules.is_empty() {
             section.push_sentence(before.append(": ").append_rich_text(
-                RichText::comma_separated_codes(wording::distinct(rules.into_iter())),
+                RichText::comma_separated_codes(wording::distinct_texts(rules.into_iter())),
             ));
         }
     };
@@ -282,7 +282,7 @@ fn undecided_section<'a>(
     section.none_if_empty()
 }
 
-fn bullets_with_needs(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
+fn undecided_bullets(serious: &[UndecidedEntry<'_>]) -> Vec<Bullet> {
     let mut bullets = Vec::new();
     for (at, (.., best, _)) in serious.iter().enumerate() {
         let like = |(_, needs, _): &&UndecidedEntry<'_>| needs == best;

@@ -94,7 +94,7 @@ pub(crate) fn targets_summary(
     }
     let row = |target: &&TargetSummary| {
         let standing = target::verdict_heading(findings.report, target);
-        let standing = match target_order::critical_count(findings, target) {
+        let standing = match target_order::critical_finding_count(findings, target) {
             0 => standing,
             count => standing.append(format!(", {count} critical")),
         };
@@ -157,7 +157,7 @@ pub(crate) fn conflicts_section(report: &Report, of: impl Fn(&Subject) -> bool) 
 /// Lists withheld advice with the reasons; `of` selects the subjects whose advice is shown.
 pub(crate) fn withheld_section(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::new_top("Withheld: not valid on this host");
-    let one = |withheld: &crate::Withheld| Bullet {
+    let one = |withheld: &crate::WithheldAdvice| Bullet {
         text: format!(
             "{} for {}",
             withheld.advice,

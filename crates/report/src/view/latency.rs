@@ -108,7 +108,7 @@ pub(crate) fn latency_remarks(
     for method in &measurement.methods {
         let pages = usize::try_from(method.pages).unwrap_or_default();
         if let Some(error) = &method.error {
-            let pages = wording::count_noun(pages, "page");
+            let pages = wording::count_with_noun(pages, "page");
             all.push(format!(
                 "{}, {pages}: not measured, {error}",
                 method.method.name()
@@ -196,7 +196,7 @@ mod tests {
     use walwise_model::facts::catalog::target::{FLUSH, FlushDelivery};
 
     #[test]
-    fn figures_without_flushes_are_told_apart() {
+    fn latency_without_flushes_is_remarked() {
         for flush in FlushDelivery::ALL {
             let mut report = sample_reports::at_risk();
             let source = Source::derived_from(["mount.barrier"]);

@@ -1,7 +1,7 @@
 use super::dedup::ShownItemsTracker;
-use super::section::{Badge, Bullet, Detail, Element, Instruction, ItemRef};
+use super::section::{Badge, Bullet, Detail, Element, ItemRef, StepInstruction};
 use super::{RichText, Section, answers, wording};
-use crate::fixes::{Fix, target_fixes};
+use crate::fixes::{RecommendedFix, target_fixes};
 use crate::{Report, Step, TargetSummary, setting_source};
 use walwise_judge::rules::{Advice, Change, Finding, Level, Outcome};
 use walwise_model::facts::catalog::boot;
@@ -36,7 +36,7 @@ pub(super) fn fixes_section(
         .map(|(_, finding)| *finding)
         .collect();
     let steps = report.plan(&target.target).map(|plan| &plan.steps);
-    let instruction = |(number, fix): (usize, &Fix<'_>)| {
+    let instruction = |(number, fix): (usize, &RecommendedFix<'_>)| {
         let bullet = answers::fix_bullet(report, Some(target), fix);
         let step = steps.into_iter().flatten().find(|step| {
             Some(step.advice.setting) == fix.setting
@@ -68,7 +68,7 @@ pub(super) fn fixes_section(
             let all = step_details(report, target, &about, step).into_iter();
             details.extend(all.filter(|one| !matches!(one, Detail::Commands("apply", _))));
         }
-        Instruction {
+        StepInstruction {
             number: Some(number),
             level: fix.level,
             setting: "",
@@ -88,7 +88,7 @@ pub(super) fn fixes_section(
         }
     };
     let fixes = target_fixes(report, target, &about);
-    let entries: Vec<Instruction> = (1..).zip(&fixes).map(instruction).collect();
+    let entries: Vec<StepInstruction> = (1..).zip(&fixes).map(instruction).collect();
     let mut section = Section::new_part("Fix first");
     if !entries.is_empty() {
         section.elements.push(Element::Instructions(entries));
@@ -145,7 +145,7 @@ pub(crate) fn no_change_section<'a>(
     for step in keep.into_iter().flatten() {
         if chapter.mark_step_shown(step) {
             let setting = RichText::code(step.advice.setting.name)
-                .append(format!(": {}", wording::change_text(step)));
+                .append(format!(": {}", wording::step_change_text(step)));
             let about = ItemRef::from_step(step);
             bullets.push(Bullet {
                 item: about,
@@ -176,7 +176,7 @@ fn step_instruction<'a>(
     target: &TargetSummary,
     number: Option<usize>,
     step: &'a Step,
-) -> Instruction {
+) -> StepInstruction {
     let beneath = chapter.mark_step_shown(step).then(|| {
         let about: Vec<&Finding> = chapter
             .findings_about(target)
@@ -204,13 +204,13 @@ fn step_instruction<'a>(
     if number.is_none() {
         about.key.insert_str(0, "option ");
     }
-    Instruction {
+    StepInstruction {
         number,
         level: step.level,
         setting: step.advice.setting.name,
         subject: wording::subject_name(&step.subject),
-        change: wording::change_text(step),
-        affects: wording::affects_text(step.advice.reach, step.advice.risk),
+        change: wording::step_change_text(step),
+        affects: wording::effect_and_risk_text(step.advice.reach, step.advice.risk),
         interrupts: wording::interruption_text(step.advice.risk),
         item: about,
         details: beneath,
@@ -227,7 +227,7 @@ fn reason_details(step: &Step, about: &[&Finding]) -> Vec<Detail> {
         let rules = about
             .iter()
             .filter(|finding| step.rules.contains(&finding.rule));
-        let reasons = wording::distinct(rules.map(|finding| &*finding.because));
+        let reasons = wording::distinct_texts(rules.map(|finding| &*finding.because));
         details.extend(
             reasons
                 .into_iter()
@@ -247,10 +247,10 @@ pub(crate) fn step_details(
 ) -> Vec<Detail> {
     let advice = &step.advice;
     let mut details = current_value_details(advice);
-    details.extend(result_detail(step));
+    details.extend(result_diff_detail(step));
     details.push(Detail::Field(
         "affects",
-        wording::affects_text(advice.reach, advice.risk).into(),
+        wording::effect_and_risk_text(advice.reach, advice.risk).into(),
     ));
     details.extend(
         advice
@@ -297,8 +297,8 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
     let Some(area) = advice.setting.kind.area() else {
         return vec![Detail::Verbose("now", now)];
     };
-    let stronger = setting_source::overridden_by(advice)
-        .map(|stronger| stronger.instruction(area.database_profile().config_files));
+    let stronger = setting_source::overriding_source(advice)
+        .map(|stronger| stronger.override_instruction(area.database_profile().config_files));
     let stronger = stronger.map(|says| Detail::Continuation(says.into()));
     [Detail::Field("now", now)]
         .into_iter()
@@ -308,7 +308,7 @@ fn current_value_details(advice: &Advice) -> Vec<Detail> {
 
 /// Shows the value before and after the step; `None` for *keep*, and if the resulting list is
 /// unknown.
-fn result_detail(step: &Step) -> Option<Detail> {
+fn result_diff_detail(step: &Step) -> Option<Detail> {
     let after = match (&step.result, &step.advice.change) {
         (Some(result), _) => result.split(',').map(str::to_owned).collect(),
         (None, Change::Set(value)) => vec![step.advice.setting.format_with_unit(value)],
@@ -354,7 +354,7 @@ mod tests {
     use crate::{sample_reports, text};
 
     #[test]
-    fn the_companions_of_one_rule_do_not_repeat_its_reason() {
+    fn steps_of_one_rule_share_one_reason() {
         let mut report = sample_reports::free_disk();
         let plan = report.plans.first_mut().unwrap();
         let (first, rest) = plan.steps.split_first_mut().unwrap();

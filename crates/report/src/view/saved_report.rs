@@ -16,7 +16,7 @@ pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
     let mut sections = vec![header_section(kept)];
     let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
     for (target, about) in &kept.targets {
-        sections.push(target_heading(kept, target, about));
+        sections.push(saved_target_heading(kept, target, about));
         let findings: Vec<_> = kept
             .findings
             .iter()
@@ -26,15 +26,21 @@ pub(crate) fn saved_report_sections(kept: &ReportSnapshot) -> Vec<Section> {
             .into_iter()
             .filter(|((rule, subject), _)| told.insert((rule.as_str(), subject)))
             .collect();
-        sections.extend(findings_section(Section::new_part("Findings"), &findings));
-        sections.extend(kept.probes.get(target).and_then(latency_section));
+        sections.extend(saved_findings_section(
+            Section::new_part("Findings"),
+            &findings,
+        ));
+        sections.extend(kept.probes.get(target).and_then(saved_latency_section));
     }
     let rest: Vec<_> = kept
         .findings
         .iter()
         .filter(|((rule, subject), _)| !told.contains(&(rule.as_str(), subject)))
         .collect();
-    sections.extend(findings_section(Section::new_top("Other findings"), &rest));
+    sections.extend(saved_findings_section(
+        Section::new_top("Other findings"),
+        &rest,
+    ));
     sections.extend(facts_section(kept));
     sections
 }
@@ -65,20 +71,24 @@ fn header_section(kept: &ReportSnapshot) -> Section {
     if kept.unreadable > 0 {
         section.push_sentence(format!(
             "{} could not be read.",
-            wording::count_noun(kept.unreadable, "part")
+            wording::count_with_noun(kept.unreadable, "part")
         ));
     }
     if kept.unknown_facts > 0 {
         let says = "not supported by this version.";
         section.push_sentence(format!(
             "Skipped: {} {says}",
-            wording::count_noun(kept.unknown_facts, "fact")
+            wording::count_with_noun(kept.unknown_facts, "fact")
         ));
     }
     section
 }
 
-fn target_heading(kept: &ReportSnapshot, target: &Subject, about: &TargetSnapshot) -> Section {
+fn saved_target_heading(
+    kept: &ReportSnapshot,
+    target: &Subject,
+    about: &TargetSnapshot,
+) -> Section {
     let name = if about.title.is_empty() {
         target.name()
     } else {
@@ -93,7 +103,7 @@ fn target_heading(kept: &ReportSnapshot, target: &Subject, about: &TargetSnapsho
 
 type FindingEntry<'k> = (&'k (String, Subject), &'k FindingState);
 
-fn findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -> Option<Section> {
+fn saved_findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -> Option<Section> {
     let mut findings = findings.to_vec();
     findings.sort_by_key(|(_, finding)| (!finding.applies, std::cmp::Reverse(finding.level)));
     let bullet = |((rule, subject), finding): FindingEntry<'_>| Bullet {
@@ -111,7 +121,7 @@ fn findings_section(mut section: Section, findings: &[FindingEntry<'_>]) -> Opti
     section.none_if_empty()
 }
 
-fn latency_section(probe: &ProbeSnapshot) -> Option<Section> {
+fn saved_latency_section(probe: &ProbeSnapshot) -> Option<Section> {
     let mut section = Section::new_part(HEADING);
     let rows = probe.rows.iter().map(|((method, pages), row)| {
         let median = row.median_us;

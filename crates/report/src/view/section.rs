@@ -32,7 +32,7 @@ pub enum Element {
     Bullets(Bullets),
     Grid(Grid),
     Stack(Vec<LayerRow>),
-    Instructions(Vec<Instruction>),
+    Instructions(Vec<StepInstruction>),
 }
 
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ pub struct Grid {
 }
 
 #[derive(Clone, Debug)]
-pub struct Instruction {
+pub struct StepInstruction {
     /// The number in the plan, from 1; `None` for an option.
     pub number: Option<usize>,
     pub level: Level,
@@ -286,7 +286,7 @@ impl Bullets {
     }
 }
 
-impl Instruction {
+impl StepInstruction {
     pub(crate) const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
 
     /// Arranges steps as rows of a table, without steps that have no number.

@@ -10,7 +10,7 @@ use super::{
     RichText, baseline, findings, flush_path, host, latency, target, target_order, unknown_facts,
     what_if, wording,
 };
-use crate::fixes::{self, Fix};
+use crate::fixes::{self, RecommendedFix};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::{Finding, Level, Outcome};
 use walwise_model::escape::ShellCommand;
@@ -29,13 +29,13 @@ pub(crate) enum ShortPart {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FixList {
-    entries: Vec<FixEntry>,
+    entries: Vec<FixListEntry>,
     /// The command that prints the fstab lines for changed mount options.
     persist: Option<ShellCommand>,
 }
 
 #[derive(Clone, Debug)]
-struct FixEntry {
+struct FixListEntry {
     /// The number for display; `None` on targets that are not shown in full.
     number: Option<usize>,
     fix: Bullet,
@@ -61,14 +61,14 @@ impl FixList {
             .any(|entry| entry.level >= Level::Warning)
     }
 
-    pub(crate) fn cut_to(&self, detail: FixDetail) -> VisibleFixes {
+    pub(crate) fn cut_to(&self, detail: FixDetailLimit) -> VisibleFixes {
         let (shown, cut): (Vec<_>, Vec<_>) = self
             .entries
             .iter()
             .enumerate()
             .partition(|(at, entry)| entry.is_kept || *at < detail.entries);
         let more = (!cut.is_empty()).then(|| {
-            let rules = wording::distinct(
+            let rules = wording::distinct_texts(
                 cut.iter()
                     .flat_map(|(_, entry)| entry.rules.iter().map(String::as_str)),
             );
@@ -82,7 +82,7 @@ impl FixList {
                 few => format!("+ {} more: {}", cut.len(), few.join(", ")),
             }
         });
-        let entry = |entry: &FixEntry| {
+        let entry = |entry: &FixListEntry| {
             let mut fix = entry.fix.clone();
             if !detail.sources && entry.level < Level::Critical {
                 fix.rule.clear();
@@ -99,10 +99,10 @@ impl FixList {
         }
     }
 
-    fn from_critical_fixes(report: &Report, fixes: &[Fix<'_>]) -> Self {
+    fn from_critical_fixes(report: &Report, fixes: &[RecommendedFix<'_>]) -> Self {
         let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
-        let entries: Vec<FixEntry> = critical
-            .map(|fix| FixEntry::new(report, None, None, fix))
+        let entries: Vec<FixListEntry> = critical
+            .map(|fix| FixListEntry::new(report, None, None, fix))
             .collect();
         Self {
             entries,
@@ -111,12 +111,12 @@ impl FixList {
     }
 }
 
-impl FixEntry {
+impl FixListEntry {
     fn new(
         report: &Report,
         of: Option<&TargetSummary>,
         number: Option<usize>,
-        fix: &Fix<'_>,
+        fix: &RecommendedFix<'_>,
     ) -> Self {
         Self {
             number,
@@ -139,7 +139,7 @@ const MAX_TARGETS: usize = 12;
 /// Limits the number of fixes and their details. Critical fixes, warnings with a command, and steps
 /// for a free disk are always shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FixDetail {
+pub(crate) struct FixDetailLimit {
     /// The number of first entries that are shown. Later entries are shown only if never cut.
     pub entries: usize,
     /// True if rules, the source of the present value, and the command for fstab are shown.
@@ -147,7 +147,7 @@ pub(crate) struct FixDetail {
     pub sources: bool,
 }
 
-impl FixDetail {
+impl FixDetailLimit {
     /// All levels of detail, from most to least.
     pub const ALL: [Self; 7] = [
         Self {
@@ -236,11 +236,11 @@ pub(crate) fn short_parts(report: &Report) -> Vec<ShortPart> {
             .flat_map(what_if::what_if_sections)
             .map(ShortPart::Section),
     );
-    deduplicate(lines)
+    remove_repeated_parts(lines)
 }
 
 /// Removes lines and fixes that an earlier target already shows.
-fn deduplicate(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
+fn remove_repeated_parts(mut pieces: Vec<ShortPart>) -> Vec<ShortPart> {
     let mut told = BTreeSet::new();
     let mut is_new = |line: &Bullet| {
         let label = line.badges.first().map(Badge::text);
@@ -269,7 +269,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     let report = by_target.report;
     let row = |target: &TargetSummary| {
         let standing = target::verdict_heading(report, target);
-        let standing = match target_order::critical_count(by_target, target) {
+        let standing = match target_order::critical_finding_count(by_target, target) {
             0 => standing,
             count => standing.append(format!(", {count} critical")),
         };
@@ -284,7 +284,7 @@ fn targets_table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -
     };
     let (named, others): (Vec<_>, Vec<_>) =
         targets.iter().enumerate().partition(|(place, target)| {
-            *place < MAX_TARGETS || target_order::critical_count(by_target, target) > 0
+            *place < MAX_TARGETS || target_order::critical_finding_count(by_target, target) > 0
         });
     let rows = named.into_iter().map(|(_, target)| row(target)).collect();
     let grid = Grid {
@@ -343,7 +343,7 @@ fn fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList 
     FixList {
         entries: (1..)
             .zip(&fixes)
-            .map(|(number, fix)| FixEntry::new(report, Some(of), Some(number), fix))
+            .map(|(number, fix)| FixListEntry::new(report, Some(of), Some(number), fix))
             .collect(),
         persist: persist.filter(|_| !of.kind.is_device()),
     }
@@ -401,7 +401,7 @@ fn undecided_critical_line(findings: &[IndexedFinding<'_>], what: &str) -> Optio
     let open = findings.iter().map(|(_, finding)| *finding);
     let open = open.filter(|finding| finding.level == Level::Critical);
     let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
-    let rules = wording::distinct(open.map(|finding| &*finding.rule));
+    let rules = wording::distinct_texts(open.map(|finding| &*finding.rule));
     let count = rules.len();
     let says = RichText::plain(format!("{count} critical{what}: "))
         .append_rich_text(RichText::comma_separated_codes(rules));
@@ -416,7 +416,7 @@ fn withheld_lines(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
     about.map(withheld_line).collect()
 }
 
-fn withheld_line(one: &crate::Withheld) -> Bullet {
+fn withheld_line(one: &crate::WithheldAdvice) -> Bullet {
     Bullet {
         rule: one.rule.clone(),
         ..labelled_bullet("Withheld", wording::withheld_text(one))
@@ -441,7 +441,7 @@ fn untargeted_parts(report: &Report) -> Vec<ShortPart> {
         report, &fixes,
     ))];
     pieces.extend(undecided_critical_line(&told, " about the host").map(ShortPart::Line));
-    let of_target = |one: &&crate::Withheld| {
+    let of_target = |one: &&crate::WithheldAdvice| {
         report
             .targets
             .iter()

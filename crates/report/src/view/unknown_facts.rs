@@ -17,8 +17,8 @@ pub(crate) fn target_unknowns_section(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Option<Section> {
-    let needs = missing_needs(chapter, target);
-    let bullet = |(help, group): (HowToRead, RemedyGroup<'_>)| {
+    let needs = missing_target_facts(chapter, target);
+    let bullet = |(help, group): (FactRemedy, RemedyGroup<'_>)| {
         let more = group.names.len().saturating_sub(MAX_NAMED);
         let more = if more > 0 {
             format!(" and {more} more")
@@ -30,8 +30,8 @@ pub(crate) fn target_unknowns_section(
         Bullet {
             text: format!(
                 "{}: {}",
-                wording::count_noun(group.count, "fact"),
-                help.text(group.count)
+                wording::count_with_noun(group.count, "fact"),
+                help.instruction_text(group.count)
             )
             .into(),
             details: vec![Detail::Sentence(names)],
@@ -40,7 +40,7 @@ pub(crate) fn target_unknowns_section(
     };
     let mut section = Section::new_part(format!(
         "{HEADING}: {}",
-        wording::count_noun(needs.len(), "fact")
+        wording::count_with_noun(needs.len(), "fact")
     ));
     section.push_bullets(
         &["facts"],
@@ -57,12 +57,14 @@ pub(crate) fn unknown_facts_line(
     chapter: &ShownItemsTracker<'_, '_>,
     target: &TargetSummary,
 ) -> Bullet {
-    let needs = missing_needs(chapter, target);
+    let needs = missing_target_facts(chapter, target);
     let says = match needs.len() {
         0 => NONE_MISSING_TEXT.into(),
         count => match missing_facts_summary(chapter.report, &needs) {
             Some(says) => says.into(),
-            None => RichText::plain(wording::count_noun(count, "fact")).append_reference(HEADING),
+            None => {
+                RichText::plain(wording::count_with_noun(count, "fact")).append_reference(HEADING)
+            }
         },
     };
     Bullet::with_badge(Badge::Remark("Unknown"), says)
@@ -75,7 +77,7 @@ pub const NONE_MISSING_TEXT: &str = "nothing relevant";
 pub(crate) fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> Option<String> {
     let groups = group_by_remedy(report, needs)
         .into_iter()
-        .filter(|(help, _)| *help != HowToRead::NoKnownWay);
+        .filter(|(help, _)| *help != FactRemedy::NoKnownWay);
     let (help, RemedyGroup { count, .. }) = groups.max_by_key(|(_, group)| group.count)?;
     let most = if count == needs.len() {
         String::new()
@@ -84,8 +86,8 @@ pub(crate) fn missing_facts_summary(report: &Report, needs: &[MissingFact]) -> O
     };
     Some(format!(
         "{}{most}: {}",
-        wording::count_noun(needs.len(), "fact"),
-        help.text(count)
+        wording::count_with_noun(needs.len(), "fact"),
+        help.instruction_text(count)
     ))
 }
 
@@ -122,14 +124,14 @@ fn unknown_fact_count_sentence(report: &Report) -> Option<RichText> {
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum HowToRead {
+enum FactRemedy {
     NoKnownWay,
     /// The source is missing from the capture, so the host must be captured again.
     AnotherCapture,
     Remedy(Remedy),
 }
 
-impl HowToRead {
+impl FactRemedy {
     fn from_missing_fact(need: &MissingFact, report: &Report) -> Self {
         match (&need.remedy, need.why) {
             (Some(remedy), _) => Self::Remedy(remedy.clone()),
@@ -147,7 +149,7 @@ impl HowToRead {
     }
 
     /// The instruction that makes `count` facts readable.
-    fn text(&self, count: usize) -> String {
+    fn instruction_text(&self, count: usize) -> String {
         match self {
             Self::NoKnownWay if count == 1 => "no known way to read it".to_owned(),
             Self::NoKnownWay => "no known way to read them".to_owned(),
@@ -163,7 +165,10 @@ struct RemedyGroup<'n> {
     names: Vec<&'n str>,
 }
 
-fn missing_needs(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSummary) -> Vec<MissingFact> {
+fn missing_target_facts(
+    chapter: &ShownItemsTracker<'_, '_>,
+    target: &TargetSummary,
+) -> Vec<MissingFact> {
     let about = chapter
         .findings_about(target)
         .iter()
@@ -177,11 +182,11 @@ fn missing_needs(chapter: &ShownItemsTracker<'_, '_>, target: &TargetSummary) ->
 fn group_by_remedy<'n>(
     report: &Report,
     needs: &'n [MissingFact],
-) -> BTreeMap<HowToRead, RemedyGroup<'n>> {
-    let mut groups: BTreeMap<HowToRead, RemedyGroup<'n>> = BTreeMap::new();
+) -> BTreeMap<FactRemedy, RemedyGroup<'n>> {
+    let mut groups: BTreeMap<FactRemedy, RemedyGroup<'n>> = BTreeMap::new();
     for need in needs {
         let group = groups
-            .entry(HowToRead::from_missing_fact(need, report))
+            .entry(FactRemedy::from_missing_fact(need, report))
             .or_default();
         group.count += 1;
         if !group.names.contains(&&*need.fact) {

@@ -1,7 +1,7 @@
 use super::section::{Badge, Bullet, Detail, ItemRef};
 use super::{RichText, Section, host, what_if, wording};
 use crate::model::upgrade::{Upgrade, UpgradeItem, UpgradeSection};
-use crate::{Assumed, Report, WhatIf};
+use crate::{FactAssumption, Report, WhatIf};
 use walwise_judge::rules::Level;
 use walwise_model::facts::Scope;
 use walwise_model::facts::catalog::kernel;
@@ -34,13 +34,13 @@ pub fn upgrade_change_sections(assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
     }
     let told = sections.len() > before;
     sections.extend(unaffected_needs_sentence(upgrade).map(sentence));
-    sections.push(sentence(closing_sentence(upgrade, told)));
+    sections.push(sentence(upgrade_summary_sentence(upgrade, told)));
     sections
 }
 
 /// A note if the assumed kernel is older than the running one. The short version 6.12 is not older
 /// than 6.12.5, a release of its series.
-fn downgrade_note(one: &Assumed) -> Option<String> {
+fn downgrade_note(one: &FactAssumption) -> Option<String> {
     if one.fact != kernel::RELEASE.name() {
         return None;
     }
@@ -96,7 +96,7 @@ fn part_section(part: UpgradeSection, items: &[&UpgradeItem]) -> Section {
     if !minor.is_empty() {
         let says = RichText::plain(format!("and {} at lower levels: ", minor.len()));
         section.push_sentence(says.append_rich_text(RichText::comma_separated_codes(
-            wording::distinct(minor.into_iter()),
+            wording::distinct_texts(minor.into_iter()),
         )));
     }
     section
@@ -148,12 +148,12 @@ fn unaffected_needs_sentence(upgrade: &Upgrade) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "{count} of {} that the next boot needs {does}: {first}{more}.",
-            wording::count_noun(all, "item")
+            wording::count_with_noun(all, "item")
         )
     })
 }
 
-fn closing_sentence(upgrade: &Upgrade, told: bool) -> String {
+fn upgrade_summary_sentence(upgrade: &Upgrade, told: bool) -> String {
     if !told {
         return "No known changes.".to_owned();
     }
@@ -177,7 +177,7 @@ fn closing_sentence(upgrade: &Upgrade, told: bool) -> String {
     ];
     let says = says.into_iter().filter(|(count, _)| *count > 0);
     let says: Vec<String> = says
-        .map(|(count, what)| format!("{} {what}", wording::count_noun(count, "item")))
+        .map(|(count, what)| format!("{} {what}", wording::count_with_noun(count, "item")))
         .collect();
     if says.is_empty() {
         return "No known obstacles to the upgrade.".to_owned();

@@ -3,7 +3,7 @@ use super::{Section, wording};
 use crate::model::difference::{
     DisplayedValue, FactChange, FactState, FindingChange, FindingChangeKind,
 };
-use crate::{Assumed, StepChange, WhatIf, WouldBeOffered};
+use crate::{FactAssumption, StepChange, WhatIf, WithheldRiskyAdvice};
 use walwise_judge::rules::Level;
 use walwise_model::facts::{Reading, Subject, Value, catalog};
 
@@ -12,7 +12,7 @@ const NO_DIFFERENCES: &str = "Nothing else would change.";
 
 /// Describes an assumption. If the fact is unknown on the real host, a note states that the
 /// assumption never allows changes that can lose data.
-pub fn assumption_bullet(one: &Assumed) -> Bullet {
+pub fn assumption_bullet(one: &FactAssumption) -> Bullet {
     let about = ItemRef {
         fact: Some((one.subject.clone(), one.fact.clone())),
         ..ItemRef::default()
@@ -40,27 +40,27 @@ pub fn assumption_bullet(one: &Assumed) -> Bullet {
     };
     let says = format!(
         "{says} ({}{never}; actual: {really})",
-        one.assumed_or_stated()
+        one.assumption_word()
     );
     Bullet {
         item: about,
-        ..labelled_bullet(one.assumed_or_stated(), says)
+        ..labelled_bullet(one.assumption_word(), says)
     }
 }
 
 /// Formats an assumption in two short forms; the second one omits the subject.
-pub fn assumption_short_forms(one: &Assumed) -> [String; 2] {
+pub fn assumption_short_forms(one: &FactAssumption) -> [String; 2] {
     [&*subject_suffix(one), ""].map(|of| {
         format!(
             "{}{of} = {} ({})",
             one.fact,
             display_value(one, &one.value),
-            one.assumed_or_stated()
+            one.assumption_word()
         )
     })
 }
 
-fn subject_suffix(one: &Assumed) -> String {
+fn subject_suffix(one: &FactAssumption) -> String {
     if one.subject == Subject::host() {
         String::new()
     } else {
@@ -68,11 +68,11 @@ fn subject_suffix(one: &Assumed) -> String {
     }
 }
 
-fn display_value(one: &Assumed, value: &Value) -> String {
+fn display_value(one: &FactAssumption, value: &Value) -> String {
     catalog::find_by_name(&one.fact).map_or(value.to_string(), |info| info.format_value(value))
 }
 
-pub(crate) fn assumption_bullets(assumed: &[Assumed]) -> Vec<Bullet> {
+pub(crate) fn assumption_bullets(assumed: &[FactAssumption]) -> Vec<Bullet> {
     assumed.iter().map(assumption_bullet).collect()
 }
 
@@ -84,7 +84,7 @@ pub fn what_if_sections(what_if: &WhatIf) -> Vec<Section> {
         section
     };
     let first = part("", assumption_bullets(&what_if.assumed));
-    if what_if.changes_nothing() {
+    if what_if.has_no_effect() {
         return vec![
             top,
             first,
@@ -236,7 +236,7 @@ fn step_bullets(what_if: &WhatIf) -> Vec<Bullet> {
 }
 
 fn offer_bullets(what_if: &WhatIf) -> Vec<Bullet> {
-    let row = |offer: &WouldBeOffered| {
+    let row = |offer: &WithheldRiskyAdvice| {
         let price = offer
             .tradeoff
             .as_ref()

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::{Alternative, Plan, Report, Step, Withheld, mount_and_mkfs_options};
+use crate::{Alternative, Plan, Report, Step, WithheldAdvice, mount_and_mkfs_options};
 use walwise_judge::rules::{Change, EffectScope, Risk};
 use walwise_model::facts::catalog::target;
 use walwise_model::facts::{Key, MissingFact, Reading, Scope, Subject, Value};
@@ -8,7 +8,7 @@ use walwise_model::text::JoinText;
 
 /// Describes a step's change, such as `remove nobarrier; relatime → noatime`, `off → on` or `keep
 /// fdatasync`.
-pub fn change_text(step: &Step) -> String {
+pub fn step_change_text(step: &Step) -> String {
     let advice = &step.advice;
     let now = match &advice.current {
         Reading::Known { value, .. } => Some(advice.setting.format_config_value(value)),
@@ -23,11 +23,11 @@ pub fn change_text(step: &Step) -> String {
             Some(now) => format!("keep {now}"),
             None => "keep".to_owned(),
         },
-        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => list_change_text(step),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => step_list_change_text(step),
     }
 }
 
-fn list_change_text(step: &Step) -> String {
+fn step_list_change_text(step: &Step) -> String {
     let advice = &step.advice;
     let now: &[String] = match &advice.current {
         Reading::Known {
@@ -102,12 +102,12 @@ pub fn sharing_sentences(report: &Report, of: &Subject) -> Vec<String> {
     all.into_iter().filter_map(shares).collect()
 }
 
-pub fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn distinct_texts<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     words.filter(|word| seen.insert(*word)).collect()
 }
 
-pub fn count_noun(count: usize, noun: &str) -> String {
+pub fn count_with_noun(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }
@@ -185,7 +185,7 @@ pub(crate) fn alternative_text(step: &Step, other: &Alternative) -> String {
     format!("{}{place}: {}.{price}", other.value, other.title)
 }
 
-pub(crate) fn affects_text(affected: EffectScope, danger: Risk) -> String {
+pub(crate) fn effect_and_risk_text(affected: EffectScope, danger: Risk) -> String {
     match (affected, danger) {
         (EffectScope::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
             format!(
@@ -201,7 +201,7 @@ pub(crate) fn affects_text(affected: EffectScope, danger: Risk) -> String {
     }
 }
 
-pub(crate) fn withheld_text(one: &Withheld) -> String {
+pub(crate) fn withheld_text(one: &WithheldAdvice) -> String {
     format!(
         "{} for {}: {}",
         one.advice,
@@ -238,10 +238,10 @@ mod tests {
     use walwise_model::facts::Choice;
 
     #[test]
-    fn who_is_affected_and_when_do_not_contradict() {
+    fn next_boot_effects_are_never_immediate() {
         for &affected in EffectScope::ALL {
             for &danger in Risk::ALL {
-                let said = affects_text(affected, danger);
+                let said = effect_and_risk_text(affected, danger);
                 let waits = affected == EffectScope::NextBoot;
                 assert_eq!(said.contains("nothing changes now"), waits, "{said}");
                 assert!(!(waits && said.contains("immediately")), "{said}");

@@ -216,7 +216,7 @@ impl<'a> LayerDetails<'a> {
             let is_folded = folds && group.is_folded_by_default();
             let is_open = !is_folded || place.unfolded.contains(&key);
             if is_folded {
-                let says = format!("   {}", wording::count_noun(of_group.len(), "fact"));
+                let says = format!("   {}", wording::count_with_noun(of_group.len(), "fact"));
                 let line = Line::from(vec![
                     heading,
                     Span::styled(says, theme.role_style(TextRole::Dim)),

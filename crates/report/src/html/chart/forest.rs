@@ -1,6 +1,6 @@
 use super::{
-    Chart, LINE_HEIGHT, WIDTH, bottom_axis, end_labels, interpolate, interval_shapes, left_axis,
-    polyline, position_among, right_aligned_text, svg_dot, svg_text, text_cells,
+    Chart, LINE_HEIGHT, WIDTH, bottom_axis, end_labels, index_fraction, interpolate,
+    interval_shapes, left_axis, polyline, right_aligned_text, svg_dot, svg_text, text_cells,
 };
 use crate::html::markup::{Markup, Tag};
 use crate::ratio_axis::RatioAxis;
@@ -122,7 +122,7 @@ pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
     );
     let point = |(at, rate): (usize, &f64)| {
         (
-            interpolate(position_among(at as f64, rates.len()), field),
+            interpolate(index_fraction(at as f64, rates.len()), field),
             interpolate(rate / most, [bottom, top]),
         )
     };

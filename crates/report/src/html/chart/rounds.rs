@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Chart, WIDTH, end_labels, interpolate, left_axis, legend_shapes, line_class, polyline,
-    position_among, text_cells,
+    Chart, WIDTH, end_labels, index_fraction, interpolate, left_axis, legend_shapes, line_class,
+    polyline, text_cells,
 };
 use crate::html::markup::Tag;
 use crate::time_axis::LogTimeAxis;
@@ -96,7 +96,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
 }
 
 fn run_x(at: f64, of: usize) -> f64 {
-    interpolate(position_among(at, of), PLOT_X)
+    interpolate(index_fraction(at, of), PLOT_X)
 }
 
 fn is_hatched(caveat: &Caveat) -> bool {
