@@ -70,7 +70,7 @@ mod version {
     pub(super) fn version_lines() -> String {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
         let commit = commit.unwrap_or("unknown (not set at build time)");
-        let pack = session::shipped_fingerprint();
+        let pack = session::shipped_rules_fingerprint();
         format!(
             "walwise {}\ncommit {commit}\npack   {pack}\n",
             env!("CARGO_PKG_VERSION")
@@ -94,11 +94,11 @@ mod rule_files {
 
     const RULES_NOT_IN_FORCE_EXIT_CODE: u8 = 2;
 
-    pub(super) fn rules_in_force(dir: Option<&Path>) -> Result<RuleSet, CliError> {
+    pub(super) fn load_rules_in_force(dir: Option<&Path>) -> Result<RuleSet, CliError> {
         load_rules(dir, ExampleLoading::Skipped)
     }
 
-    pub(super) fn rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
+    pub(super) fn load_rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
         load_rules(dir, ExampleLoading::Read)
     }
 
@@ -109,10 +109,10 @@ mod rule_files {
             fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
             (None, true) => RuleFiles::default(),
-            _ => match input::read_rules(dir) {
+            _ => match input::read_rule_directories(dir) {
                 Ok(found) => found.map_err(CliError::Usage)?,
                 Err(e) => {
-                    return Err(usage_error(
+                    return Err(rule_file_usage_error(
                         "read the rules in",
                         dir.unwrap_or(of_machine),
                         &e,
@@ -124,7 +124,7 @@ mod rule_files {
         Ok(rules.with_extra_notes(found.ignored, found.remarks))
     }
 
-    pub(super) fn warn_and_exit_code(code: u8, rules: &RuleSet) -> u8 {
+    pub(super) fn warn_rules_not_in_force(code: u8, rules: &RuleSet) -> u8 {
         if code != 0 || rules.not_in_force_sentences().is_empty() {
             return code;
         }
@@ -136,7 +136,9 @@ mod rule_files {
 
     /// Reads rule files that are named one by one or by their directory; all of them must be
     /// readable. The rules of this host are included, as in a normal run.
-    pub(super) fn read_selected_files(paths: &[PathBuf]) -> Result<SelectedRuleFiles, CliError> {
+    pub(super) fn read_selected_rule_files(
+        paths: &[PathBuf],
+    ) -> Result<SelectedRuleFiles, CliError> {
         let all = paths
             .iter()
             .map(|path| display_path(path))
@@ -148,7 +150,7 @@ mod rule_files {
         answer.map_err(CliError::Usage)
     }
 
-    fn usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
+    fn rule_file_usage_error(what: &str, path: &Path, error: &io::Error) -> CliError {
         CliError::Usage(file_error(what, path, error))
     }
 }
@@ -158,7 +160,7 @@ mod baseline {
     use std::io::{self, Read};
     use std::path::Path;
 
-    use super::args::Check;
+    use super::args::CheckArgs;
     use super::report_store::ReportStore;
     use super::{CliError, input, out};
     use crate::escape::ShellCommand;
@@ -169,7 +171,7 @@ mod baseline {
 
     const LAST_REPORT_WORD: &str = "last";
 
-    pub(super) fn check_baseline_options(args: &Check) -> Result<(), CliError> {
+    pub(super) fn check_baseline_options(args: &CheckArgs) -> Result<(), CliError> {
         if args.baseline.is_none() || args.format.shows_difference() {
             return Ok(());
         }
@@ -188,16 +190,16 @@ mod baseline {
     /// With `--save`, a missing or unusable last report only causes a notice, because the first run
     /// of a series has no earlier report.
     pub(super) fn load_baseline(
-        args: &Check,
+        args: &CheckArgs,
         session: &Session,
     ) -> Result<Option<ReportSnapshot>, CliError> {
         let Some(name) = &args.baseline else {
             return Ok(None);
         };
         if name != Path::new(LAST_REPORT_WORD) {
-            return parse_baseline(name, input::open(name, MAX_BYTES)).map(Some);
+            return parse_baseline(name, input::open_file_or_pipe(name, MAX_BYTES)).map(Some);
         }
-        match last_report(args, session) {
+        match load_last_saved_report(args, session) {
             Err(CliError::Usage(sentence)) if args.save => {
                 out::print_notice(&format!("no comparison: {sentence}"));
                 Ok(None)
@@ -206,11 +208,14 @@ mod baseline {
         }
     }
 
-    fn last_report(args: &Check, session: &Session) -> Result<ReportSnapshot, CliError> {
+    fn load_last_saved_report(
+        args: &CheckArgs,
+        session: &Session,
+    ) -> Result<ReportSnapshot, CliError> {
         let target = args.target.as_deref();
         let shelf = ReportStore::for_target(session, target)?;
         let place = display_path(&shelf.directory);
-        let newest = shelf.newest_report().map_err(|error| {
+        let newest = shelf.find_newest_report().map_err(|error| {
             CliError::Usage(format!(
                 "cannot read {place}: {}",
                 text::io_error_message(&error)
@@ -223,7 +228,7 @@ mod baseline {
             ))),
             None => Err(CliError::Usage(format!(
                 "no baseline is saved in {place}; `{}` saves one",
-                save_command(target)
+                baseline_save_command(target)
             ))),
         }
     }
@@ -244,7 +249,7 @@ mod baseline {
         ReportSnapshot::parse(kept).map_err(|error| refuse(error.to_string()))
     }
 
-    fn save_command(target: Option<&Path>) -> String {
+    fn baseline_save_command(target: Option<&Path>) -> String {
         let of = |target: &Path| ShellCommand::walwise_check(&display_path(target), " --save");
         ShellCommand::or_placeholder(
             target.map_or(Some(ShellCommand::new("walwise check --save")), of),
@@ -252,7 +257,7 @@ mod baseline {
     }
 }
 mod capture {
-    use super::args::{Capture, HostArgs};
+    use super::args::{CaptureArgs, HostArgs};
     use super::host;
     use super::out::{ExitResult, OutputTarget};
     use crate::collect;
@@ -260,7 +265,7 @@ mod capture {
     use crate::rules::RuleSet;
     use crate::session;
 
-    pub(super) fn run(args: &Capture) -> ExitResult {
+    pub(super) fn run(args: &CaptureArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let live = LiveHost::with_started_child();
         let recording = RecordingHost::new(&live);
@@ -269,7 +274,7 @@ mod capture {
             servers: args.servers.clone(),
             ..HostArgs::default()
         };
-        let session = host::read_session(
+        let session = host::collect_session_from_host(
             &recording,
             &from,
             args.target.as_deref(),
@@ -289,22 +294,22 @@ pub mod generate {
     use clap::CommandFactory;
     use clap_complete::aot::{self, Generator};
 
-    use super::args::{Cli, Generate, Shell};
+    use super::args::{Cli, GenerateCommand, Shell};
     use super::out::{ExitResult, print};
 
     /// A test derives the schema from the report's types and compares the result with this file.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
-    pub(super) fn run(what: &Generate) -> ExitResult {
+    pub(super) fn run(what: &GenerateCommand) -> ExitResult {
         match what {
-            Generate::Completions { shell } => print(&completions(*shell).1),
-            Generate::Schema => print(SCHEMA),
+            GenerateCommand::Completions { shell } => print(&completion_file(*shell).1),
+            GenerateCommand::Schema => print(SCHEMA),
         }
     }
 
     /// The file name that the shell expects, then the completion script.
-    pub fn completions(shell: Shell) -> (String, String) {
-        fn script(shell: impl Generator) -> (String, String) {
+    pub fn completion_file(shell: Shell) -> (String, String) {
+        fn generate_completion_file(shell: impl Generator) -> (String, String) {
             let mut bytes = Vec::new();
             let name = shell.file_name(NAME);
             aot::generate(shell, &mut Cli::command(), NAME, &mut bytes);
@@ -312,9 +317,9 @@ pub mod generate {
         }
         const NAME: &str = "walwise";
         match shell {
-            Shell::Bash => script(aot::Bash),
-            Shell::Zsh => script(aot::Zsh),
-            Shell::Fish => script(aot::Fish),
+            Shell::Bash => generate_completion_file(aot::Bash),
+            Shell::Zsh => generate_completion_file(aot::Zsh),
+            Shell::Fish => generate_completion_file(aot::Fish),
         }
     }
 }
@@ -324,7 +329,7 @@ mod explain {
     use std::collections::BTreeSet;
 
     use super::CliError;
-    use super::args::Explain;
+    use super::args::ExplainArgs;
     use super::host;
     use super::out::{ExitResult, print};
     use super::rule_files;
@@ -335,13 +340,17 @@ mod explain {
     use crate::text::page_layout::PageLayout;
     use crate::{report, session};
 
-    pub(super) fn run(args: &Explain) -> ExitResult {
-        let rules = host::rules_in_force(args.from.rules.as_deref())?;
+    pub(super) fn run(args: &ExplainArgs) -> ExitResult {
+        let rules = host::load_rules_in_force(args.from.rules.as_deref())?;
         if rules.find(&args.rule).is_none() {
             return Err(unknown_rule_error(&rules, &args.rule));
         }
-        let session =
-            host::open_session_assuming(&args.from, args.target.as_deref(), rules, &args.assume)?;
+        let session = host::open_session_with_assumptions(
+            &args.from,
+            args.target.as_deref(),
+            rules,
+            &args.assume,
+        )?;
         let (facts, _) = session.conclusions();
         let Some(rule) = session.rules.find(&args.rule) else {
             return Ok(1);
@@ -376,11 +385,11 @@ mod explain {
         let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
         let mut page = PageLayout::default();
         for finding in &told {
-            push_explanation(&mut page, finding);
+            push_finding_explanation(&mut page, finding);
         }
         if told.is_empty() || args.target.is_some() {
             for finding in &others {
-                push_explanation(&mut page, finding);
+                push_finding_explanation(&mut page, finding);
             }
         } else if !others.is_empty() {
             let names: Vec<String> = others
@@ -397,7 +406,7 @@ mod explain {
         }
         push_rule_metadata(&mut page, rule, &session.rules);
         let code = print(&page.finish())?;
-        Ok(rule_files::warn_and_exit_code(code, &session.rules))
+        Ok(rule_files::warn_rules_not_in_force(code, &session.rules))
     }
 
     fn push_rule_metadata(page: &mut PageLayout, rule: &Rule, rules: &RuleSet) {
@@ -418,10 +427,10 @@ mod explain {
         {
             page.append_paragraph(0, &given.to_note(false).to_string());
         }
-        page.append_paragraph(0, &session::build_pack(rules).describe());
+        page.append_paragraph(0, &session::build_rule_pack(rules).describe());
     }
 
-    fn push_explanation(page: &mut PageLayout, finding: &Finding) {
+    fn push_finding_explanation(page: &mut PageLayout, finding: &Finding) {
         page.append_paragraph(
             0,
             &format!(
@@ -468,19 +477,19 @@ mod signals;
 mod trial;
 mod show {
     use super::CliError;
-    use super::args::{Show, ShowFormat};
+    use super::args::{ShowArgs, ShowFormat};
     use super::input;
     use super::out::{ExitResult, OutputTarget};
     use crate::report::SavedReport;
     use crate::report::difference::MAX_BYTES;
     use crate::text;
 
-    pub(super) fn run(args: &Show) -> ExitResult {
+    pub(super) fn run(args: &ShowArgs) -> ExitResult {
         let delivery = OutputTarget::open(&args.output, false)?;
         let refuse = |what: String| {
             CliError::Usage(format!("cannot show {}: {what}", args.report.display()))
         };
-        let document = input::open(&args.report, MAX_BYTES)
+        let document = input::open_file_or_pipe(&args.report, MAX_BYTES)
             .map_err(|error| refuse(text::io_error_message(&error)))?;
         let kept = SavedReport::parse(document).map_err(|error| refuse(error.to_string()))?;
         delivery.deliver(&match args.format {
@@ -497,7 +506,7 @@ mod upgrade {
     //! distribution or its tools, evaluated like `check --assume`. Nothing is measured.
 
     use super::CliError;
-    use super::args::{PlainFormat, UpgradeArgs};
+    use super::args::{TextOrJsonFormat, UpgradeArgs};
     use super::host;
     use super::out::{ExitResult, OutputTarget};
     use crate::host::CachingHost;
@@ -513,23 +522,24 @@ mod upgrade {
             xfsprogs: args.xfsprogs.clone(),
             btrfs_progs: args.btrfs_progs.clone(),
         };
-        let rules = host::rules_in_force(args.from.rules.as_deref())?;
+        let rules = host::load_rules_in_force(args.from.rules.as_deref())?;
         let machine = host::open_host(args.from.host.as_deref())?;
         let machine = CachingHost::new(machine.as_ref());
         let target = args.target.as_deref();
-        let session = host::read_session(&machine, &args.from, target, rules)?;
+        let session = host::collect_session_from_host(&machine, &args.from, target, rules)?;
         let mut texts =
             upgrade::upgrade_assumptions(&next, &session.facts).map_err(CliError::Usage)?;
         texts.extend(args.assume.iter().cloned());
-        let hypothesis = host::read_hypothesis(&texts, &session, &machine, &args.from, target)?;
+        let hypothesis =
+            host::evaluate_assumption_texts(&texts, &session, &machine, &args.from, target)?;
         let mut report = session.report();
-        let (supposed, what_if) = session.what_if(&report, &hypothesis);
+        let (supposed, what_if) = session.evaluate_what_if(&report, &hypothesis);
         let changes = report::Upgrade::from_reports(&report, &supposed);
         let condition = args.fail_on.fail_condition(args.fail_on_undecided);
         let code = condition.map_or(0, |condition| changes.exit_code(condition));
         let document = match args.format {
-            PlainFormat::Text => text::render_upgrade(&report, &what_if, &changes),
-            PlainFormat::Json => {
+            TextOrJsonFormat::Text => text::render_upgrade(&report, &what_if, &changes),
+            TextOrJsonFormat::Json => {
                 (report.what_if, report.upgrade) = (Some(what_if), Some(changes));
                 json::render(&report)
             }

@@ -27,14 +27,14 @@ pub mod tui;
 /// the command line tool.
 pub fn run() -> ExitCode {
     let code = match Role::from_arguments(args_os()) {
-        Some(role) => serve(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        Some(role) => run_subprocess_role(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
         None => cli::run(args_os()),
     };
     subprocess::reap_idle_children();
     code
 }
 
-fn serve(role: Role) -> io::Result<()> {
+fn run_subprocess_role(role: Role) -> io::Result<()> {
     let channel = role.enter_role()?;
     match role {
         Role::HostReader => host::reader::serve(channel),

@@ -38,8 +38,8 @@ pub mod upgrade;
 mod wanted_filesystem;
 
 pub use measurement::{
-    CommitOptions, MeasurementOptions, RowSelection, measurable_targets, method_in_force,
-    missing_directory_message, probe_plan, unreadable_target_reason,
+    CommitProfileOptions, MeasurementOptions, ProbeRowSelection, measurable_targets,
+    missing_directory_message, probe_plan, unreadable_target_reason, wal_flush_method_in_force,
 };
 pub use raw_answer::raw_answer_lines;
 
@@ -108,7 +108,7 @@ impl Session {
 
     /// Takes over choices and measurements from the session before the host was read again. A
     /// measurement is kept only if its target can still be measured and has the same storage stack.
-    pub fn carry_over(&mut self, before: Self) {
+    pub fn carry_over_measurements(&mut self, before: Self) {
         self.wanted = before.wanted;
         let there = measurable_targets(&self.facts);
         for (target, measurement) in before.measurements {
@@ -147,7 +147,7 @@ impl Session {
         trial_facts::add_trial_facts(&self.trials, self.live, &mut facts);
         compat::derive_compat_facts(&mut facts);
         sizing::derive_sizing_facts(&mut facts);
-        let caps = verdict_caps(&self.rules, &facts, self.live);
+        let caps = evaluate_verdict_caps(&self.rules, &facts, self.live);
         let verdicts = durability::judge_targets(&mut facts, self.live, &caps);
         if let Some((hypothesis, real)) = &self.hypothesis {
             hypothesis.mark_affected_readings(&mut facts, real);
@@ -181,7 +181,7 @@ impl Session {
                 rules: self.rules.rules().len(),
                 asked: self.named_target.clone(),
                 engine: self.engine,
-                pack: build_pack(&self.rules),
+                pack: build_rule_pack(&self.rules),
             },
             guard: &guard,
         });
@@ -265,7 +265,7 @@ pub fn today() -> Date {
 // Rules that cap verdicts. They are evaluated before the verdicts and must not use facts
 // derived from a verdict.
 
-fn verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
+fn evaluate_verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
     let circumstances = EvaluationOptions { live, traced: true };
     let capping = rules
         .rules()
@@ -290,7 +290,7 @@ fn verdict_caps(rules: &RuleSet, facts: &FactSet, live: bool) -> VerdictCaps {
                         Outcome::Undecided { .. } => Ternary::Unknown,
                     },
                     unread_fact: deciding_unread_fact(&finding.outcome)
-                        .or_else(|| missing_build_date(&finding.outcome, &used, facts)),
+                        .or_else(|| missing_build_date_fact(&finding.outcome, &used, facts)),
                     reason: finding.title,
                     remedy: finding.remedy.map(|remedy| (remedy.here, remedy.text)),
                     facts: used,
@@ -315,7 +315,7 @@ fn deciding_unread_fact(outcome: &Outcome) -> Option<String> {
         .map(|need| need.fact.clone())
 }
 
-fn missing_build_date(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
+fn missing_build_date_fact(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
     let is_undecided =
         matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
     let host = Subject::host();
@@ -384,7 +384,7 @@ fn add_drill_facts(records: &[(String, DrillRecord)], live: bool, facts: &mut Fa
 // The mkfs and mount options that the plan for a free device would use, for a trial to run.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilesystemRecipe {
+pub struct MkfsAndMountOptions {
     pub mkfs: Vec<String>,
     /// Mount options; `defaults` for none.
     pub mount: String,
@@ -393,11 +393,11 @@ pub struct FilesystemRecipe {
 impl Session {
     /// Plans the commands that create `filesystem` on `target`. Later reports also plan for
     /// this file system. The error states why there are no such commands.
-    pub fn plan_recipe(
+    pub fn plan_mkfs_and_mount(
         &mut self,
         target: &Subject,
         filesystem: NewFilesystem,
-    ) -> Result<FilesystemRecipe, String> {
+    ) -> Result<MkfsAndMountOptions, String> {
         self.choose_filesystem(target, Some(filesystem))?;
         let report = self.report();
         let plan = report
@@ -411,11 +411,11 @@ impl Session {
             .skip(1)
             .map(str::to_owned)
             .collect();
-        Ok(FilesystemRecipe { mkfs, mount })
+        Ok(MkfsAndMountOptions { mkfs, mount })
     }
 }
 
-pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn shipped_rule_files() -> impl Iterator<Item = (&'static str, &'static str)> {
     let tables = compat::TABLES.iter().copied();
     let distributions = ("rules/tables/distributions.toml", upgrade::TABLE_TEXT);
     rules::builtin_sources()
@@ -424,13 +424,13 @@ pub fn shipped_files() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 static SHIPPED_FILE_SUMS: LazyLock<FileSums> =
-    LazyLock::new(|| rule_pack::file_sums(shipped_files()));
+    LazyLock::new(|| rule_pack::file_sums(shipped_rule_files()));
 
-pub fn build_pack(rules: &RuleSet) -> Pack {
+pub fn build_rule_pack(rules: &RuleSet) -> Pack {
     Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED_FILE_SUMS)
 }
 
-pub fn shipped_fingerprint() -> String {
+pub fn shipped_rules_fingerprint() -> String {
     rule_pack::fingerprint(&SHIPPED_FILE_SUMS)
 }
 
@@ -439,8 +439,8 @@ mod pack_tests {
     use super::*;
 
     #[test]
-    fn every_entry_says_when_it_was_checked() {
-        for (name, text) in shipped_files() {
+    fn every_shipped_table_row_has_verification_date() {
+        for (name, text) in shipped_rule_files() {
             let document: toml::Table = toml::from_str(text).unwrap();
             let rows = document.iter().flat_map(|(kind, rows)| {
                 rows.as_array().unwrap().iter().map(move |row| (kind, row))
@@ -460,7 +460,7 @@ mod pack_tests {
     /// The fingerprint must cover every file, because two packs that differ in an unlisted
     /// table would have the same fingerprint.
     #[test]
-    fn every_rule_file_and_table_of_the_directory_counts() {
+    fn fingerprint_covers_every_rule_file_and_table() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut there = Vec::new();
         for directory in ["rules", "rules/tables"] {
@@ -494,7 +494,7 @@ mod caps_tests {
 
     /// Caps are evaluated before the verdicts, when facts that verdicts set are still unknown.
     #[test]
-    fn no_capping_rule_reads_what_a_verdict_concludes() {
+    fn capping_rules_read_no_facts_set_by_verdicts() {
         let concluded = [
             device::CACHE.name(),
             target::VERDICT.name(),
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_stays_as_long_as_what_is_beneath() {
+    fn carry_over_keeps_measurement_only_on_same_stack() {
         for (option, stays) in [("nobarrier", true), ("barrier", false)] {
             let mut before = session_mounted_with("nobarrier");
             for probe in sample_reports::at_risk().probes {
@@ -554,7 +554,7 @@ mod tests {
             }
             assert!(!before.measurements.is_empty());
             let mut now = session_mounted_with(option);
-            now.carry_over(before);
+            now.carry_over_measurements(before);
             assert_eq!(now.measurements.is_empty(), !stays, "{option}");
             let said = "the earlier measurement of /db is no longer shown: mount 1 mount.super_options was nobarrier and \
                         is barrier";

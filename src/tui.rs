@@ -39,7 +39,7 @@ mod click_map {
         }
 
         /// Adds an area that acts like the first of these keys, written as `"down j"`.
-        pub fn add_key(&mut self, place: Rect, keys: &str) {
+        pub fn add_key_area(&mut self, place: Rect, keys: &str) {
             self.add_area(
                 place,
                 ClickTarget::Press(KeyPress::from_name(
@@ -53,7 +53,7 @@ mod click_map {
         }
 
         /// If areas overlap, the one added last counts, because it was drawn over the others.
-        pub fn at(&self, cell: Position) -> Option<&ClickTarget> {
+        pub fn click_target_at(&self, cell: Position) -> Option<&ClickTarget> {
             self.0
                 .iter()
                 .rev()
@@ -75,7 +75,7 @@ mod hypothesis {
     }
 
     impl AssumedFact {
-        pub fn concerns(&self, subject: &Subject, fact: &str) -> bool {
+        pub fn is_for_fact(&self, subject: &Subject, fact: &str) -> bool {
             self.subject == *subject && self.fact == fact
         }
     }
@@ -124,7 +124,7 @@ mod filter {
         use super::*;
 
         #[test]
-        fn every_word_must_be_there() {
+        fn filter_matches_if_all_words_occur() {
             let passes = |text: &str| {
                 Filter {
                     text: TextField::new(text),
@@ -277,9 +277,9 @@ mod raw_answers {
 
     /// Raw lines by source and value, both as displayed.
     #[derive(Clone, Debug, Default)]
-    pub struct RawAnswers(BTreeMap<(String, String), Vec<String>>);
+    pub struct RawAnswerCache(BTreeMap<(String, String), Vec<String>>);
 
-    impl RawAnswers {
+    impl RawAnswerCache {
         pub fn cached_lines(&self, source: &str, value: &str) -> &[String] {
             self.0
                 .get(&(source.to_owned(), value.to_owned()))
@@ -288,14 +288,14 @@ mod raw_answers {
 
         /// Returns the job that fetches the answer behind a block. `None` if the answer is cached,
         /// or if the block has no known source.
-        pub fn fetch_job(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
-            let (source, value) = fact_origin(report?, block)?;
+        pub fn job_to_fetch_answer(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
+            let (source, value) = fact_source_and_value(report?, block)?;
             let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
             (!is_known).then_some(Job::Raw(source, value))
         }
 
         /// Stores the lines of a raw answer; returns any other result unchanged.
-        pub fn take_raw_result(&mut self, result: JobResult) -> Option<JobResult> {
+        pub fn consume_raw_result(&mut self, result: JobResult) -> Option<JobResult> {
             match result {
                 JobResult::Raw(source, value, lines) => {
                     self.0.insert((source.to_string(), value), lines);
@@ -306,7 +306,7 @@ mod raw_answers {
         }
     }
 
-    fn fact_origin(report: &Report, block: &Block) -> Option<(Source, String)> {
+    fn fact_source_and_value(report: &Report, block: &Block) -> Option<(Source, String)> {
         let (subject, fact) = block.fact.as_ref()?;
         let Reading::Known { value, source } = report.facts.reading_by_name(subject, fact) else {
             return None;
@@ -350,7 +350,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 pub use hypothesis::{AssumedFact, AssumedHost};
-pub use job::{Comparison, HostChange, JobProgress, Reference, ReferenceChoice, SaveOutcome};
+pub use job::{
+    ComparisonReference, HostChange, HostComparison, JobProgress, ReferenceChoice, SaveOutcome,
+};
 pub use msg::ExitReason;
 pub use screenshots::render_screens_svg;
 pub use testing::screen_texts;

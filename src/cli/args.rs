@@ -10,7 +10,7 @@ mod show {
     use super::OutputArgs;
 
     #[derive(Args, Debug)]
-    pub struct Show {
+    pub struct ShowArgs {
         /// A report written by --save, --format json or --format html.
         pub report: PathBuf,
         /// Output format.
@@ -41,9 +41,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-pub use drill::{Drill, DrillMethod, DrillSegments, DrillStep, DrillWrite};
-pub use show::{Show, ShowFormat};
-pub use trial::{Trial, TrialCandidate, TrialFormat};
+pub use drill::{DrillArgs, DrillCommand, DrillMethod, DrillSegments, DrillWriteArgs};
+pub use show::{ShowArgs, ShowFormat};
+pub use trial::{TrialArgs, TrialCandidate, TrialFormat};
 
 use super::detail_level::DetailLevel;
 use super::examples::examples_help;
@@ -80,7 +80,7 @@ pub struct NoCommandArgs {
     pub host: Option<PathBuf>,
     /// Configuration of stopped servers.
     #[command(flatten)]
-    pub servers: ServerFiles,
+    pub servers: ServerConfigArgs,
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
@@ -95,43 +95,43 @@ pub enum CliCommand {
     /// Check storage and settings, and print a report. With a TARGET, also measure there; without
     /// one, nothing is written.
     #[command(after_help = examples_help("check"))]
-    Check(Check),
+    Check(CheckArgs),
     /// Show what a new kernel, distribution or tool version would change, boot failures first.
     #[command(after_help = examples_help("upgrade"))]
     Upgrade(UpgradeArgs),
     /// Show a saved report.
     #[command(after_help = examples_help("show"))]
-    Show(Show),
+    Show(ShowArgs),
     /// Measure commit latency only.
     #[command(after_help = examples_help("probe"))]
-    Probe(Probe),
+    Probe(ProbeArgs),
     /// Test durability with real power cuts: print instructions, write commits, list lost commits.
     #[command(after_help = examples_help("drill"))]
-    Drill(Drill),
+    Drill(DrillArgs),
     /// Compare file systems on a disk: create, mount and measure each in turn, on a loop file or a
     /// spare disk.
     #[command(after_help = examples_help("trial"))]
-    Trial(Trial),
+    Trial(TrialArgs),
     /// Show collected facts and their sources.
     #[command(after_help = examples_help("facts"))]
-    Facts(Facts),
+    Facts(FactsArgs),
     /// List, show and check rules.
     #[command(subcommand, after_help = examples_help("rules"))]
-    Rules(Rules),
+    Rules(RulesCommand),
     /// Explain why a rule applies, does not apply or is undecided.
     #[command(after_help = examples_help("explain"))]
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Save this host as one text file, with serial numbers and names masked.
     #[command(after_help = examples_help("capture"))]
-    Capture(Capture),
+    Capture(CaptureArgs),
     /// Print completions for a shell, or the schema of the JSON report.
     #[command(subcommand, after_help = examples_help("generate"))]
-    Generate(Generate),
+    Generate(GenerateCommand),
 }
 
 /// Configuration of stopped servers.
 #[derive(Args, Debug, Default, Clone)]
-pub struct ServerFiles {
+pub struct ServerConfigArgs {
     /// Option file of a stopped MySQL or MariaDB server, like the server's --defaults-file. Only
     /// this file and the files it includes are read. The data directory is datadir in the file, or
     /// TARGET if the file does not set it.
@@ -158,7 +158,7 @@ pub struct HostArgs {
     pub new: bool,
     /// Configuration of stopped servers.
     #[command(flatten)]
-    pub servers: ServerFiles,
+    pub servers: ServerConfigArgs,
     /// Do not run external tools; facts that only they report stay unknown.
     #[arg(long)]
     pub no_programs: bool,
@@ -184,14 +184,14 @@ pub struct OutputArgs {
 
 /// Values of `--db`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
+pub enum DatabaseEngine {
     Postgres,
     /// MySQL or MariaDB.
     Mysql,
 }
 
-impl Engine {
-    pub fn area(self) -> ServerArea {
+impl DatabaseEngine {
+    pub fn server_area(self) -> ServerArea {
         match self {
             Self::Postgres => ServerArea::Pg,
             Self::Mysql => ServerArea::Mysql,
@@ -200,7 +200,7 @@ impl Engine {
 }
 
 #[derive(Args, Debug)]
-pub struct Check {
+pub struct CheckArgs {
     /// A directory, a mount point, or a block device. Default: all targets found.
     pub target: Option<PathBuf>,
     /// Where facts come from.
@@ -234,8 +234,8 @@ pub struct Check {
     #[arg(long, value_parser = filesystem_parser(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
     /// Database server to give advice for if none exists yet.
-    #[arg(long, value_enum, default_value_t = Engine::Postgres, value_name = "ENGINE")]
-    pub db: Engine,
+    #[arg(long, value_enum, default_value_t = DatabaseEngine::Postgres, value_name = "ENGINE")]
+    pub db: DatabaseEngine,
     /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,
@@ -279,8 +279,8 @@ pub struct UpgradeArgs {
     #[command(flatten)]
     pub from: HostArgs,
     /// Output format; the JSON is today's report of the host, with `what_if` and `upgrade` added.
-    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
-    pub format: PlainFormat,
+    #[arg(long, value_enum, default_value_t = TextOrJsonFormat::Text)]
+    pub format: TextOrJsonFormat,
     /// Output file.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -304,7 +304,7 @@ pub struct MeasureArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct Probe {
+pub struct ProbeArgs {
     /// The directory to measure in.
     #[arg(required_unless_present = "import")]
     pub directory: Option<PathBuf>,
@@ -343,8 +343,8 @@ pub struct Probe {
     #[command(flatten)]
     pub flags: ProbeFlags,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
-    pub format: PlainFormat,
+    #[arg(long, value_enum, default_value_t = TextOrJsonFormat::Text)]
+    pub format: TextOrJsonFormat,
 }
 
 /// Options of how to measure.
@@ -394,7 +394,7 @@ pub enum ProbeWorkload {
 }
 
 #[derive(Args, Debug)]
-pub struct Facts {
+pub struct FactsArgs {
     /// Facts to show: names, or prefixes such as `device.`. Default: all. `.` and paths with
     /// a slash name a directory or device to check as well.
     #[arg(value_name = "KEY|DIR")]
@@ -410,8 +410,8 @@ pub struct Facts {
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE", conflicts_with = "list")]
     pub assume: Vec<String>,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
-    pub format: PlainFormat,
+    #[arg(long, value_enum, default_value_t = TextOrJsonFormat::Text)]
+    pub format: TextOrJsonFormat,
     /// Where facts come from.
     #[command(flatten)]
     pub from: HostArgs,
@@ -419,7 +419,7 @@ pub struct Facts {
 
 /// The commands of `walwise rules`.
 #[derive(Debug, Subcommand)]
-pub enum Rules {
+pub enum RulesCommand {
     /// List the rules, one per line.
     #[command(after_help = examples_help("rules list"))]
     List {
@@ -449,7 +449,7 @@ pub enum Rules {
 }
 
 #[derive(Args, Debug)]
-pub struct Explain {
+pub struct ExplainArgs {
     /// The rule id.
     pub rule: String,
     /// A directory or device. Default: every subject of the rule.
@@ -463,12 +463,12 @@ pub struct Explain {
 }
 
 #[derive(Args, Debug)]
-pub struct Capture {
+pub struct CaptureArgs {
     /// Also capture this directory or device.
     pub target: Option<PathBuf>,
     /// Configuration of stopped servers.
     #[command(flatten)]
-    pub servers: ServerFiles,
+    pub servers: ServerConfigArgs,
     /// Do not mask serial numbers, UUIDs, addresses, or the names of hosts and users.
     #[arg(long)]
     pub no_mask: bool,
@@ -479,7 +479,7 @@ pub struct Capture {
 
 /// The commands of `walwise generate`.
 #[derive(Debug, Subcommand)]
-pub enum Generate {
+pub enum GenerateCommand {
     /// Print shell completions for commands, options and values.
     #[command(after_help = examples_help("generate completions"))]
     Completions {
@@ -526,7 +526,7 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
 
 /// Output formats of `upgrade`, `probe` and `facts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PlainFormat {
+pub enum TextOrJsonFormat {
     /// Text.
     Text,
     /// JSON.

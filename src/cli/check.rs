@@ -1,7 +1,7 @@
 use anyhow::Context as _;
 
-use super::args::{Check, MeasureArgs};
-use super::host::{self, read_session};
+use super::args::{CheckArgs, MeasureArgs};
+use super::host::{self, collect_session_from_host};
 use super::out::{ExitResult, OutputTarget};
 use super::probe::run_probe_plan;
 use super::report_store::{self, ReportStore};
@@ -13,19 +13,21 @@ use crate::report::exit;
 use crate::report::{Format, MonitoringProtocol, PluginState, json, latency, text};
 use crate::session::{self, MeasurementOptions, Session};
 
-pub(super) fn run(args: &Check) -> ExitResult {
+pub(super) fn run(args: &CheckArgs) -> ExitResult {
     let protocol = args.format.monitoring_protocol();
     match run_check(args) {
         // A monitoring protocol, such as Nagios, has its own line and exit code for a failure.
-        Err(CliError::Usage(sentence)) => report_failure(protocol, &sentence, CliError::Usage),
+        Err(CliError::Usage(sentence)) => {
+            print_monitoring_failure(protocol, &sentence, CliError::Usage)
+        }
         Err(CliError::Other(error)) => {
-            report_failure(protocol, &format!("{error:#}"), |_| CliError::Other(error))
+            print_monitoring_failure(protocol, &format!("{error:#}"), |_| CliError::Other(error))
         }
         ended => ended,
     }
 }
 
-fn report_failure(
+fn print_monitoring_failure(
     protocol: MonitoringProtocol,
     sentence: &str,
     error: impl FnOnce(String) -> CliError,
@@ -39,7 +41,7 @@ fn report_failure(
     }
 }
 
-fn run_check(args: &Check) -> ExitResult {
+fn run_check(args: &CheckArgs) -> ExitResult {
     baseline::check_baseline_options(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage(
@@ -47,7 +49,7 @@ fn run_check(args: &Check) -> ExitResult {
         ));
     }
     let delivery = OutputTarget::open(&args.output, args.format.is_executable())?;
-    let rules = host::rules_in_force(args.from.rules.as_deref())?;
+    let rules = host::load_rules_in_force(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
     let machine = host::open_host(args.from.host.as_deref())?;
     // Assumptions are evaluated over the host's answers from which the session is read, so these
@@ -57,7 +59,7 @@ fn run_check(args: &Check) -> ExitResult {
     } else {
         Box::new(CachingHost::new(machine))
     };
-    let mut session = read_session(machine.as_ref(), &args.from, target, rules)?;
+    let mut session = collect_session_from_host(machine.as_ref(), &args.from, target, rules)?;
     if let Some(filesystem) = args.fs {
         let targets: Vec<Subject> = session
             .facts
@@ -70,8 +72,15 @@ fn run_check(args: &Check) -> ExitResult {
                 .map_err(CliError::Usage)?;
         }
     }
-    let suppose =
-        || host::read_hypothesis(&args.assume, &session, machine.as_ref(), &args.from, target);
+    let suppose = || {
+        host::evaluate_assumption_texts(
+            &args.assume,
+            &session,
+            machine.as_ref(),
+            &args.from,
+            target,
+        )
+    };
     let hypothesis = if args.assume.is_empty() {
         None
     } else {
@@ -81,7 +90,7 @@ fn run_check(args: &Check) -> ExitResult {
     drop(machine);
     let before = baseline::load_baseline(args, &session)?;
     let keep = if args.save {
-        let (path, wish) = ReportStore::for_target(&session, target)?.next_report();
+        let (path, wish) = ReportStore::for_target(&session, target)?.next_report_destination();
         Some(out::open_destination(&path, wish)?)
     } else {
         None
@@ -91,7 +100,7 @@ fn run_check(args: &Check) -> ExitResult {
     } else {
         None
     };
-    session.engine = args.db.area();
+    session.engine = args.db.server_area();
     session.traced = match args.format {
         Format::Json => args.extent.verbose || args.save,
         format => format == Format::Html || args.save,
@@ -107,14 +116,14 @@ fn run_check(args: &Check) -> ExitResult {
     {
         latency::add_earlier_latencies(
             &mut report,
-            report_store::earlier_latencies(&session, out::print_notice),
+            report_store::read_saved_latencies(&session, out::print_notice),
         );
     }
     let fail_on = args.fail_on.fail_condition(args.fail_on_undecided);
     // The report is saved without assumptions and comparison, because a later baseline needs
     // neither.
     let kept = keep.map(|found| (found, json::render(&report)));
-    report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
+    report.what_if = hypothesis.map(|hypothesis| session.evaluate_what_if(&report, &hypothesis).1);
     report.baseline = before.map(|before| session.difference(&before, &report));
     match (args.format, args.extent.only) {
         (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
@@ -145,7 +154,7 @@ fn run_check(args: &Check) -> ExitResult {
         return Ok(code);
     }
     let found = fail_on.map_or(0, |condition| exit::exit_code(&report, condition));
-    Ok(rule_files::warn_and_exit_code(found, &session.rules))
+    Ok(rule_files::warn_rules_not_in_force(found, &session.rules))
 }
 
 /// Measures in the target if it is a directory. The returned note states why nothing was measured,

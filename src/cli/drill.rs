@@ -16,7 +16,7 @@ mod child {
     use serde::{Deserialize, Serialize};
 
     use crate::cli::CliError;
-    use crate::cli::args::DrillWrite;
+    use crate::cli::args::DrillWriteArgs;
     use crate::drill::{ReadBackLog, RunHeader, StackFingerprint, parse_read_back_log};
     use crate::measure::Method;
     use crate::probes::CancelHandle;
@@ -61,13 +61,13 @@ mod child {
     }
 
     impl DrillWriter {
-        pub(super) fn start(args: &DrillWrite, head: &RunHeader) -> Result<Self, CliError> {
+        pub(super) fn start(args: &DrillWriteArgs, head: &RunHeader) -> Result<Self, CliError> {
             let directory = display_path(&args.directory);
             let path = MessageBytes::from(args.directory.as_path());
             let request = DrillRequest::Write(
                 path,
                 args.method.method(),
-                args.segments.segments(),
+                args.segments.segment_mode(),
                 head.clone(),
             );
             let mut child = spawn(&request)?;
@@ -233,7 +233,7 @@ pub use child::serve;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::args::{Drill, DrillMethod, DrillStep, DrillWrite, HostArgs};
+use super::args::{DrillArgs, DrillCommand, DrillMethod, DrillWriteArgs, HostArgs};
 use super::out::{self, ExitResult, print};
 use super::signals::SignalListener;
 use super::{CliError, host};
@@ -254,24 +254,24 @@ use crate::text::{display_path, display_safe};
 
 const LARGEST_LOG: u64 = 1 << 30;
 
-pub(super) fn run(args: &Drill) -> ExitResult {
+pub(super) fn run(args: &DrillArgs) -> ExitResult {
     match (&args.step, &args.directory) {
-        (Some(DrillStep::Write(args)), _) => run_write(args),
-        (Some(DrillStep::Read { directory }), _) => run_read(directory),
+        (Some(DrillCommand::Write(args)), _) => run_write(args),
+        (Some(DrillCommand::Read { directory }), _) => run_read(directory),
         (
-            Some(DrillStep::Check {
+            Some(DrillCommand::Check {
                 acknowledged,
                 survived,
                 record,
             }),
             _,
         ) => run_check(acknowledged, survived, record.as_deref()),
-        (None, Some(directory)) => print(&instructions(directory)?),
+        (None, Some(directory)) => print(&drill_instructions(directory)?),
         (None, None) => Err(CliError::Usage("name the directory to test".to_owned())),
     }
 }
 
-fn instructions(directory: &Path) -> Result<String, CliError> {
+fn drill_instructions(directory: &Path) -> Result<String, CliError> {
     let shown = display_path(directory);
     let cannot = || {
         CliError::Usage(format!(
@@ -328,8 +328,8 @@ Only a real power cut can show this. Use a host that has no data you need, becau
     ))
 }
 
-fn run_write(args: &DrillWrite) -> ExitResult {
-    let segments = args.segments.segments();
+fn run_write(args: &DrillWriteArgs) -> ExitResult {
+    let segments = args.segments.segment_mode();
     let head = RunHeader {
         run: random_u64(),
         method: args.method.cli_name().to_owned(),
@@ -338,7 +338,7 @@ fn run_write(args: &DrillWrite) -> ExitResult {
         directory: display_path(&args.directory),
     };
     let mut writer = child::DrillWriter::start(args, &head)?;
-    let (boot, stack) = (boot_id(), stack_fingerprint(&args.directory)?);
+    let (boot, stack) = (read_boot_id(), collect_stack_fingerprint(&args.directory)?);
     let listener = SignalListener::start()?;
     let mut stdout = io::stdout().lock();
     let control = listener.cancel_handle();
@@ -379,8 +379,8 @@ fn run_read(directory: &Path) -> ExitResult {
     let found = child::read_survived_commits(directory)?;
     print(
         &ReadBackLog {
-            boot: boot_id(),
-            stack: stack_fingerprint(directory)?,
+            boot: read_boot_id(),
+            stack: collect_stack_fingerprint(directory)?,
             when: now(),
             ..found
         }
@@ -389,14 +389,14 @@ fn run_read(directory: &Path) -> ExitResult {
 }
 
 /// Empty if the id cannot be read.
-fn boot_id() -> String {
+fn read_boot_id() -> String {
     let answer = LiveHost::new().ask(&Question::Read("/proc/sys/kernel/random/boot_id".into()));
     answer
         .map(|id| display_safe(id.trim_ascii()))
         .unwrap_or_default()
 }
 
-fn stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
+fn collect_stack_fingerprint(directory: &Path) -> Result<StackFingerprint, CliError> {
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
     let target = session.facts.subjects_of_scope(Scope::Target).next();
     Ok(target
@@ -538,7 +538,7 @@ impl DrillMethod {
 }
 
 impl super::args::DrillSegments {
-    fn segments(self) -> SegmentMode {
+    fn segment_mode(self) -> SegmentMode {
         match self {
             Self::Recycled => SegmentMode::Recycled,
             Self::Fresh => SegmentMode::Fresh,
@@ -551,7 +551,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_drill_that_shows_something_ends_well() {
+    fn drill_exit_code_is_zero_only_for_proven_durability() {
         let outcome = |examined, lost: &[(u64, u64)]| DrillResult {
             acknowledged: examined,
             examined,
@@ -567,8 +567,8 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_one_word_of_the_commands() {
-        let told = |directory: &str| instructions(Path::new(directory));
+    fn drill_instructions_quote_directory_for_both_shells() {
+        let told = |directory: &str| drill_instructions(Path::new(directory));
         assert!(
             told("/srv/pg-15")
                 .unwrap()

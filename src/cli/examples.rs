@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-pub struct Examples {
+pub struct CommandExamples {
     /// The command without `walwise`, such as `rules list`.
     pub command: &'static str,
     /// Command lines, each with its purpose.
@@ -17,8 +17,8 @@ const EXIT_CODES: (&str, &str) = (
      With any --fail-on: 2 for invalid arguments or input, 128 + n for signal n, 1 for any other error.",
 );
 
-pub const ALL: &[Examples] = &[
-    Examples {
+pub const ALL: &[CommandExamples] = &[
+    CommandExamples {
         command: "",
         lines: &[
             (
@@ -48,7 +48,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[EXIT_CODES],
     },
-    Examples {
+    CommandExamples {
         command: "check",
         lines: &[
             (
@@ -111,7 +111,7 @@ pub const ALL: &[Examples] = &[
             EXIT_CODES,
         ],
     },
-    Examples {
+    CommandExamples {
         command: "upgrade",
         lines: &[
             (
@@ -133,7 +133,7 @@ pub const ALL: &[Examples] = &[
              Improvements do not count. Existing problems count only if they affect the next boot.",
         )],
     },
-    Examples {
+    CommandExamples {
         command: "show",
         lines: &[
             (
@@ -150,7 +150,7 @@ pub const ALL: &[Examples] = &[
             "anyone can write a report file, so it is shown as text, without its commands.",
         )],
     },
-    Examples {
+    CommandExamples {
         command: "probe",
         lines: &[
             (
@@ -172,7 +172,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "trial",
         lines: &[
             (
@@ -218,7 +218,7 @@ pub const ALL: &[Examples] = &[
             ),
         ],
     },
-    Examples {
+    CommandExamples {
         command: "drill",
         lines: &[
             (
@@ -232,7 +232,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "drill write",
         lines: &[
             (
@@ -246,7 +246,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "drill read",
         lines: &[(
             "walwise drill read /srv/test > survived.log",
@@ -254,7 +254,7 @@ pub const ALL: &[Examples] = &[
         )],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "drill check",
         lines: &[
             (
@@ -268,7 +268,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "facts",
         lines: &[
             (
@@ -279,7 +279,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "rules",
         lines: &[
             ("walwise rules list", "the rules, one per line"),
@@ -290,7 +290,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "rules list",
         lines: &[
             (
@@ -304,7 +304,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "rules show",
         lines: &[(
             "walwise rules show barrier.ext4-off",
@@ -312,7 +312,7 @@ pub const ALL: &[Examples] = &[
         )],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "rules check",
         lines: &[(
             "walwise rules check our-rules.toml",
@@ -320,7 +320,7 @@ pub const ALL: &[Examples] = &[
         )],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "explain",
         lines: &[
             (
@@ -334,7 +334,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "capture",
         lines: &[
             (
@@ -374,7 +374,7 @@ pub const ALL: &[Examples] = &[
             ),
         ],
     },
-    Examples {
+    CommandExamples {
         command: "generate",
         lines: &[
             (
@@ -388,7 +388,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "generate completions",
         lines: &[
             (
@@ -402,7 +402,7 @@ pub const ALL: &[Examples] = &[
         ],
         notes: &[],
     },
-    Examples {
+    CommandExamples {
         command: "generate schema",
         lines: &[(
             "walwise generate schema > report.schema.json",
@@ -412,7 +412,7 @@ pub const ALL: &[Examples] = &[
     },
 ];
 
-pub fn examples_for(command: &str) -> Option<&'static Examples> {
+pub fn examples_for(command: &str) -> Option<&'static CommandExamples> {
     ALL.iter().find(|examples| examples.command == command)
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::CliError;
-use super::args::{Facts, PlainFormat};
+use super::args::{FactsArgs, TextOrJsonFormat};
 use super::host;
 use super::out::{ExitResult, print, print_json};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, catalog};
@@ -13,7 +13,7 @@ use crate::rules::RuleSet;
 use crate::text::display_path;
 use crate::{parallel, text};
 
-pub(super) fn run(args: &Facts) -> ExitResult {
+pub(super) fn run(args: &FactsArgs) -> ExitResult {
     let (paths, keys): (Vec<String>, Vec<String>) =
         args.keys.iter().cloned().partition(|word| is_path(word));
     let mut targets = args
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     if args.list {
         return print(&fact_catalogue(args, &keys));
     }
-    let session = host::open_session_assuming(
+    let session = host::open_session_with_assumptions(
         &args.from,
         target.as_deref(),
         RuleSet::default(),
@@ -50,13 +50,13 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     // Leaked on purpose: freeing the facts of thousands of devices takes a tenth of the run time.
     let facts: &'static FactSet = Box::leak(Box::new(facts));
     match args.format {
-        PlainFormat::Text => {
+        TextOrJsonFormat::Text => {
             for piece in fact_listing(facts, &keys) {
                 print(&piece)?;
             }
             Ok(0)
         }
-        PlainFormat::Json => print_json(&matching_rows(facts, &keys)),
+        TextOrJsonFormat::Json => print_json(&matching_rows(facts, &keys)),
     }
 }
 
@@ -65,7 +65,7 @@ fn is_path(word: &str) -> bool {
     word.contains('/') || [".", ".."].contains(&word)
 }
 
-fn matches_keys(name: &str, keys: &[String]) -> bool {
+fn matches_key_or_prefix(name: &str, keys: &[String]) -> bool {
     keys.is_empty()
         || keys
             .iter()
@@ -75,7 +75,7 @@ fn matches_keys(name: &str, keys: &[String]) -> bool {
 fn matching_rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
     facts
         .rows()
-        .filter(|row| matches_keys(row.fact, keys))
+        .filter(|row| matches_key_or_prefix(row.fact, keys))
         .collect()
 }
 
@@ -84,7 +84,7 @@ fn fact_listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
     let mut pieces = parallel::map_chunks(&subjects, |subjects| {
         let mut out = String::new();
         for subject in subjects {
-            push_subject(&mut out, facts, subject, keys);
+            push_subject_facts(&mut out, facts, subject, keys);
         }
         out
     });
@@ -99,10 +99,10 @@ fn fact_listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
     pieces
 }
 
-fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[String]) {
+fn push_subject_facts(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[String]) {
     let mut rows = facts
         .rows_of(subject)
-        .filter(|row| matches_keys(row.fact, keys))
+        .filter(|row| matches_key_or_prefix(row.fact, keys))
         .peekable();
     if rows.peek().is_none() {
         return;
@@ -110,7 +110,7 @@ fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[St
     let _ = writeln!(out, "{subject}");
     for FactRow { fact, reading, .. } in rows {
         out.push_str("  ");
-        push_column(out, fact, 28);
+        push_padded_cell(out, fact, 28);
         push_reading(out, fact, reading);
         out.push('\n');
     }
@@ -120,7 +120,7 @@ fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[St
 fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
     match catalog::describe_reading(fact, reading) {
         Ok((value, source)) => {
-            push_column(out, &value, 32);
+            push_padded_cell(out, &value, 32);
             out.push_str(&source);
         }
         Err((why, remedy)) => {
@@ -132,7 +132,7 @@ fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
 
 /// Appends a cell, padded to `width`, and a space. `format!` padding is too slow for half a million
 /// cells.
-fn push_column(out: &mut String, cell: &str, width: usize) {
+fn push_padded_cell(out: &mut String, cell: &str, width: usize) {
     const BLANKS: &str = "                                ";
     out.push_str(cell);
     out.push_str(
@@ -143,9 +143,9 @@ fn push_column(out: &mut String, cell: &str, width: usize) {
     out.push(' ');
 }
 
-fn fact_catalogue(args: &Facts, keys: &[String]) -> String {
-    let infos = catalog::all_keys().filter(|info| matches_keys(info.name, keys));
-    if args.format == PlainFormat::Json {
+fn fact_catalogue(args: &FactsArgs, keys: &[String]) -> String {
+    let infos = catalog::all_keys().filter(|info| matches_key_or_prefix(info.name, keys));
+    if args.format == TextOrJsonFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
                 json!({"fact": i.name, "label": i.label(), "group": i.group.as_str(), "scope": i.scope.as_str(),

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::args::HostArgs;
-pub(super) use super::rule_files::rules_in_force;
+pub(super) use super::rule_files::load_rules_in_force;
 use super::{input, out};
 use crate::collect::{self, CollectStep, Request};
 use crate::drill::DrillRecord;
@@ -51,7 +51,7 @@ pub(super) fn absolute_path(target: Option<&Path>) -> Result<Option<PathBuf>, Cl
 
 /// In a masked capture, parts of the path may have other names; it is an error if several masked
 /// paths match.
-pub(super) fn possibly_masked_path(
+pub(super) fn resolve_masked_path(
     host: &dyn Host,
     target: Option<&Path>,
 ) -> Result<Option<PathBuf>, CliError> {
@@ -83,10 +83,10 @@ pub(super) fn collection_request(
     target: Option<&Path>,
 ) -> Result<Request, CliError> {
     let request = Request {
-        target: possibly_masked_path(host, target)?,
+        target: resolve_masked_path(host, target)?,
         allow_missing: from.new,
-        mysql_defaults: possibly_masked_path(host, from.servers.mysql_defaults.as_deref())?,
-        postgres_config: possibly_masked_path(host, from.servers.postgres_config.as_deref())?,
+        mysql_defaults: resolve_masked_path(host, from.servers.mysql_defaults.as_deref())?,
+        postgres_config: resolve_masked_path(host, from.servers.postgres_config.as_deref())?,
         without_programs: from.no_programs,
     };
     match collect::config_argument_error(host, &request) {
@@ -145,7 +145,7 @@ fn read_file_bytes(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
     input::read_bytes(path, largest).map_err(|e| path_error("use", path, &e))
 }
 
-pub(super) fn read_hypothesis(
+pub(super) fn evaluate_assumption_texts(
     texts: &[String],
     session: &Session,
     host: &dyn Host,
@@ -167,11 +167,11 @@ pub(super) fn open_session(
     rules: RuleSet,
 ) -> Result<Session, CliError> {
     let host = open_host(from.host.as_deref())?;
-    read_session(host.as_ref(), from, target, rules)
+    collect_session_from_host(host.as_ref(), from, target, rules)
 }
 
 /// Assumed facts, and facts that change with them, are marked as assumed.
-pub(super) fn open_session_assuming(
+pub(super) fn open_session_with_assumptions(
     from: &HostArgs,
     target: Option<&Path>,
     rules: RuleSet,
@@ -182,14 +182,16 @@ pub(super) fn open_session_assuming(
     }
     let host = open_host(from.host.as_deref())?;
     let host = CachingHost::new(host.as_ref());
-    let session = read_session(&host, from, target, rules)?;
-    Ok(session.with_hypothesis(&read_hypothesis(assumed, &session, &host, from, target)?))
+    let session = collect_session_from_host(&host, from, target, rules)?;
+    Ok(session.with_hypothesis(&evaluate_assumption_texts(
+        assumed, &session, &host, from, target,
+    )?))
 }
 
 impl HostArgs {
     /// Lists the options that commands in a report repeat, with display-safe file names. A stream
     /// becomes `FILE`, because a stream cannot be read twice.
-    pub(super) fn repeatable_options(&self) -> Vec<RunOption> {
+    pub(super) fn report_command_options(&self) -> Vec<RunOption> {
         let Self {
             host,
             rules,
@@ -227,7 +229,7 @@ impl HostArgs {
     }
 }
 
-pub(super) fn read_session(
+pub(super) fn collect_session_from_host(
     host: &dyn Host,
     from: &HostArgs,
     target: Option<&Path>,
@@ -253,7 +255,7 @@ pub(super) fn read_session(
         .map(|file| Ok((display_path(file), read_drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
     session.trials = read_trial_records(&from.trial)?;
-    session.options = from.repeatable_options();
+    session.options = from.report_command_options();
     session.named_target = target.map(display_path);
     if show {
         out::print_progress("");

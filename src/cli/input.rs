@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::input_file::{self, InputFile, InputKinds};
+use super::input_file::{self, AcceptedFileTypes, InputFile};
 use super::rule_directory;
 use crate::subprocess::{Channel, MessageBytes, RECV_TIMEOUT, RecvError, Role, Subprocess};
 
 #[derive(Serialize, Deserialize)]
 enum InputRequest {
     /// Path, accepted kinds, and size limit in bytes.
-    File(MessageBytes, InputKinds, u64),
+    File(MessageBytes, AcceptedFileTypes, u64),
     Names(MessageBytes),
     /// The rules of this host, and those in the named directory, if any.
     Rules(Option<MessageBytes>),
@@ -44,41 +44,47 @@ const READ_TIMEOUT: Duration = Duration::from_secs(60);
 /// The contents of a file or pipe; fails beyond `largest` bytes.
 pub(super) fn read_bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path, largest)?.read_to_end(&mut bytes)?;
+    open_file_or_pipe(path, largest)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// A read beyond `largest` bytes fails.
-pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
+pub(super) fn open_file_or_pipe(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     ReplyStream::open(&InputRequest::File(
         path.into(),
-        InputKinds::FilesAndPipes,
+        AcceptedFileTypes::FilesAndPipes,
         largest,
     ))
 }
 
 pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::open(&InputRequest::File(path.into(), InputKinds::Files, largest))
+    ReplyStream::open(&InputRequest::File(
+        path.into(),
+        AcceptedFileTypes::Files,
+        largest,
+    ))
 }
 
 /// Names that are not UTF-8 are skipped.
-pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
-    read_json(&InputRequest::Names(directory.into()))
+pub(super) fn list_file_names(directory: &Path) -> io::Result<Vec<String>> {
+    request_json(&InputRequest::Names(directory.into()))
 }
 
-pub(super) fn read_rules(
+pub(super) fn read_rule_directories(
     directory: Option<&Path>,
 ) -> io::Result<Result<rule_directory::RuleFiles, String>> {
-    read_json(&InputRequest::Rules(directory.map(MessageBytes::from)))
+    request_json(&InputRequest::Rules(directory.map(MessageBytes::from)))
 }
 
-pub(super) fn read_rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::SelectionResult> {
-    read_json(&InputRequest::RuleFiles(
+pub(super) fn read_rule_files(
+    paths: &[PathBuf],
+) -> io::Result<rule_directory::SelectedRuleFilesResult> {
+    request_json(&InputRequest::RuleFiles(
         paths.iter().map(|path| path.as_path().into()).collect(),
     ))
 }
 
-fn read_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
+fn request_json<T: DeserializeOwned>(request: &InputRequest) -> io::Result<T> {
     let mut whole = Vec::new();
     ReplyStream::open(request)?.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
@@ -159,9 +165,8 @@ pub fn serve(mut channel: Channel) -> io::Result<()> {
             InputFile::open(&PathBuf::from(path), kinds, largest)
                 .and_then(|file| send_file(file, &mut channel))
         }
-        InputRequest::Names(path) => {
-            list_names(&PathBuf::from(path)).and_then(|names| send_json(&names, &mut channel))
-        }
+        InputRequest::Names(path) => list_utf8_file_names(&PathBuf::from(path))
+            .and_then(|names| send_json(&names, &mut channel)),
         InputRequest::Rules(path) => {
             let directory = path.map(PathBuf::from);
             send_json(
@@ -171,7 +176,10 @@ pub fn serve(mut channel: Channel) -> io::Result<()> {
         }
         InputRequest::RuleFiles(paths) => {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
-            send_json(&rule_directory::read_named_files(&paths), &mut channel)
+            send_json(
+                &rule_directory::read_named_and_system_rules(&paths),
+                &mut channel,
+            )
         }
     };
     answered.or_else(|error| channel.send(&Err::<(), _>(ReadFailure::from(&error))))
@@ -205,7 +213,7 @@ fn send_json(answer: &impl Serialize, channel: &mut Channel) -> io::Result<()> {
     send_file(serde_json::to_vec(answer)?.as_slice(), channel)
 }
 
-fn list_names(directory: &Path) -> io::Result<Vec<String>> {
+fn list_utf8_file_names(directory: &Path) -> io::Result<Vec<String>> {
     let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
     Ok(input_file::directory_entries(directory)?
         .iter()

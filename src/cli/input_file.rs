@@ -24,7 +24,7 @@ const DESCRIPTOR_DIRECTORIES: [&str; 3] = ["/dev/fd", "/proc/self/fd", "/proc/th
 const MAX_ENTRIES: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum InputKinds {
+pub(super) enum AcceptedFileTypes {
     /// Only regular files, for paths that the user did not type, such as entries of a rule
     /// directory.
     Files,
@@ -41,10 +41,10 @@ pub(super) struct InputFile {
 }
 
 impl InputFile {
-    pub fn open(path: &Path, kinds: InputKinds, largest: u64) -> io::Result<Self> {
-        if kinds == InputKinds::FilesAndPipes && path == Path::new(STDIN_NAME) {
+    pub fn open(path: &Path, kinds: AcceptedFileTypes, largest: u64) -> io::Result<Self> {
+        if kinds == AcceptedFileTypes::FilesAndPipes && path == Path::new(STDIN_NAME) {
             let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-            check_kind(&stdin, kinds, largest)?;
+            check_file_type_and_size(&stdin, kinds, largest)?;
             return Ok(Self {
                 file: File::from(stdin),
                 max_bytes: largest,
@@ -52,11 +52,11 @@ impl InputFile {
             });
         }
         let held = rustix::fs::open(
-            parent_descriptor(path).as_ref(),
+            parent_descriptor_path(path).as_ref(),
             OFlags::PATH | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
-        check_kind(&held, kinds, largest)?;
+        check_file_type_and_size(&held, kinds, largest)?;
         // Without `NONBLOCK`, opening a fifo would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = rustix::fs::open(
@@ -129,7 +129,7 @@ impl Read for InputFile {
 
 /// Rewrites the path of a descriptor, as a shell passes it for `<(...)`, to the same descriptor of
 /// the parent process. This process does not inherit the parent's descriptors.
-fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
+fn parent_descriptor_path(path: &Path) -> Cow<'_, Path> {
     let number = |directory: &&str| {
         path.strip_prefix(directory)
             .ok()?
@@ -146,10 +146,14 @@ fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
     }
 }
 
-fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()> {
+fn check_file_type_and_size(
+    held: impl AsFd,
+    kinds: AcceptedFileTypes,
+    largest: u64,
+) -> io::Result<()> {
     let wanted = match kinds {
-        InputKinds::Files => "name a regular file",
-        InputKinds::FilesAndPipes => "name a regular file or a pipe",
+        AcceptedFileTypes::Files => "name a regular file",
+        AcceptedFileTypes::FilesAndPipes => "name a regular file or a pipe",
     };
     let wrong =
         |kind: ErrorKind, what: &str| Err(io::Error::new(kind, format!("it is {what}; {wanted}")));
@@ -160,8 +164,8 @@ fn check_kind(held: impl AsFd, kinds: InputKinds, largest: u64) -> io::Result<()
         }
         FileType::RegularFile => Ok(()),
         FileType::Fifo => match kinds {
-            InputKinds::FilesAndPipes => Ok(()),
-            InputKinds::Files => wrong(ErrorKind::InvalidInput, "not a regular file"),
+            AcceptedFileTypes::FilesAndPipes => Ok(()),
+            AcceptedFileTypes::Files => wrong(ErrorKind::InvalidInput, "not a regular file"),
         },
         FileType::Directory => wrong(ErrorKind::IsADirectory, "a directory"),
         FileType::Socket => wrong(ErrorKind::InvalidInput, "a socket"),

@@ -30,8 +30,8 @@ use crate::settings::NewFilesystem;
 use crate::text::suggest::nearest_word_hint;
 use crate::text::{display_path, io_error_message};
 use crate::tui::{
-    self, AssumedFact, AssumedHost, Comparison, ExitReason, HostChange, JobProgress, Reference,
-    ReferenceChoice, SaveOutcome, Worker,
+    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, HostComparison,
+    JobProgress, ReferenceChoice, SaveOutcome, Worker,
 };
 use live_refresh::LiveRefresh;
 
@@ -70,8 +70,11 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
         );
     }
     if !terminal || out::terminal_is_dumb() {
-        let session =
-            host::open_session(&from, args.target.as_deref(), host::rules_in_force(None)?)?;
+        let session = host::open_session(
+            &from,
+            args.target.as_deref(),
+            host::load_rules_in_force(None)?,
+        )?;
         let report = session.report();
         let style = out::line_style();
         let style = text::LineStyle {
@@ -90,7 +93,7 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
     if let Some(mistake) = collect::requested_target_error(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
-    let repeated = from.repeatable_options();
+    let repeated = from.report_command_options();
     let desk = AppWorker {
         host: from.host,
         options: repeated,
@@ -106,9 +109,9 @@ pub(super) fn run(args: NoCommandArgs) -> ExitResult {
 
 pub(super) fn screen_options(ascii: bool) -> tui::ScreenOptions {
     tui::ScreenOptions {
-        colour: out::is_no_color_unset(),
+        colour: out::is_colour_allowed(),
         ascii: ascii || !out::locale_is_utf8(),
-        in_tmux: in_tmux(),
+        in_tmux: is_inside_tmux(),
     }
 }
 
@@ -139,7 +142,7 @@ fn probe_confirmation_text(plan: &ProbePlan) -> Vec<String> {
 }
 
 /// `~/` stands for `HOME` if that is an absolute path.
-fn typed_save_path(name: &str) -> Result<PathBuf, String> {
+fn parse_save_path(name: &str) -> Result<PathBuf, String> {
     let name = name.trim();
     let home = env::var_os("HOME")
         .map(PathBuf::from)
@@ -176,7 +179,7 @@ fn write_document(path: &Path, wish: OutputOptions, document: &str) -> Result<Sa
 }
 
 /// TERM is checked as well, because sudo drops the variable TMUX but keeps TERM.
-fn in_tmux() -> bool {
+fn is_inside_tmux() -> bool {
     let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
     typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
 }
@@ -260,7 +263,7 @@ impl Worker for AppWorker {
         let machine = host::open_host(self.host.as_deref()).map_err(|error| error.to_string())?;
         let machine = CachingHost::new(machine);
         let live = machine.is_live();
-        let rules = Arc::new(host::rules_in_force(None).map_err(|error| error.to_string())?);
+        let rules = Arc::new(host::load_rules_in_force(None).map_err(|error| error.to_string())?);
         progress(JobProgress::Rules(Arc::clone(&rules)));
         let mut shown = None;
         let mut so_far = |step: CollectStep, facts: &FactSet| {
@@ -285,7 +288,7 @@ impl Worker for AppWorker {
         session.named_target = self.request.target.as_deref().map(display_path);
         let mut looked = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
-            session.carry_over(before.session);
+            session.carry_over_measurements(before.session);
         }
         let report = session.report();
         *looked = Some(LoadedHost::new(session, machine, read_at));
@@ -293,7 +296,7 @@ impl Worker for AppWorker {
         Ok(report)
     }
 
-    fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
+    fn describe_probe(&self, target: &Subject) -> Result<Vec<String>, String> {
         self.probe_plan(target)
             .map(|plan| probe_confirmation_text(&plan))
     }
@@ -341,7 +344,7 @@ impl Worker for AppWorker {
         self.report()
     }
 
-    fn raw_lines(&self, source: &Source, value: &str) -> Vec<String> {
+    fn raw_answer_lines(&self, source: &Source, value: &str) -> Vec<String> {
         self.with_loaded_host(|looked| {
             Ok(session::raw_answer_lines(&looked.machine, source, value))
         })
@@ -359,7 +362,7 @@ impl Worker for AppWorker {
         name: &str,
         replace: bool,
     ) -> Result<SaveOutcome, String> {
-        let path = typed_save_path(name)?;
+        let path = parse_save_path(name)?;
         let existing = if replace {
             ExistingFilePolicy::Replaced
         } else {
@@ -373,21 +376,25 @@ impl Worker for AppWorker {
         write_document(&path, wish, document)
     }
 
-    fn list_references(&self, of: Reference) -> Result<Vec<ReferenceChoice>, String> {
-        self.references(of)
+    fn list_references(&self, of: ComparisonReference) -> Result<Vec<ReferenceChoice>, String> {
+        self.reference_choices(of)
     }
 
-    fn compare(&self, with: Reference, name: Option<&str>) -> Result<Option<Comparison>, String> {
+    fn compare_with_reference(
+        &self,
+        with: ComparisonReference,
+        name: Option<&str>,
+    ) -> Result<Option<HostComparison>, String> {
         match with {
-            Reference::SavedReport => self.compare_with_saved(name),
-            Reference::Upgrade => self
+            ComparisonReference::SavedReport => self.compare_with_saved(name),
+            ComparisonReference::Upgrade => self
                 .compare_with_upgrade(name.unwrap_or_default())
                 .map(Some),
         }
     }
 
-    fn plan_report_save(&self) -> Result<Vec<String>, String> {
-        self.report_save_text()
+    fn describe_report_save(&self) -> Result<Vec<String>, String> {
+        self.report_save_confirmation()
     }
 
     fn save_report(&self) -> Result<SaveOutcome, String> {
@@ -418,7 +425,7 @@ impl Worker for AppWorker {
                 let hypothesis = session
                     .evaluate_assumptions(&assumptions, machine, &self.request)
                     .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
-                let (report, what_if) = session.what_if(&session.report(), &hypothesis);
+                let (report, what_if) = session.evaluate_what_if(&session.report(), &hypothesis);
                 Ok(AssumedHost {
                     suppositions: suppositions.to_vec(),
                     what_if,

@@ -40,7 +40,7 @@ fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
 /// terminal supports them.
 pub(super) fn print(document: &str) -> ExitResult {
     let escaped = if line_style().colour {
-        escape_between_colours(document)
+        escape_except_colours(document)
     } else {
         text::escape_display_unsafe_lines(document)
     };
@@ -54,7 +54,7 @@ pub(super) fn print(document: &str) -> ExitResult {
 
 /// Escapes control characters, as [`text::escape_display_unsafe_lines`] does, but keeps colour sequences (SGR,
 /// ECMA-48).
-fn escape_between_colours(document: &str) -> Cow<'_, str> {
+fn escape_except_colours(document: &str) -> Cow<'_, str> {
     const COLOUR_BEGINS: &str = "\x1b[";
     let mut pieces = document.split(COLOUR_BEGINS);
     let mut out = text::escape_display_unsafe_lines(pieces.next().unwrap_or_default()).into_owned();
@@ -152,13 +152,13 @@ impl OutputTarget {
 pub(super) fn line_style() -> LineStyle {
     let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
     LineStyle {
-        colour: is_terminal && is_no_color_unset(),
+        colour: is_terminal && is_colour_allowed(),
         ascii: !locale_is_utf8(),
     }
 }
 
 /// Whether NO_COLOR is unset or empty (no-color.org).
-pub(super) fn is_no_color_unset() -> bool {
+pub(super) fn is_colour_allowed() -> bool {
     env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
@@ -212,7 +212,7 @@ pub(super) fn locale_is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-pub(super) fn progress_line(now: &ProbeProgress) -> String {
+pub(super) fn probe_progress_line(now: &ProbeProgress) -> String {
     let so_far = now
         .interim_comparison_text()
         .map(|says| format!("; {says}"))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use serde::Serialize;
 
-use super::args::{HostArgs, PlainFormat, Probe, ProbeProfile, ProbeWorkload};
+use super::args::{HostArgs, ProbeArgs, ProbeProfile, ProbeWorkload, TextOrJsonFormat};
 use super::out::{self, ExitResult, print};
 use super::signals::SignalListener;
 use super::{CliError, host, input};
@@ -19,7 +19,7 @@ use crate::measure::{
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
 use crate::report::json;
 use crate::rules::RuleSet;
-use crate::session::{self, CommitOptions, MeasurementOptions, RowSelection};
+use crate::session::{self, CommitProfileOptions, MeasurementOptions, ProbeRowSelection};
 use crate::text;
 
 const DEFAULT_SECONDS: f64 = 10.0;
@@ -27,8 +27,8 @@ const DEFAULT_SECONDS: f64 = 10.0;
 /// Seconds per test, the default of `pg_test_fsync`.
 const PG_TEST_SECONDS: f64 = 5.0;
 
-pub(super) fn run(args: &Probe) -> ExitResult {
-    let imported = read_imports(&args.import)?;
+pub(super) fn run(args: &ProbeArgs) -> ExitResult {
+    let imported = read_imported_runs(&args.import)?;
     match &args.directory {
         Some(directory) => measure_directory(args, directory, &imported),
         None => print_output(
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Probe) -> ExitResult {
     }
 }
 
-fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -> ExitResult {
+fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun]) -> ExitResult {
     if args.passive {
         return passive::run(args, directory);
     }
@@ -63,7 +63,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
     let (seconds, (rows, workloads)) = if args.pg_test_fsync {
         (
             per_test * PG_TESTS.len() as f64,
-            (RowSelection::Nothing, vec![Workload::PgTestFsync]),
+            (ProbeRowSelection::Nothing, vec![Workload::PgTestFsync]),
         )
     } else {
         (
@@ -76,7 +76,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
         seconds,
         rows,
         workloads,
-        commits: (args.profile.is_some() || args.require.is_some()).then(|| CommitOptions {
+        commits: (args.profile.is_some() || args.require.is_some()).then(|| CommitProfileOptions {
             profile: args.profile.map(to_profile),
             requirement: args.require,
         }),
@@ -89,7 +89,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
     let plan = match session::probe_plan(&facts, &target, &options) {
         Err(refusal @ ProbeRefusal::UnknownFlushMethod) => {
             out::print_error(&refusal.to_string());
-            return Ok(answer_exit_code(RequirementAnswer::CannotTell));
+            return Ok(requirement_exit_code(RequirementAnswer::CannotTell));
         }
         plan => plan.map_err(anyhow::Error::new)?,
     };
@@ -105,11 +105,11 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
     let answer = found
         .as_ref()
         .and_then(|found| found.workloads.first()?.requirement.as_ref())
-        .map_or(0, |required| answer_exit_code(required.answer));
+        .map_or(0, |required| requirement_exit_code(required.answer));
     // Rounds completed before an interruption are still printed.
     let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
         None => Ok(0),
-        Some(found) if args.pg_test_fsync && args.format == PlainFormat::Text => {
+        Some(found) if args.pg_test_fsync && args.format == TextOrJsonFormat::Text => {
             let rows = found
                 .workloads
                 .first()
@@ -118,7 +118,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
             print(&pg_test_fsync_text(rows, per_test))
         }
         Some(found) => {
-            let in_force = match session::method_in_force(&facts, &target) {
+            let in_force = match session::wal_flush_method_in_force(&facts, &target) {
                 WalFlushMethod::Is(method) => Some(method),
                 WalFlushMethod::Default | WalFlushMethod::Unknown => None,
             };
@@ -137,7 +137,7 @@ fn measure_directory(args: &Probe, directory: &Path, imported: &[ImportedRun]) -
 
 const LARGEST_IMPORT: u64 = 16 << 20;
 
-fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
+fn read_imported_runs(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
     let mut all = Vec::new();
     for file in files {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
@@ -148,12 +148,12 @@ fn read_imports(files: &[PathBuf]) -> Result<Vec<ImportedRun>, CliError> {
     Ok(all)
 }
 
-fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (RowSelection, Vec<Workload>) {
+fn selected_rows_and_workloads(names: &[ProbeWorkload]) -> (ProbeRowSelection, Vec<Workload>) {
     let all = names.contains(&ProbeWorkload::All);
     let rows = match names {
-        [] => RowSelection::All,
-        _ if all || names.contains(&ProbeWorkload::Wal) => RowSelection::Sizes,
-        _ => RowSelection::Nothing,
+        [] => ProbeRowSelection::All,
+        _ if all || names.contains(&ProbeWorkload::Wal) => ProbeRowSelection::Sizes,
+        _ => ProbeRowSelection::Nothing,
     };
     let is_wanted = |workload: &Workload| {
         all || names
@@ -172,7 +172,7 @@ fn to_profile(name: ProbeProfile) -> CommitProfile {
     }
 }
 
-fn answer_exit_code(answer: RequirementAnswer) -> u8 {
+fn requirement_exit_code(answer: RequirementAnswer) -> u8 {
     match answer {
         RequirementAnswer::Pass => 0,
         RequirementAnswer::Fail => 3,
@@ -200,18 +200,18 @@ struct ProbeOutput<'a> {
 fn print_output(
     shown: &ProbeOutput<'_>,
     in_force: Option<WalSyncMethod>,
-    format: PlainFormat,
+    format: TextOrJsonFormat,
 ) -> ExitResult {
     match (format, shown) {
         (
-            PlainFormat::Json,
+            TextOrJsonFormat::Json,
             ProbeOutput {
                 measured: Some(measured),
                 imported: [],
             },
         ) => print(&json::to_pretty_json(measured)),
-        (PlainFormat::Json, shown) => print(&json::to_pretty_json(shown)),
-        (PlainFormat::Text, ProbeOutput { measured, imported }) => {
+        (TextOrJsonFormat::Json, shown) => print(&json::to_pretty_json(shown)),
+        (TextOrJsonFormat::Text, ProbeOutput { measured, imported }) => {
             let parts = measured
                 .iter()
                 .map(|found| measurement_text(found, in_force));
@@ -268,7 +268,7 @@ pub(super) fn run_probe_plan(
                 || progress.interim.is_some()
                 || matches!(progress.phase, ProbePhase::Workload(_)))
         {
-            out::print_progress(&out::progress_line(progress));
+            out::print_progress(&out::probe_progress_line(progress));
         }
     };
     let outcome = probes::run_probe(plan, &listener.cancel_handle(), &mut tell);

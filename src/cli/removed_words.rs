@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_no_longer_accepted_and_has_a_sentence() {
+    fn removed_words_are_rejected_with_replacement_hint() {
         for (before, word, sentence) in REMOVED {
             let verb = match *before {
                 "--format" => "check ",
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn other_mistakes_have_none() {
+    fn unlisted_mistakes_have_no_replacement_hint() {
         for line in [
             "walwise check --frmt json oltp",
             "walwise check --format xml",

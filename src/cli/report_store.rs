@@ -34,7 +34,7 @@ pub(super) struct ReportStore {
 
 /// The commit latencies in the newest saved reports of this host. At most [`MAX_DIRECTORIES`]
 /// report directories are read; the reason for an unreadable one goes to `notify`.
-pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec<CommitLatency> {
+pub(super) fn read_saved_latencies(session: &Session, notify: impl Fn(&str)) -> Vec<CommitLatency> {
     let warn = |path: &Path, error: &io::Error| {
         notify(&format!(
             "an earlier commit latency may be missing: cannot read {}: {}",
@@ -49,7 +49,7 @@ pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec
     let (Some(state), Some(host)) = (whole.directory.parent(), whole.directory.file_name()) else {
         return Vec::new();
     };
-    let names = input::file_names(state)
+    let names = input::list_file_names(state)
         .or_else(empty_if_missing)
         .unwrap_or_else(|error| {
             warn(state, &error);
@@ -65,7 +65,7 @@ pub(super) fn earlier_latencies(session: &Session, notify: impl Fn(&str)) -> Vec
             directory: state.join(name),
         };
         let path = shelf
-            .newest_report()
+            .find_newest_report()
             .map_err(|error| warn(&shelf.directory, &error))
             .ok()??;
         input::open_regular(&path, MAX_BYTES)
@@ -110,18 +110,18 @@ impl ReportStore {
             ));
         };
         Ok(Self {
-            directory: directory.join(directory_name(&name, target.as_deref())),
+            directory: directory.join(report_directory_name(&name, target.as_deref())),
         })
     }
 
-    pub fn newest_report(&self) -> io::Result<Option<PathBuf>> {
-        let newest = self.dated_reports()?.into_iter().next();
+    pub fn find_newest_report(&self) -> io::Result<Option<PathBuf>> {
+        let newest = self.list_dated_reports()?.into_iter().next();
         Ok(newest.map(|(path, _)| path))
     }
 
     /// The newest report is first.
-    pub fn dated_reports(&self) -> io::Result<Vec<(PathBuf, String)>> {
-        let names = input::file_names(&self.directory).or_else(empty_if_missing)?;
+    pub fn list_dated_reports(&self) -> io::Result<Vec<(PathBuf, String)>> {
+        let names = input::list_file_names(&self.directory).or_else(empty_if_missing)?;
         let dated = series::dated_documents(names).into_iter();
         Ok(dated
             .map(|(name, date)| (self.directory.join(name), date))
@@ -130,7 +130,7 @@ impl ReportStore {
 
     /// Opening the path creates a missing directory; committing it removes older reports beyond the
     /// limits of [`series`].
-    pub fn next_report(&self) -> (PathBuf, OutputOptions) {
+    pub fn next_report_destination(&self) -> (PathBuf, OutputOptions) {
         let path = self
             .directory
             .join(series::dated_file_name(&session::now()));
@@ -162,15 +162,15 @@ fn state_directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) ->
 }
 
 /// Builds the directory name for a host and a target, such as `db7` or `db7@%2Fsrv%2Fpg`.
-fn directory_name(host: &str, target: Option<&Path>) -> String {
+fn report_directory_name(host: &str, target: Option<&Path>) -> String {
     let target = target
-        .map(|target| format!("@{}", encode_name(path_bytes(target))))
+        .map(|target| format!("@{}", encode_path_component(path_bytes(target))))
         .unwrap_or_default();
-    format!("{}{target}", encode_name(host.as_bytes()))
+    format!("{}{target}", encode_path_component(host.as_bytes()))
 }
 
 /// A long name is cut and gets a hash suffix.
-fn encode_name(bytes: &[u8]) -> String {
+fn encode_path_component(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     let letter = |byte: &u8| {
         if plain(byte) {
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_directory_is_root_s_own_or_the_user_s() {
+    fn state_directory_follows_root_and_xdg_rules() {
         let path = |text: &str| Some(PathBuf::from(text));
         let cases = [
             (true, path("/x"), path("/home/a"), path("/var/lib/walwise")),
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_told_apart() {
+    fn directory_names_are_unique_safe_and_bounded() {
         let long = "/x".repeat(500);
         let longer = "/x".repeat(501);
         let hosts = ["db7", "db7@", "db7@%2Fsrv", "../db7", ".", "\u{202e}"];
@@ -241,7 +241,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for host in hosts {
             for target in targets.iter().copied().map(Some).chain([None]) {
-                let name = directory_name(host, target.map(Path::new));
+                let name = report_directory_name(host, target.map(Path::new));
                 assert!(
                     name.len() <= 255 && !name.contains('/') && name.is_ascii(),
                     "{name}"

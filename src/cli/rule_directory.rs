@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::input_file::{self, InputFile, InputKinds};
+use super::input_file::{self, AcceptedFileTypes, InputFile};
 use crate::host::{self};
 use crate::rules::RuleFile;
 use crate::text;
@@ -20,7 +20,7 @@ pub(super) const SYSTEM_RULES: &str = "/etc/walwise/rules.d";
 
 const MAX_RULE_FILE_BYTES: u64 = 1 << 20;
 
-pub(super) type SelectionResult = Result<SelectedRuleFiles, String>;
+pub(super) type SelectedRuleFilesResult = Result<SelectedRuleFiles, String>;
 
 /// Rule files in the order in which they apply.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -34,23 +34,28 @@ pub(super) struct SelectedRuleFiles {
 }
 
 impl SelectedRuleFiles {
-    pub fn is_named(&self, file: &str) -> bool {
+    pub fn is_named_by_user(&self, file: &str) -> bool {
         self.named.iter().any(|name| name == file)
     }
 }
 
-pub(super) fn read_named_files(paths: &[PathBuf]) -> SelectionResult {
+pub(super) fn read_named_and_system_rules(paths: &[PathBuf]) -> SelectedRuleFilesResult {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            all.push((path.clone(), InputKinds::FilesAndPipes));
+            all.push((path.clone(), AcceptedFileTypes::FilesAndPipes));
             continue;
         }
-        let inside = toml_files_in(path).map_err(|e| file_error("read the rules in", path, &e))?;
+        let inside =
+            list_toml_files(path).map_err(|e| file_error("read the rules in", path, &e))?;
         if inside.is_empty() {
             return Err(format!("no rule file (*.toml) in {}", display_path(path)));
         }
-        all.extend(inside.into_iter().map(|path| (path, InputKinds::Files)));
+        all.extend(
+            inside
+                .into_iter()
+                .map(|path| (path, AcceptedFileTypes::Files)),
+        );
     }
     let mut files = all
         .iter()
@@ -60,7 +65,7 @@ pub(super) fn read_named_files(paths: &[PathBuf]) -> SelectionResult {
         named: files.iter().map(|(_, file)| file.name.clone()).collect(),
         ..SelectedRuleFiles::default()
     };
-    for file in system_rule_files(Path::new(SYSTEM_RULES)).files {
+    for file in read_system_rule_files(Path::new(SYSTEM_RULES)).files {
         let real = fs::canonicalize(&file.name).ok();
         let named = files
             .iter()
@@ -93,9 +98,10 @@ pub(super) struct RuleFiles {
 
 impl RuleFiles {
     pub(super) fn read_with_system_rules(dir: Option<&Path>) -> Result<Self, String> {
-        let mut found = system_rule_files(Path::new(SYSTEM_RULES));
+        let mut found = read_system_rule_files(Path::new(SYSTEM_RULES));
         if let Some(dir) = dir {
-            let paths = toml_files_in(dir).map_err(|e| file_error("read the rules in", dir, &e))?;
+            let paths =
+                list_toml_files(dir).map_err(|e| file_error("read the rules in", dir, &e))?;
             if paths.is_empty() {
                 found
                     .remarks
@@ -109,7 +115,7 @@ impl RuleFiles {
     }
 
     fn add_file(&mut self, path: &Path) {
-        match read_rule_file(path, InputKinds::Files) {
+        match read_rule_file(path, AcceptedFileTypes::Files) {
             Ok(file) => self.files.push(file),
             Err(why) => self
                 .ignored
@@ -118,21 +124,21 @@ impl RuleFiles {
     }
 }
 
-fn system_rule_files(dir: &Path) -> RuleFiles {
+fn read_system_rule_files(dir: &Path) -> RuleFiles {
     let mut found = RuleFiles::default();
     let not_used =
         |path: &Path, why: &str| format!("the rules in {} are not used: {why}", display_path(path));
-    let listed = match ownership_objection(dir) {
+    let listed = match untrusted_owner_reason(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
         Err(e) => Err(text::io_error_message(&e)),
         Ok(Some(doubt)) => Err(doubt),
-        Ok(None) => toml_files_in(dir).map_err(|e| text::io_error_message(&e)),
+        Ok(None) => list_toml_files(dir).map_err(|e| text::io_error_message(&e)),
     };
     match listed {
         Err(why) => found.ignored.push(not_used(dir, &why)),
         Ok(paths) => {
             for path in paths {
-                match ownership_objection(&path) {
+                match untrusted_owner_reason(&path) {
                     Ok(None) => found.add_file(&path),
                     Ok(Some(doubt)) => found.ignored.push(not_used(&path, &doubt)),
                     Err(e) => found
@@ -147,12 +153,12 @@ fn system_rule_files(dir: &Path) -> RuleFiles {
 
 /// The reason why users other than root may have written the file to which `path` resolves; `None`
 /// if only root could have written it.
-fn ownership_objection(path: &Path) -> io::Result<Option<String>> {
+fn untrusted_owner_reason(path: &Path) -> io::Result<Option<String>> {
     host::untrusted_reason(&fs::canonicalize(path)?)
 }
 
 /// `*.toml` files by name. Hidden files, such as editor backups, are skipped.
-fn toml_files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
+fn list_toml_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let hidden = |path: &Path| {
         path.file_name()
             .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
@@ -163,7 +169,7 @@ fn toml_files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn read_rule_file(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
+fn read_rule_file(path: &Path, kinds: AcceptedFileTypes) -> Result<RuleFile, String> {
     let unreadable = |why: &str| format!("cannot read {}: {why}", display_path(path));
     let mut bytes = Vec::new();
     InputFile::open(path, kinds, MAX_RULE_FILE_BYTES)

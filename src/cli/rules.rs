@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::CliError;
-use super::args::Rules;
+use super::args::RulesCommand;
 use super::out::{ExitResult, print, print_error};
 use super::rule_files;
 use crate::rules::explain;
@@ -12,26 +12,26 @@ use crate::session;
 use crate::settings::{self, ValueShape};
 use crate::text::page_layout::PageLayout;
 
-pub(super) fn run(args: Rules) -> ExitResult {
+pub(super) fn run(args: RulesCommand) -> ExitResult {
     match args {
-        Rules::List { settings: true, .. } => print(&list_settings()),
-        Rules::List {
+        RulesCommand::List { settings: true, .. } => print(&list_settings()),
+        RulesCommand::List {
             settings: false,
             rules,
         } => {
-            let rules = rule_files::rules_in_force(rules.as_deref())?;
+            let rules = rule_files::load_rules_in_force(rules.as_deref())?;
             let code = print(&list_rules(&rules))?;
-            Ok(rule_files::warn_and_exit_code(code, &rules))
+            Ok(rule_files::warn_rules_not_in_force(code, &rules))
         }
-        Rules::Show { rule, rules } => {
-            let rules = rule_files::rules_with_examples(rules.as_deref())?;
+        RulesCommand::Show { rule, rules } => {
+            let rules = rule_files::load_rules_with_examples(rules.as_deref())?;
             let Some(found) = rules.find(&rule) else {
                 return Err(unknown_rule_error(&rules, &rule));
             };
             print(&rule_text(found, &rules))
         }
-        Rules::Check { files } => {
-            let found = check_files(&files)?;
+        RulesCommand::Check { files } => {
+            let found = check_rule_files(&files)?;
             let failures = examples::run_examples(&found.rules);
             if failures.is_empty() {
                 return print(&format!("{}, no mistakes\n", found.summary()));
@@ -64,16 +64,19 @@ impl CheckedRules {
     }
 }
 
-fn check_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
-    let files = rule_files::read_selected_files(paths)?;
+fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
+    let files = rule_files::read_selected_rule_files(paths)?;
     let (rules, mut found) =
         RuleSet::with_replaced_builtin(&files.ours, &files.users, session::today());
     // For a file that the user did not name, only conflicts with a named file are reported.
-    for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
+    for file in found
+        .iter_mut()
+        .filter(|file| !files.is_named_by_user(&file.file))
+    {
         file.diags.retain(|diag| {
             diag.other_place
                 .as_ref()
-                .is_some_and(|place| files.is_named(&place.file))
+                .is_some_and(|place| files.is_named_by_user(&place.file))
         });
     }
     found.retain(|file| !file.diags.is_empty());
@@ -93,7 +96,7 @@ fn check_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
     if !text.is_empty() {
         print_error(&format!("no mistakes, but note:\n{}", text.join("\n\n")));
     }
-    let here = |name: &str| files.is_named(name);
+    let here = |name: &str| files.is_named_by_user(name);
     Ok(CheckedRules {
         rules: rules
             .rules()
@@ -144,7 +147,7 @@ fn list_rules(rules: &RuleSet) -> String {
         out,
         "\n{} rules, {}",
         rules.rules().len(),
-        session::build_pack(rules).describe()
+        session::build_rule_pack(rules).describe()
     );
     for line in override_notes(rules) {
         let _ = writeln!(out, "{line}");

@@ -36,7 +36,7 @@ impl SignalListener {
             caught: Arc::default(),
             default_action,
         };
-        let ignored = ignored_signals();
+        let ignored = read_ignored_signal_mask();
         // The signals are blocked meanwhile, because one that arrives after the handler is
         // installed but before its callback is registered would be lost.
         let ending = SIGNALS
@@ -75,7 +75,7 @@ impl SignalListener {
 }
 
 /// Reads which signals are ignored: bit n - 1 for signal n, from `SigIgn` of proc_pid_status(5).
-fn ignored_signals() -> u64 {
+fn read_ignored_signal_mask() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

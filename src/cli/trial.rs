@@ -10,7 +10,7 @@ mod progress {
     use crate::trial::TrialRecord;
     use crate::tui::TrialScreen;
 
-    pub(super) enum TrialProgress {
+    pub(super) enum TrialProgressOutput {
         Silent,
         Lines {
             /// Whether a screen replaces the status lines once the trial begins.
@@ -19,7 +19,7 @@ mod progress {
         Screen(Box<TrialScreen>),
     }
 
-    impl TrialProgress {
+    impl TrialProgressOutput {
         pub(super) fn new(format: TrialFormat) -> Self {
             let text = matches!(format, TrialFormat::Text);
             let both = io::stdin().is_terminal() && io::stdout().is_terminal();
@@ -69,7 +69,7 @@ mod progress {
             }
         }
 
-        pub(super) fn cell_line(
+        pub(super) fn cell_status_text(
             &self,
             block: usize,
             nth: usize,
@@ -96,7 +96,7 @@ mod progress {
         }
     }
 
-    impl Drop for TrialProgress {
+    impl Drop for TrialProgressOutput {
         fn drop(&mut self) {
             match self {
                 Self::Silent | Self::Screen(_) => {}
@@ -125,7 +125,7 @@ mod clear_disk {
         disk: Option<&EraseTarget>,
         show: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
-        let cleared = arena.close(&mut |news| show_progress(&news, show));
+        let cleared = arena.close(&mut |news| show_clear_progress(&news, show));
         let Some(disk) = disk.filter(|_| !cleared) else {
             return Ok(());
         };
@@ -175,13 +175,13 @@ mod clear_disk {
             match arena.recv(CLEAR_TIMEOUT)? {
                 Some(TrialEvent::Cleared) => return Ok(()),
                 Some(TrialEvent::Failed(why)) => return Err(text::display_safe(why.as_bytes())),
-                Some(news) => show_progress(&news, show),
+                Some(news) => show_clear_progress(&news, show),
                 None => return Err("the clearing process does not respond".to_owned()),
             }
         }
     }
 
-    fn show_progress(news: &TrialEvent, show: &mut dyn FnMut(&str)) {
+    fn show_clear_progress(news: &TrialEvent, show: &mut dyn FnMut(&str)) {
         match news {
             TrialEvent::Clearing(bytes) => {
                 show(&format!(
@@ -203,14 +203,14 @@ mod trial_loop;
 use anyhow::anyhow;
 
 use super::CliError;
-use super::args::{Trial, TrialFormat};
+use super::args::{TrialArgs, TrialFormat};
 use super::out::{self, ExitResult, OutputTarget};
 use crate::output::{FileAccess, OutputOptions};
 use crate::report::html;
 use crate::text::display_path;
 use crate::trial::{TrialRecord, trial_view};
 
-pub(super) fn run(args: &Trial) -> ExitResult {
+pub(super) fn run(args: &TrialArgs) -> ExitResult {
     if args.clear {
         clear_disk::clear_leftovers(&preflight::disk::confirm_clear_target(args)?)?;
         return Ok(0);
@@ -223,7 +223,7 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     let kept = args
         .record
         .as_deref()
-        .map(|path| out::open_destination(path, output_options(args)))
+        .map(|path| out::open_destination(path, record_output_options(args)))
         .transpose()?;
     let plan = preflight::plan_trial(args)?;
     preflight::ask_consent(&plan, args)?;
@@ -249,7 +249,7 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     }
 }
 
-fn output_options(args: &Trial) -> OutputOptions {
+fn record_output_options(args: &TrialArgs) -> OutputOptions {
     OutputOptions {
         access: args.output.output_mode.unwrap_or(FileAccess::Standard),
         ..OutputOptions::default()
@@ -269,6 +269,6 @@ fn record_json(record: &TrialRecord) -> String {
     crate::report::json::to_pretty_json(record)
 }
 
-fn refuse<T>(sentence: String) -> Result<T, CliError> {
+fn refusal_error<T>(sentence: String) -> Result<T, CliError> {
     Err(CliError::Usage(sentence))
 }

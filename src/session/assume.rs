@@ -79,7 +79,7 @@ fn parse_assumption(given: &str, read: &FactSet) -> Result<Assumption, String> {
     let rest = given.strip_prefix(name).unwrap_or_default();
     let key = find_assumable_fact(name)?;
     let (subject, value) = match rest.strip_prefix('@') {
-        Some(rest) => split_subject(rest, key, read)?,
+        Some(rest) => split_subject_and_value(rest, key, read)?,
         None => (find_sole_subject(key, read)?, rest.strip_prefix('=')),
     };
     let value =
@@ -110,7 +110,7 @@ fn find_assumable_fact(name: &str) -> Result<&'static KeyInfo, String> {
 }
 
 /// A subject's name may itself contain `=`, so every `=` is tried.
-fn split_subject<'t>(
+fn split_subject_and_value<'t>(
     rest: &'t str,
     key: &KeyInfo,
     read: &FactSet,
@@ -138,7 +138,7 @@ fn split_subject<'t>(
     }
     let shown = text::display_safe(name.as_bytes());
     let near = nearest_word_hint(&shown, candidates.iter().map(short_name));
-    let there_is = near.unwrap_or_else(|| list_subjects(&candidates, ""));
+    let there_is = near.unwrap_or_else(|| subject_choices_text(&candidates, ""));
     Err(format!(
         "there is no {} `{shown}` with a {}; {there_is}",
         key.scope, key.name
@@ -153,7 +153,7 @@ fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
             key.name, key.scope
         )),
         several => {
-            let all = list_subjects(several, &format!("{}@", key.name));
+            let all = subject_choices_text(several, &format!("{}@", key.name));
             Err(format!(
                 "{} belongs to a {}, and there are several; name {all}",
                 key.name, key.scope
@@ -173,7 +173,7 @@ fn possible_subjects(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
         .collect()
 }
 
-fn list_subjects(subjects: &[Subject], before: &str) -> String {
+fn subject_choices_text(subjects: &[Subject], before: &str) -> String {
     if subjects.is_empty() {
         return "there is none".to_owned();
     }
@@ -442,7 +442,7 @@ impl Session {
         supposed
     }
 
-    pub fn what_if(
+    pub fn evaluate_what_if(
         &self,
         real: &report::Report,
         hypothesis: &Hypothesis,
@@ -514,7 +514,7 @@ fn replace_lines(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> Strin
 
 /// Replaces scalars in the first JSON object of `text`; text around the object is dropped.
 /// `new` gets a path such as `/a/b`, without indices of lists.
-fn edit_json(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
+fn edit_first_json_object(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
     fn replace_scalars(value: &mut Json, path: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) {
         match value {
             Json::Object(fields) => {

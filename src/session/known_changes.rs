@@ -20,7 +20,7 @@ impl Session {
         if !difference.has_slower_commits() {
             return;
         }
-        let before = facts_before(facts, difference);
+        let before = facts_of_earlier_report(facts, difference);
         let rules = self.rules.rules().iter();
         for rule in rules.filter(|rule| rule.change.is_some_and(rules::ChangeEffect::is_slower)) {
             let subjects = match rule.scope {
@@ -28,8 +28,8 @@ impl Session {
                 scope => facts.subjects_of_scope(scope).cloned().collect(),
             };
             for subject in subjects {
-                let is_new = self.outcome(rule, facts, &subject) == Outcome::Applies
-                    && self.outcome(rule, &before, &subject) == Outcome::DoesNotApply;
+                let is_new = self.evaluate_rule_outcome(rule, facts, &subject) == Outcome::Applies
+                    && self.evaluate_rule_outcome(rule, &before, &subject) == Outcome::DoesNotApply;
                 if is_new {
                     difference.known_changes.push(KernelUpgradeChange {
                         rule: rule.id.clone(),
@@ -47,13 +47,13 @@ impl Session {
         }
     }
 
-    fn outcome(&self, rule: &Rule, facts: &FactSet, subject: &Subject) -> Outcome {
+    fn evaluate_rule_outcome(&self, rule: &Rule, facts: &FactSet, subject: &Subject) -> Outcome {
         rules::evaluate_rule(rule, facts, subject, self.evaluation_options()).outcome
     }
 }
 
 /// The facts with those of the host as the earlier report has them.
-fn facts_before(facts: &FactSet, difference: &Difference) -> FactSet {
+fn facts_of_earlier_report(facts: &FactSet, difference: &Difference) -> FactSet {
     let mut before = facts.clone();
     let of_host = difference
         .facts
@@ -86,7 +86,7 @@ mod tests {
     };
     use crate::version::Version;
 
-    fn shift(moved: ShiftDirection) -> ProbeLatencyShift {
+    fn sample_probe_shift(moved: ShiftDirection) -> ProbeLatencyShift {
         let estimate = Estimate {
             value: 100.0,
             low: 90.0,
@@ -115,7 +115,7 @@ mod tests {
         }
     }
 
-    fn changed<T>(key: &Key<T>, before: Option<&str>, now: &str) -> FactChange {
+    fn host_fact_change<T>(key: &Key<T>, before: Option<&str>, now: &str) -> FactChange {
         let state = |text: &str| FactState::Known {
             value: DisplayedValue::Text(text.to_owned()),
         };
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn explanations(
+    fn explaining_rule_ids(
         (version, debug): (&str, bool),
         changes: Vec<FactChange>,
         moved: ShiftDirection,
@@ -143,7 +143,7 @@ mod tests {
         let session = Session::new(facts.clone(), rules::RuleSet::builtin(), true);
         let mut difference = Difference {
             facts: changes,
-            probes: vec![shift(moved)],
+            probes: vec![sample_probe_shift(moved)],
             ..Difference::default()
         };
         session.explain_slower_commits(&facts, &mut difference);
@@ -152,17 +152,17 @@ mod tests {
     }
 
     #[test]
-    fn a_slower_commit_is_explained_by_what_came_with_the_kernel() {
+    fn slower_commits_are_explained_by_new_kernel_changes() {
         let slower = ShiftDirection::Slower;
-        let to_68 = || changed(&kernel::VERSION, Some("6.5.0"), "6.8.12");
-        let debug = |before| changed(&kernel::JBD2_DEBUG, before, "yes");
+        let to_68 = || host_fact_change(&kernel::VERSION, Some("6.5.0"), "6.8.12");
+        let debug = |before| host_fact_change(&kernel::JBD2_DEBUG, before, "yes");
         let none: [&str; 0] = [];
         assert_eq!(
-            explanations(("6.8.12", false), vec![to_68()], slower),
+            explaining_rule_ids(("6.8.12", false), vec![to_68()], slower),
             ["change.ubuntu-6.8"]
         );
         assert_eq!(
-            explanations(("6.12.1", true), vec![debug(Some("no"))], slower),
+            explaining_rule_ids(("6.12.1", true), vec![debug(Some("no"))], slower),
             ["change.jbd2-debug"]
         );
         for (host, changes, moved) in [
@@ -171,14 +171,14 @@ mod tests {
             // The earlier kernel had the change too, or may have had it.
             (
                 ("6.8.12", false),
-                vec![changed(&kernel::VERSION, Some("6.8.4"), "6.8.12")],
+                vec![host_fact_change(&kernel::VERSION, Some("6.8.4"), "6.8.12")],
                 slower,
             ),
             (("6.12.1", true), vec![debug(None)], slower),
             (("6.8.12", true), Vec::new(), slower),
         ] {
             assert_eq!(
-                explanations(host, changes, moved),
+                explaining_rule_ids(host, changes, moved),
                 none,
                 "{host:?}, {moved:?}"
             );

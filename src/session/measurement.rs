@@ -9,7 +9,7 @@ use crate::measure::{
 use crate::probes::{ProbeOptions, ProbePlan, ProbeRefusal, ProbeRequest, plan_probe};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowSelection {
+pub enum ProbeRowSelection {
     /// The measurements that rules need: the server's sync methods and, with a protected cache, the
     /// cost of a flush.
     Deciding,
@@ -24,16 +24,16 @@ pub enum RowSelection {
 pub struct MeasurementOptions {
     pub scratch: Option<PathBuf>,
     pub seconds: f64,
-    pub rows: RowSelection,
+    pub rows: ProbeRowSelection,
     /// Workloads to measure in addition to `rows`, each with the same time limit.
     pub workloads: Vec<Workload>,
     /// Only the commits of one program, instead of `rows` and `workloads`.
-    pub commits: Option<CommitOptions>,
+    pub commits: Option<CommitProfileOptions>,
     pub probe: ProbeOptions,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct CommitOptions {
+pub struct CommitProfileOptions {
     /// Program whose commits are made; `None` for the target's server, or for a directory without a
     /// server.
     pub profile: Option<CommitProfile>,
@@ -47,7 +47,7 @@ impl MeasurementOptions {
         Self {
             scratch: None,
             seconds,
-            rows: RowSelection::Deciding,
+            rows: ProbeRowSelection::Deciding,
             workloads: Vec::new(),
             commits: None,
             probe: ProbeOptions::default(),
@@ -64,28 +64,28 @@ pub fn probe_plan(
     let mut request = ProbeRequest::from_facts(subject, facts);
     request.scratch.clone_from(&options.scratch);
     request.seconds = options.seconds;
-    request.seed = random_seed();
+    request.seed = seed_from_clock();
     request.workloads.clone_from(&options.workloads);
     request.options = options.probe;
     match options.rows {
-        RowSelection::Deciding | RowSelection::All => {}
-        RowSelection::Sizes => (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true),
-        RowSelection::Nothing => request.pages.clear(),
+        ProbeRowSelection::Deciding | ProbeRowSelection::All => {}
+        ProbeRowSelection::Sizes => (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true),
+        ProbeRowSelection::Nothing => request.pages.clear(),
     }
     // An InnoDB transaction waits for more than its redo log, so a transaction is measured too.
     // Each of the two parts gets half of the time limit.
-    if let Some(CommitOptions {
+    if let Some(CommitProfileOptions {
         profile,
         requirement,
     }) = options.commits
     {
         let server = facts
             .subject_in_scope(subject, Scope::Cluster)
-            .map(|_| method_in_force(facts, subject));
+            .map(|_| wal_flush_method_in_force(facts, subject));
         request.set_commit_load(profile, requirement, server)?;
         return plan_probe(&request);
     }
-    let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
+    let is_whole = options.workloads.is_empty() && options.rows != ProbeRowSelection::Nothing;
     if request.server.is_redo() && is_whole {
         request.workloads.push(Workload::Transaction);
         request.seconds /= 2.0;
@@ -95,12 +95,12 @@ pub fn probe_plan(
     let protected = facts
         .value(subject, &target::CACHE)
         .is_some_and(CacheVolatility::is_protected);
-    if protected || options.rows == RowSelection::All {
+    if protected || options.rows == ProbeRowSelection::All {
         request
             .extra
             .extend(Method::extra_methods(ProbeInclusion::FlushCost));
     }
-    if options.rows == RowSelection::All {
+    if options.rows == ProbeRowSelection::All {
         request
             .extra
             .extend(Method::extra_methods(ProbeInclusion::AllRows));
@@ -108,7 +108,7 @@ pub fn probe_plan(
     plan_probe(&request)
 }
 
-pub fn method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
+pub fn wal_flush_method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
     let Some(cluster) = facts.subject_in_scope(subject, Scope::Cluster) else {
         return WalFlushMethod::Default;
     };
@@ -125,7 +125,7 @@ pub(super) fn add_measurement_facts(
     subject: &Subject,
     facts: &mut FactSet,
 ) {
-    let in_force = method_in_force(facts, subject);
+    let in_force = wal_flush_method_in_force(facts, subject);
     crate::measure::insert_probe_facts(measurement, subject, in_force, facts);
 }
 
@@ -174,7 +174,7 @@ pub fn missing_directory_message(facts: &FactSet) -> Option<String> {
 
 /// Takes a seed from the clock, so that the order of the methods differs in every run and no method
 /// is favoured by its position.
-fn random_seed() -> u64 {
+fn seed_from_clock() -> u64 {
     let nanoseconds = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(nanoseconds.unsigned_abs() & u128::from(u64::MAX)).unwrap_or(1)
 }
@@ -186,7 +186,7 @@ mod tests {
     use crate::facts::catalog::target::DirectoryRole;
 
     #[test]
-    fn wal_is_measured_before_data_and_what_is_not_there_never() {
+    fn measurable_targets_put_wal_first_and_skip_missing() {
         let mut facts = FactSet::default();
         let mut put = |path: &str, kind: TargetKind, roles: &[DirectoryRole]| {
             let target = Subject::target(path);

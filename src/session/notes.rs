@@ -10,7 +10,7 @@ use crate::report::exit::{self, FailCondition};
 use crate::report::{Format, Report, report_reader, sample_reports, server_conf};
 use crate::rules::{Level, RuleSet};
 
-fn reports() -> Vec<Report> {
+fn reports_with_all_sample_notes() -> Vec<Report> {
     let mut judged = Session::new(sample_reports::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::samples() {
         judged.facts.add_note(note);
@@ -29,7 +29,7 @@ fn reports() -> Vec<Report> {
     reports
 }
 
-struct DocumentText {
+struct SplitDocument {
     rest: String,
     /// Notes in the document: sentences if the format keeps a note in one piece, else single words.
     shown_notes: Vec<String>,
@@ -46,14 +46,14 @@ fn plain_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn split_document(document: &str, notes: &[Note]) -> DocumentText {
+fn split_off_notes(document: &str, notes: &[Note]) -> SplitDocument {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
     if let Ok(mut json) = serde_json::from_str::<serde_json::Value>(document)
         && let Some(told) = json.as_object_mut().unwrap().remove("warnings")
     {
         let told = serde_json::from_value(told).unwrap();
-        return DocumentText {
+        return SplitDocument {
             rest: json.to_string(),
             shown_notes: told,
             expected: sentences,
@@ -61,7 +61,7 @@ fn split_document(document: &str, notes: &[Note]) -> DocumentText {
         };
     }
     if document.starts_with("<!DOCTYPE html>") {
-        return split_html(document, &sentences);
+        return split_off_html_notes(document, &sentences);
     }
     let is_heading = |line: &&str| line.trim_start_matches('#').trim() == "About this run";
     let Some(heading) = document.lines().find(is_heading) else {
@@ -73,7 +73,7 @@ fn split_document(document: &str, notes: &[Note]) -> DocumentText {
         let (told, rest): (Vec<&str>, Vec<&str>) = document.lines().partition(is_note);
         let told: Vec<String> = told.into_iter().map(str::to_owned).collect();
         let count = told.len();
-        return DocumentText {
+        return SplitDocument {
             rest: rest.join("\n"),
             expected: told.clone(),
             shown_notes: told,
@@ -98,7 +98,7 @@ fn split_document(document: &str, notes: &[Note]) -> DocumentText {
         .iter()
         .flat_map(|sentence| plain_words(sentence))
         .collect();
-    DocumentText {
+    SplitDocument {
         rest,
         shown_notes: plain_words(&told[heading.len()..]),
         expected,
@@ -108,7 +108,7 @@ fn split_document(document: &str, notes: &[Note]) -> DocumentText {
 
 const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
-fn split_html(document: &str, sentences: &[String]) -> DocumentText {
+fn split_off_html_notes(document: &str, sentences: &[String]) -> SplitDocument {
     let count = sentences.len();
     let (page, inside) = document.split_once(report_reader::BEGIN_TAG).unwrap();
     let (inside, end) = inside.split_once(report_reader::END_TAG).unwrap();
@@ -148,7 +148,7 @@ fn split_html(document: &str, sentences: &[String]) -> DocumentText {
         .chain(sentences)
         .flat_map(|sentence| plain_words(sentence))
         .collect();
-    DocumentText {
+    SplitDocument {
         rest: format!("{before}{after}{report}{end}"),
         shown_notes: told,
         expected,
@@ -158,15 +158,15 @@ fn split_html(document: &str, sentences: &[String]) -> DocumentText {
 
 type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 
-fn notes_shown(report: &Report, render: Render<'_>) -> Result<usize, String> {
+fn check_wording_independence(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
-        let DocumentText {
+        let SplitDocument {
             rest,
             shown_notes: told,
             expected,
             count,
-        } = split_document(&document, &report.warnings);
+        } = split_off_notes(&document, &report.warnings);
         if told == expected {
             Ok((rest, count))
         } else {
@@ -197,17 +197,22 @@ fn notes_shown(report: &Report, render: Render<'_>) -> Result<usize, String> {
 }
 
 #[test]
-fn no_form_goes_by_the_sentence_of_a_note() {
+fn no_format_depends_on_note_wording() {
     let of = |format: Format| {
-        reports()
+        reports_with_all_sample_notes()
             .iter()
-            .map(|report| notes_shown(report, &|report| format.render(report)).unwrap())
+            .map(|report| {
+                check_wording_independence(report, &|report| format.render(report)).unwrap()
+            })
             .sum::<usize>()
     };
     for format in Format::ALL {
         of(format);
     }
-    let all: usize = reports().iter().map(|report| report.warnings.len()).sum();
+    let all: usize = reports_with_all_sample_notes()
+        .iter()
+        .map(|report| report.warnings.len())
+        .sum();
     assert_eq!(
         [Format::Text, Format::Json, Format::Markdown, Format::Html].map(of),
         [all; 4],
@@ -223,14 +228,14 @@ fn no_form_goes_by_the_sentence_of_a_note() {
 }
 
 #[test]
-fn what_goes_by_the_sentence_of_a_note_is_found() {
+fn wording_check_detects_dependent_renderers() {
     let has = |report: &Report, words: &str| {
         report
             .warnings
             .iter()
             .any(|note| note.to_string().starts_with(words))
     };
-    let report = &reports()[0];
+    let report = &reports_with_all_sample_notes()[0];
     let acts = |report: &Report| {
         let line = if has(report, "not measured") {
             "commit_delay = 0\n"
@@ -248,14 +253,20 @@ fn what_goes_by_the_sentence_of_a_note_is_found() {
         })
     };
     let tells = |report: &Report| Ok(server_conf::render(report));
-    assert!(notes_shown(report, &tells).is_ok_and(|count| count > 0));
-    assert!(notes_shown(report, &acts).is_err(), "a line more");
-    assert!(notes_shown(report, &hides).is_err(), "a note less");
+    assert!(check_wording_independence(report, &tells).is_ok_and(|count| count > 0));
+    assert!(
+        check_wording_independence(report, &acts).is_err(),
+        "a line more"
+    );
+    assert!(
+        check_wording_independence(report, &hides).is_err(),
+        "a note less"
+    );
 }
 
 #[test]
-fn nor_does_an_exit_code_or_a_comparison() {
-    for report in reports() {
+fn exit_code_and_snapshot_ignore_note_wording() {
+    for report in reports_with_all_sample_notes() {
         let look = || {
             let mut codes = Vec::new();
             for level in [
@@ -275,9 +286,9 @@ fn nor_does_an_exit_code_or_a_comparison() {
 }
 
 #[test]
-fn nor_does_anything_on_the_way_to_a_report() {
+fn report_building_ignores_note_wording() {
     let look = || {
-        let mut report = reports().pop().unwrap();
+        let mut report = reports_with_all_sample_notes().pop().unwrap();
         let told = std::mem::take(&mut report.warnings);
         (
             Report {

@@ -99,9 +99,9 @@ mod tests {
     use crate::host::{HostError, HostResult};
     use std::path::PathBuf;
 
-    struct Small;
+    struct TwoFileHost;
 
-    impl Host for Small {
+    impl Host for TwoFileHost {
         fn ask(&self, question: &Question) -> HostResult {
             match question {
                 Question::Read(path) if path.ends_with("mounts") => {
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_of_the_source_are_shown_as_they_were_answered() {
-        let machine = CachingHost::new(&Small as &(dyn Host + Sync));
+    fn raw_answer_lines_select_lines_of_source() {
+        let machine = CachingHost::new(&TwoFileHost as &(dyn Host + Sync));
         let of = |source: &Source, value: &str| raw_answer_lines(&machine, source, value);
         let [cache, mounts] = ["/sys/cache", "/proc/mounts"].map(PathBuf::from);
         assert!(

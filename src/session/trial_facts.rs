@@ -37,7 +37,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
     let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
     records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
     for (file, record) in records {
-        let stack = stack_fingerprint(record);
+        let stack = recorded_stack_fingerprint(record);
         let mut here = None;
         let mut elsewhere = None;
         // The record concerns directories if the trial ran in a loop file, and free disks if it ran
@@ -47,13 +47,13 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
             ExtentKind::Disk => &disks,
         };
         for target in targets {
-            match find_stack_mismatch(&stack, facts, target, live) {
+            match trial_mismatch_reason(&stack, facts, target, live) {
                 None => {
                     add_record_facts(record, file, target, facts);
                     here.get_or_insert(target);
                 }
                 Some(reason) => {
-                    mark_no_result(
+                    mark_trial_results_absent(
                         &format!("the trial {file} is not used here: {reason}"),
                         target,
                         facts,
@@ -95,7 +95,7 @@ pub fn add_trial_facts(records: &[(String, TrialRecord)], live: bool, facts: &mu
     }
 }
 
-fn stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
+fn recorded_stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
     let mut stack = StackFingerprint::default();
     for line in &record.stack {
         stack.try_add_line(line);
@@ -104,7 +104,7 @@ fn stack_fingerprint(record: &TrialRecord) -> StackFingerprint {
 }
 
 /// The reason why the record is not used for the target; `None` if it is used.
-fn find_stack_mismatch(
+fn trial_mismatch_reason(
     stack: &StackFingerprint,
     facts: &FactSet,
     target: &Subject,
@@ -147,7 +147,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
     let known = match answer {
         Ok(answer) => answer,
         Err(why) => {
-            return mark_no_result(
+            return mark_trial_results_absent(
                 &format!("the trial {file} has no usable result: {}", why.reason()),
                 target,
                 facts,
@@ -162,7 +162,8 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
     };
     facts.insert_known(target, &trial::BEST, words(&known.best), source());
     facts.insert_known(target, &trial::SLOWER, words(&known.slower), source());
-    if let Some((method, gain)) = faster_method(record, &relevant_candidates(facts, target, &known))
+    if let Some((method, gain)) =
+        preferred_sync_method(record, &relevant_candidates(facts, target, &known))
     {
         facts.insert_known(target, &trial::METHOD, method, source());
         facts.insert_known(target, &trial::METHOD_GAIN, gain, source());
@@ -174,7 +175,7 @@ fn add_record_facts(record: &TrialRecord, file: &str, target: &Subject, facts: &
 }
 
 /// Marks the facts of a trial as absent, because the report shows no remedy for absent facts.
-fn mark_no_result(why: &str, target: &Subject, facts: &mut FactSet) {
+fn mark_trial_results_absent(why: &str, target: &Subject, facts: &mut FactSet) {
     mark_absent_unless_known(&trial::BEST, why, target, facts);
     mark_absent_unless_known(&trial::SLOWER, why, target, facts);
     mark_absent_unless_known(&trial::METHOD, why, target, facts);
@@ -241,7 +242,7 @@ fn relevant_candidates(
 
 /// The better sync method for all candidates in `on`, and its gain over fdatasync in percent.
 /// `None` if figures are missing or leave the choice open.
-fn faster_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
+fn preferred_sync_method(record: &TrialRecord, on: &[Candidate]) -> Option<(WalSyncMethod, f64)> {
     let gains: Vec<(f64, f64)> = on
         .iter()
         .map(|one| record.open_datasync_gain(*one))
@@ -279,7 +280,7 @@ mod tests {
         (Candidate::Ext4Nobarrier, 90_000.0, Some(0)),
     ];
 
-    fn free_disk() -> Session {
+    fn free_disk_session() -> Session {
         let mut facts = sample_reports::free_disk().facts;
         let seen = || Source::system_call("test");
         let machine = Subject::host();
@@ -312,20 +313,24 @@ mod tests {
         Session::new(facts, RuleSet::builtin(), true)
     }
 
-    fn on_this_stack(session: &Session, target: &Subject, mut record: TrialRecord) -> TrialRecord {
+    fn with_current_stack(
+        session: &Session,
+        target: &Subject,
+        mut record: TrialRecord,
+    ) -> TrialRecord {
         let stack = StackFingerprint::from_facts(&session.facts, target).to_string();
         record.extent = ExtentKind::Disk;
         record.stack = stack.lines().map(str::to_owned).collect();
         record
     }
 
-    fn report(session: &Session, record: &TrialRecord) -> Report {
+    fn report_with_trial(session: &Session, record: &TrialRecord) -> Report {
         let mut session = session.clone();
         session.trials = vec![("t.json".to_owned(), record.clone())];
         session.report()
     }
 
-    fn first_choice(report: &Report) -> &str {
+    fn first_choice_filesystem(report: &Report) -> &str {
         &report
             .plan(&sample_reports::free_disk_target())
             .unwrap()
@@ -355,13 +360,17 @@ mod tests {
     }
 
     #[test]
-    fn what_won_on_this_disk_is_the_first_choice_and_what_lost_stays_on_offer() {
-        let session = free_disk();
+    fn trial_winner_is_first_choice_and_losers_stay_alternatives() {
+        let session = free_disk_session();
         let target = sample_reports::free_disk_target();
-        assert_eq!(first_choice(&session.report()), "ext4", "without a trial");
-        let won = on_this_stack(&session, &target, sample_record(&XFS_WINS, 15));
-        let with = report(&session, &won);
-        assert_eq!(first_choice(&with), "xfs");
+        assert_eq!(
+            first_choice_filesystem(&session.report()),
+            "ext4",
+            "without a trial"
+        );
+        let won = with_current_stack(&session, &target, sample_record(&XFS_WINS, 15));
+        let with = report_with_trial(&session, &won);
+        assert_eq!(first_choice_filesystem(&with), "xfs");
         let step = &with.plan(&target).unwrap().steps[0];
         let others: Vec<(u32, &str)> = step
             .alternatives
@@ -397,7 +406,7 @@ mod tests {
             .unwrap();
         let wanted = wanting.report();
         let plan = wanted.plan(&target).unwrap();
-        assert_eq!(first_choice(&wanted), "ext4");
+        assert_eq!(first_choice_filesystem(&wanted), "ext4");
         assert_eq!(
             plan.requested_filesystem_sentence().unwrap(),
             "ext4, as requested; the first choice here is xfs"
@@ -411,9 +420,9 @@ mod tests {
 
         let other = [XFS_WINS[1], XFS_WINS[0]]
             .map(|(candidate, rate, flushes)| (candidate, 9_000.0 - rate, flushes));
-        let lost = on_this_stack(&session, &target, sample_record(&other, 15));
-        let with = report(&session, &lost);
-        assert_eq!(first_choice(&with), "ext4");
+        let lost = with_current_stack(&session, &target, sample_record(&other, 15));
+        let with = report_with_trial(&session, &lost);
+        assert_eq!(first_choice_filesystem(&with), "ext4");
         assert!(
             with.plan(&target).unwrap().steps[0]
                 .rules
@@ -422,13 +431,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_something_else_or_open_is_told_and_changes_nothing() {
-        let session = free_disk();
+    fn unsettled_or_foreign_trial_adds_note_and_changes_nothing() {
+        let session = free_disk_session();
         let target = sample_reports::free_disk_target();
-        let won = || on_this_stack(&session, &target, sample_record(&XFS_WINS, 15));
+        let won = || with_current_stack(&session, &target, sample_record(&XFS_WINS, 15));
         let without = session.report();
         let check = |session: &Session, record: &TrialRecord, says: &str| {
-            let with = report(session, record);
+            let with = report_with_trial(session, record);
             assert_eq!(
                 findings_without_trace(&with),
                 findings_without_trace(&without),
@@ -462,7 +471,7 @@ mod tests {
         check(&session, &kernel, "kernel.release was 6.1.0-27");
         check(
             &session,
-            &on_this_stack(&session, &target, sample_record(&XFS_WINS, 9)),
+            &with_current_stack(&session, &target, sample_record(&XFS_WINS, 9)),
             "because the trial is not settled",
         );
         check(
@@ -497,7 +506,7 @@ mod tests {
             ..session.clone()
         };
         let without = capture.report();
-        let with = report(&capture, &won());
+        let with = report_with_trial(&capture, &won());
         assert_eq!(
             findings_without_trace(&with),
             findings_without_trace(&without)
@@ -508,8 +517,8 @@ mod tests {
     /// A record never applies to a disk without serial number and WWN, because another such disk
     /// would look the same.
     #[test]
-    fn a_disk_without_a_name_of_its_own_is_never_this_disk() {
-        let mut session = free_disk();
+    fn trial_is_unused_on_disk_without_serial_or_wwn() {
+        let mut session = free_disk_session();
         let target = sample_reports::free_disk_target();
         let disk = session
             .facts
@@ -518,11 +527,11 @@ mod tests {
         session
             .facts
             .insert(&disk, &device::SERIAL, Reading::absent("serial"));
-        let with = report(
+        let with = report_with_trial(
             &session,
-            &on_this_stack(&session, &target, sample_record(&XFS_WINS, 15)),
+            &with_current_stack(&session, &target, sample_record(&XFS_WINS, 15)),
         );
-        assert_eq!(first_choice(&with), "ext4");
+        assert_eq!(first_choice_filesystem(&with), "ext4");
         assert!(
             trial_notes(&with).contains("sdc reports neither a serial number nor a WWN"),
             "{}",
@@ -531,11 +540,11 @@ mod tests {
     }
 
     #[test]
-    fn of_several_the_last_that_answers_counts() {
-        let mut session = free_disk();
+    fn latest_settled_trial_record_wins() {
+        let mut session = free_disk_session();
         let target = sample_reports::free_disk_target();
         let [won, mut open] = [15, 9]
-            .map(|blocks| on_this_stack(&session, &target, sample_record(&XFS_WINS, blocks)));
+            .map(|blocks| with_current_stack(&session, &target, sample_record(&XFS_WINS, blocks)));
         open.started = "2026-11-26T08:00:00Z".to_owned();
         session.trials = vec![("open.json".to_owned(), open), ("t.json".to_owned(), won)];
         let (facts, _) = session.conclusions();
@@ -562,8 +571,8 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_won_on_the_first_choice_is_advised_for_a_new_server() {
-        let session = free_disk();
+    fn trial_winning_sync_method_is_advised_for_new_server() {
+        let session = free_disk_session();
         let target = sample_reports::free_disk_target();
         let with_method = |factor: f64| {
             let mut both = sample_record(&XFS_WINS, 15);
@@ -576,7 +585,7 @@ mod tests {
                 more.seconds /= factor;
                 cell.samples.push(more);
             }
-            report(&session, &on_this_stack(&session, &target, both))
+            report_with_trial(&session, &with_current_stack(&session, &target, both))
         };
         let applies = |report: &Report, rule: &str| {
             report
@@ -586,9 +595,9 @@ mod tests {
         };
         assert!(applies(&with_method(1.3), "trial.sync-method"));
         assert!(applies(&with_method(1.0), "trial.sync-method-default"));
-        let neither = report(
+        let neither = report_with_trial(
             &session,
-            &on_this_stack(&session, &target, sample_record(&XFS_WINS, 15)),
+            &with_current_stack(&session, &target, sample_record(&XFS_WINS, 15)),
         );
         assert!(
             !applies(&neither, "trial.sync-method")

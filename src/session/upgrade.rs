@@ -48,7 +48,7 @@ pub fn upgrade_assumptions(
     let os = next
         .os
         .as_deref()
-        .map(distributions::parse_choice)
+        .map(distributions::parse_distribution_choice)
         .transpose()?;
     let shipped = os.as_ref().and_then(|os| os.release);
     let tools = [
@@ -117,7 +117,7 @@ pub fn upgrade_assumptions(
         });
         let same = running
             .as_deref()
-            .map(|vendor| successor_vendor(vendor, release).to_owned());
+            .map(|vendor| kernel_vendor_after_upgrade(vendor, release).to_owned());
         if let Some(vendor) = named.or(same.filter(|_| is_bare)) {
             say(kernel::VENDOR.name(), &vendor);
         }
@@ -161,7 +161,7 @@ pub fn upgrade_assumptions(
 pub fn upgrade_choices(read: &FactSet) -> Vec<(String, String)> {
     let id = read.value(&Subject::host(), &machine::OS_ID);
     let version = read.value(&Subject::host(), &machine::OS_VERSION);
-    distributions::list_choices(id.as_deref(), version.as_deref())
+    distributions::list_upgrade_choices(id.as_deref(), version.as_deref())
 }
 
 fn check_version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
@@ -174,8 +174,8 @@ fn check_version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
     ))
 }
 
-fn successor_vendor<'v>(vendor: &'v str, release: &str) -> &'v str {
-    distributions::red_hat_successor(vendor, release).unwrap_or(vendor)
+fn kernel_vendor_after_upgrade<'v>(vendor: &'v str, release: &str) -> &'v str {
+    distributions::red_hat_vendor_of_kernel(vendor, release).unwrap_or(vendor)
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_the_next_kernel_of_the_same_vendor() {
+    fn kernel_upgrade_keeps_vendor_family() {
         for (kernel, running, expected) in [
             ("6.12", "debian", "kernel.release=6.12 kernel.vendor=debian"),
             ("6.12", "el9", "kernel.release=6.12 kernel.vendor=el10"),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distribution_brings_its_kernel_and_its_tools() {
+    fn distribution_upgrade_assumes_its_kernel_and_tools() {
         for (kernel, os, expected) in [
             (
                 None,

@@ -103,7 +103,7 @@ mod tests {
     use crate::version::Version;
     use walwise_model::text::JoinText;
 
-    fn free_disk() -> Session {
+    fn free_disk_session() -> Session {
         let mut facts = sample_reports::free_disk().facts;
         let machine = Subject::host();
         let loaded = ["ext4", "zfs"].map(str::to_owned).to_vec();
@@ -140,7 +140,7 @@ mod tests {
         Session::new(facts, RuleSet::builtin(), true)
     }
 
-    fn disk(session: &Session) -> Subject {
+    fn free_disk_device(session: &Session) -> Subject {
         session
             .facts
             .subject_in_scope(
@@ -154,7 +154,7 @@ mod tests {
         report.plan(&sample_reports::free_disk_target()).unwrap()
     }
 
-    fn steps(plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
+    fn step_settings_and_values(plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
         let one = |step: &crate::report::Step| {
             (
                 step.advice.setting.name,
@@ -165,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn the_wish_selects_its_own_plan_and_says_what_the_first_choice_is() {
-        let mut session = free_disk();
+    fn chosen_filesystem_gets_plan_naming_first_choice() {
+        let mut session = free_disk_session();
         let without = session.report();
         assert_eq!(
             plan_for_disk(&without).requested_filesystem_sentence(),
@@ -188,7 +188,7 @@ mod tests {
                 "the first choice here is ext4"
             };
             assert_eq!(wish, format!("{filesystem}, as requested; {told}"));
-            let noatime = steps(plan).iter().any(|(name, words)| {
+            let noatime = step_settings_and_values(plan).iter().any(|(name, words)| {
                 *name == "mount.options" && words.contains(&"noatime".to_owned())
             });
             assert_eq!(
@@ -215,15 +215,15 @@ mod tests {
             .choose_filesystem(&sample_reports::free_disk_target(), None)
             .unwrap();
         assert_eq!(
-            steps(plan_for_disk(&session.report())),
-            steps(plan_for_disk(&without)),
+            step_settings_and_values(plan_for_disk(&session.report())),
+            step_settings_and_values(plan_for_disk(&without)),
             "the wish is taken back"
         );
     }
 
     #[test]
-    fn script_and_lines_follow_the_wish() {
-        let mut session = free_disk();
+    fn script_and_exports_use_chosen_filesystem() {
+        let mut session = free_disk_session();
         for (filesystem, makes, line) in [
             (
                 Ext4,
@@ -272,8 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn of_zfs_there_are_comments_marked_as_not_tried() {
-        let mut session = free_disk();
+    fn zfs_plan_has_only_untested_commented_commands() {
+        let mut session = free_disk_session();
         session
             .choose_filesystem(&sample_reports::free_disk_target(), Some(Zfs))
             .unwrap();
@@ -309,11 +309,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_made_is_refused_with_its_reason_and_changes_nothing() {
+    fn impossible_filesystem_is_refused_with_reason() {
         let target = sample_reports::free_disk_target();
         let seen = || Source::system_call("test");
         let refused = |change: &dyn Fn(&mut Session), filesystem, says: &str| {
-            let mut session = free_disk();
+            let mut session = free_disk_session();
             change(&mut session);
             let plan = plan_for_disk(&session.report()).clone();
             let why = session
@@ -325,31 +325,43 @@ mod tests {
             // A choice made before the file system became impossible is ignored.
             session.wanted.insert(target.clone(), filesystem);
             after = plan_for_disk(&session.report()).clone();
-            assert_eq!(steps(&after), steps(&plan), "{why}");
+            assert_eq!(
+                step_settings_and_values(&after),
+                step_settings_and_values(&plan),
+                "{why}"
+            );
         };
         refused(
             &|session| {
-                session
-                    .facts
-                    .insert_known(&disk(session), &device::SIZE, 100 << 20, seen());
+                session.facts.insert_known(
+                    &free_disk_device(session),
+                    &device::SIZE,
+                    100 << 20,
+                    seen(),
+                );
             },
             Xfs,
             "device.size is at least 300 MiB",
         );
         refused(
             &|session| {
-                session
-                    .facts
-                    .insert_known(&disk(session), &device::READ_ONLY, true, seen());
+                session.facts.insert_known(
+                    &free_disk_device(session),
+                    &device::READ_ONLY,
+                    true,
+                    seen(),
+                );
             },
             Ext4,
             "device.read_only is no",
         );
         refused(
             &|session| {
-                session
-                    .facts
-                    .insert(&disk(session), &device::READ_ONLY, Reading::not_collected());
+                session.facts.insert(
+                    &free_disk_device(session),
+                    &device::READ_ONLY,
+                    Reading::not_collected(),
+                );
             },
             Ext4,
             "is undecided",
@@ -357,7 +369,7 @@ mod tests {
         refused(
             &|session| {
                 session.facts.insert_known(
-                    &disk(session),
+                    &free_disk_device(session),
                     &device::CONTENT,
                     device::ContentState::Holds,
                     seen(),
@@ -368,9 +380,11 @@ mod tests {
         );
         refused(
             &|session| {
-                session
-                    .facts
-                    .insert(&disk(session), &device::CONTENT, Reading::denied("it"));
+                session.facts.insert(
+                    &free_disk_device(session),
+                    &device::CONTENT,
+                    Reading::denied("it"),
+                );
             },
             Btrfs,
             "Whether this device holds data is unknown",

@@ -2,14 +2,14 @@
 //! open.
 
 use super::changes_state::{ChangedFacts, ComparisonState, ReferenceList};
-use super::data::Activity;
-use super::job::{HostChange, Job, JobId, JobResult, Reference, SaveOutcome};
+use super::data::BackgroundActivity;
+use super::job::{ComparisonReference, HostChange, Job, JobId, JobResult, SaveOutcome};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
 use super::screen_id::ScreenId;
 use super::widgets::text_field::TextField;
 
-pub fn open_list(model: &mut Model, of: Reference) -> SideEffect {
+pub fn open_reference_list(model: &mut Model, of: ComparisonReference) -> SideEffect {
     let job = model.next_job_id();
     model.data.changes.list_job = Some(job);
     model.overlay = Some(Overlay::References(ReferenceList {
@@ -26,7 +26,7 @@ pub fn choose_reference(model: &mut Model) -> bool {
     let Some(Overlay::References(list)) = &model.overlay else {
         return false;
     };
-    let Ok(name) = list.chosen_name() else {
+    let Ok(name) = list.chosen_reference_name() else {
         return false;
     };
     let state = model.data.changes.comparison_mut(list.of);
@@ -45,11 +45,11 @@ pub fn start_report_save(model: &mut Model) -> SideEffect {
 }
 
 /// Starts the comparisons that the screen shows, and the watch of a host that is read.
-pub fn start_jobs(model: &mut Model) -> Vec<SideEffect> {
+pub fn start_comparison_and_watch_jobs(model: &mut Model) -> Vec<SideEffect> {
     let Some(report) = model.data.report.as_ref().filter(|_| model.data.complete) else {
         return Vec::new();
     };
-    let is_read = !matches!(model.data.activity, Activity::Collecting { .. });
+    let is_read = !matches!(model.data.activity, BackgroundActivity::Collecting { .. });
     let mut jobs = Vec::new();
     if report.host.live && is_read && model.data.changes.watch_job.is_none() {
         let job = model.next_job_id();
@@ -59,10 +59,10 @@ pub fn start_jobs(model: &mut Model) -> Vec<SideEffect> {
     if model.screen != ScreenId::Changes {
         return jobs;
     }
-    for with in Reference::ALL {
+    for with in ComparisonReference::ALL {
         let job = model.next_job_id();
         let state = model.data.changes.comparison_mut(with);
-        let is_wanted = with == Reference::SavedReport || state.chosen.is_some();
+        let is_wanted = with == ComparisonReference::SavedReport || state.chosen.is_some();
         if is_wanted && state.job.is_none() && state.result.is_none() {
             state.job = Some(job);
             let chosen = state.chosen.clone();
@@ -74,21 +74,25 @@ pub fn start_jobs(model: &mut Model) -> Vec<SideEffect> {
 
 /// Takes the result of a job of this module, and returns whether facts of the host have changed.
 /// The error is the result of another job.
-pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<bool, JobResult> {
+pub fn consume_changes_result(
+    model: &mut Model,
+    from: JobId,
+    result: JobResult,
+) -> Result<bool, JobResult> {
     let changes = &mut model.data.changes;
     if changes.watch_job == Some(from) {
         // A failed watch would fail again, so the next one starts only after a rescan.
         if let JobResult::Moved(moved) = result {
             changes.watch_job = None;
             // A running rescan reads this change too.
-            if !matches!(model.data.activity, Activity::Collecting { .. }) {
+            if !matches!(model.data.activity, BackgroundActivity::Collecting { .. }) {
                 show_host_change(model, *moved);
                 return Ok(true);
             }
         }
     } else if changes.save_job == Some(from) {
         changes.save_job = None;
-        show_save(model, result);
+        show_report_save_result(model, result);
     } else if changes.list_job == Some(from) {
         changes.list_job = None;
         if let Some(Overlay::References(list)) = &mut model.overlay {
@@ -99,7 +103,7 @@ pub fn take_result(model: &mut Model, from: JobId, result: JobResult) -> Result<
             });
         }
     } else {
-        let mut of_job = Reference::ALL.into_iter();
+        let mut of_job = ComparisonReference::ALL.into_iter();
         let Some(with) = of_job.find(|with| changes.comparison_mut(*with).job == Some(from)) else {
             return Err(result);
         };
@@ -132,7 +136,7 @@ fn show_host_change(model: &mut Model, moved: HostChange) {
     });
 }
 
-fn show_save(model: &mut Model, result: JobResult) {
+fn show_report_save_result(model: &mut Model, result: JobResult) {
     let saved = &mut model.data.changes.saved;
     model.notice = Some(match result {
         JobResult::Saved(SaveOutcome::At(path)) => {

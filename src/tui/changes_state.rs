@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::job::{Comparison, JobId, Reference, ReferenceChoice};
+use super::job::{ComparisonReference, HostComparison, JobId, ReferenceChoice};
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::view::Section;
 
 #[derive(Clone, Debug, Default)]
-pub struct Changes {
+pub struct ChangesScreenState {
     pub saved: ComparisonState,
     pub upgrade: ComparisonState,
     pub moved: Option<ChangedFacts>,
@@ -21,7 +21,7 @@ pub struct ComparisonState {
     pub chosen: Option<String>,
     pub job: Option<JobId>,
     /// Outcome of the comparison: `None` before it ends, an inner `None` if no report is saved.
-    pub result: Option<Result<Option<Box<Comparison>>, String>>,
+    pub result: Option<Result<Option<Box<HostComparison>>, String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct ChangedFacts {
 
 #[derive(Clone, Debug)]
 pub struct ReferenceList {
-    pub of: Reference,
+    pub of: ComparisonReference,
     /// `None` until the worker has listed them.
     pub choices: Option<Result<Vec<ReferenceChoice>, String>>,
     pub filter: TextField,
@@ -41,17 +41,17 @@ pub struct ReferenceList {
     pub chosen: usize,
 }
 
-impl Changes {
-    pub fn comparison_mut(&mut self, with: Reference) -> &mut ComparisonState {
+impl ChangesScreenState {
+    pub fn comparison_mut(&mut self, with: ComparisonReference) -> &mut ComparisonState {
         match with {
-            Reference::SavedReport => &mut self.saved,
-            Reference::Upgrade => &mut self.upgrade,
+            ComparisonReference::SavedReport => &mut self.saved,
+            ComparisonReference::Upgrade => &mut self.upgrade,
         }
     }
 
     /// Called when the report is replaced. The user's choices stay.
     pub fn drop_comparisons(&mut self) {
-        for with in Reference::ALL {
+        for with in ComparisonReference::ALL {
             let state = self.comparison_mut(with);
             (state.job, state.result) = (None, None);
         }
@@ -71,15 +71,15 @@ impl ReferenceList {
     }
 
     /// The chosen entry or, if no distribution matches, the version that the user typed.
-    pub fn chosen_name(&self) -> Result<String, String> {
+    pub fn chosen_reference_name(&self) -> Result<String, String> {
         let matching = self.matching_choices();
         let typed = self.filter.text().trim();
         match (matching.get(self.chosen), &self.choices, self.of) {
             (Some(choice), ..) => Ok(choice.name.clone()),
             (None, Some(Err(why)), _) => Err(why.clone()),
-            (None, _, Reference::Upgrade) if !typed.is_empty() => Ok(typed.to_owned()),
+            (None, _, ComparisonReference::Upgrade) if !typed.is_empty() => Ok(typed.to_owned()),
             (None, None, _) => Err("the list is being read".to_owned()),
-            (None, Some(Ok(all)), Reference::SavedReport) if all.is_empty() => {
+            (None, Some(Ok(all)), ComparisonReference::SavedReport) if all.is_empty() => {
                 Err("no saved report: s saves one now".to_owned())
             }
             (None, Some(Ok(_)), _) => Err("nothing matches".to_owned()),

@@ -2,22 +2,22 @@
 
 mod comparisons;
 
-use super::data::Activity;
+use super::data::BackgroundActivity;
 use super::export;
-use super::export_state::{SaveForm, SaveState};
-use super::job::Reference;
+use super::export_state::{SaveForm, SaveFormStage};
+use super::job::ComparisonReference;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay};
 use super::page::{Block, IssueDirection, Motion, PageState, PaneFocus, RowDetails};
 use super::page_view::PageView;
 use super::screen_id::ScreenId;
-use super::what_if::{self, Picker};
+use super::what_if::{self, AssumptionPicker};
 use super::widgets::text_field::TextEdit;
 use crate::facts::catalog;
 use crate::report::TargetSummary;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserAction {
+pub struct KeyCommand {
     /// Key names separated by spaces: `"down j"`.
     pub keys: &'static str,
     pub label: &'static str,
@@ -74,7 +74,7 @@ pub enum Action {
     /// The user confirms where the report would be saved.
     PlanReportSave,
     Confirm,
-    AskReference(Reference),
+    AskReference(ComparisonReference),
     /// The results so far are kept.
     CancelProbe,
     Rescan,
@@ -105,13 +105,13 @@ pub enum Action {
     Interrupt,
 }
 
-fn new_user_action(
+fn new_key_command(
     keys: &'static str,
     label: &'static str,
     group: HelpSection,
     action: Action,
-) -> UserAction {
-    UserAction {
+) -> KeyCommand {
+    KeyCommand {
         keys,
         label,
         group,
@@ -121,7 +121,7 @@ fn new_user_action(
     }
 }
 
-impl UserAction {
+impl KeyCommand {
     fn with_footer(self, footer: &'static str) -> Self {
         Self { footer, ..self }
     }
@@ -131,7 +131,7 @@ impl UserAction {
     }
 }
 
-pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
+pub fn current_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mut all = match &model.overlay {
         None if view.state.is_typing_filter() => filter_typing_commands(),
         None => return screen_commands(model, view),
@@ -141,7 +141,7 @@ pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
         }
         Some(Overlay::WhatIf(picker)) => what_if_commands(model, picker),
         Some(Overlay::Filesystem { chosen }) => filesystem_commands(model, *chosen),
-        Some(Overlay::Save(form)) => save_commands(form),
+        Some(Overlay::Save(form)) => save_form_commands(form),
         Some(Overlay::Targets { filter, .. }) => target_list_commands(model, filter.text()),
         Some(Overlay::References(list)) => comparisons::reference_list_commands(list),
     };
@@ -149,21 +149,21 @@ pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     all
 }
 
-fn global_commands() -> [UserAction; 3] {
+fn global_commands() -> [KeyCommand; 3] {
     [
-        new_user_action(
+        new_key_command(
             "ctrl-c",
             "exit immediately",
             HelpSection::Program,
             Action::Interrupt,
         ),
-        new_user_action(
+        new_key_command(
             "ctrl-z",
             "suspend (fg resumes)",
             HelpSection::Program,
             Action::Suspend,
         ),
-        new_user_action(
+        new_key_command(
             "ctrl-l",
             "redraw the screen",
             HelpSection::Program,
@@ -172,8 +172,8 @@ fn global_commands() -> [UserAction; 3] {
     ]
 }
 
-pub fn find_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserAction> {
-    let mut of_key: Vec<UserAction> = commands(model, view)
+pub fn find_command_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Option<KeyCommand> {
+    let mut of_key: Vec<KeyCommand> = current_commands(model, view)
         .into_iter()
         .filter(|c| key.is_one_of(c.keys))
         .collect();
@@ -186,16 +186,16 @@ pub fn find_by_key(model: &Model, view: &PageView, key: &KeyPress) -> Option<Use
 /// several times, which takes longer than creating the commands.
 const TYPICAL_COMMAND_COUNT: usize = 96;
 
-fn screen_commands(model: &Model, view: &PageView) -> Vec<UserAction> {
+fn screen_commands(model: &Model, view: &PageView) -> Vec<KeyCommand> {
     let mut all = Vec::with_capacity(TYPICAL_COMMAND_COUNT);
     all.extend(motion_commands());
     all.extend(issue_commands(view));
     all.extend(block_commands(view, model));
     all.extend(filter_and_source_commands(&view.state, model));
-    all.extend(work_commands(model));
+    all.extend(probe_and_what_if_commands(model));
     all.extend(screen_and_target_commands(model));
     all.push(
-        new_user_action(
+        new_key_command(
             "? :",
             "help: all commands",
             HelpSection::Program,
@@ -208,27 +208,27 @@ fn screen_commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     } else {
         "use the mouse to click and scroll"
     };
-    all.push(new_user_action(
+    all.push(new_key_command(
         "m",
         mouse,
         HelpSection::Program,
         Action::Mouse,
     ));
     all.push(
-        new_user_action("q", "quit", HelpSection::Program, Action::Quit).with_footer("q quit"),
+        new_key_command("q", "quit", HelpSection::Program, Action::Quit).with_footer("q quit"),
     );
     all.extend(global_commands());
     all
 }
 
-fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
-    let block = view.active_selection();
+fn block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
+    let block = view.focused_selection();
     let exporting = model.screen == ScreenId::Export;
     let is_full = view.state.focus == PaneFocus::Full;
     let (label, footer, enter) = match block.map(|block| &block.details) {
         Some(RowDetails::Unfold) => ("unfold or fold this row", "enter unfold", true),
         _ if is_full => ("back to the list", "enter close", true),
-        None | Some(RowDetails::Nothing) => ("show the details", "", view.is_in_pane()),
+        None | Some(RowDetails::Nothing) => ("show the details", "", view.is_pane_focused()),
         Some(_) => ("show the details at full height", "enter details", true),
     };
     let (copy_label, copy) = if exporting {
@@ -245,7 +245,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
                 .ok_or_else(|| "no commands to copy for this row".to_owned()),
         )
     };
-    let back = view.is_in_pane()
+    let back = view.is_pane_focused()
         || view.state.filter.is_some()
         || !model.trail.is_empty()
         || model.data.assumed_host.is_some();
@@ -254,7 +254,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
     } else {
         ("esc left h backspace", "esc back")
     };
-    let save = new_user_action(
+    let save = new_key_command(
         "s",
         "save the document to a file",
         HelpSection::Selection,
@@ -263,7 +263,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
     .with_footer("s save")
     .enabled_if(export::check_can_save(&model.data));
     let mut all = vec![
-        new_user_action(
+        new_key_command(
             "enter right l space",
             label,
             HelpSection::Selection,
@@ -275,10 +275,10 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
                 .then_some(())
                 .ok_or_else(|| "no details for this row".to_owned()),
         ),
-        new_user_action("y", copy_label, HelpSection::Selection, Action::Copy)
+        new_key_command("y", copy_label, HelpSection::Selection, Action::Copy)
             .with_footer("y copy")
             .enabled_if(copy),
-        new_user_action(
+        new_key_command(
             "Y",
             "copy the commands of all fixes shown",
             HelpSection::Selection,
@@ -286,13 +286,13 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
         )
         .enabled_if(match &model.data.assumed_host {
             Some(_) => Err("assumptions change no real host".to_owned()),
-            None if exporting || view.page.commands_to_fix().is_empty() => {
+            None if exporting || view.page.fix_commands().is_empty() => {
                 Err("no fix with a command on this screen".to_owned())
             }
             None => Ok(()),
         }),
         fact_value_entry_command(block, model),
-        new_user_action(
+        new_key_command(
             "tab",
             "to the details or back",
             HelpSection::Selection,
@@ -304,7 +304,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
                 .then_some(())
                 .ok_or_else(|| "the details are hidden; enter shows them".to_owned()),
         ),
-        new_user_action(back_keys, "back", HelpSection::Selection, Action::Back)
+        new_key_command(back_keys, "back", HelpSection::Selection, Action::Back)
             .with_footer(back_footer)
             .enabled_if(
                 back.then_some(())
@@ -318,7 +318,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<UserAction> {
     all
 }
 
-fn fact_value_entry_command(block: Option<&Block>, model: &Model) -> UserAction {
+fn fact_value_entry_command(block: Option<&Block>, model: &Model) -> KeyCommand {
     let fact = block.and_then(|block| block.fact.as_ref());
     let report = model.data.report.as_deref();
     let possible = match (fact, report) {
@@ -330,7 +330,7 @@ fn fact_value_entry_command(block: Option<&Block>, model: &Model) -> UserAction 
         },
         _ => Err("no single fact on this row; enter shows its facts".to_owned()),
     };
-    new_user_action(
+    new_key_command(
         "i",
         "enter a value for this fact",
         HelpSection::Selection,
@@ -340,9 +340,9 @@ fn fact_value_entry_command(block: Option<&Block>, model: &Model) -> UserAction 
     .enabled_if(possible)
 }
 
-fn motion_commands() -> Vec<UserAction> {
+fn motion_commands() -> Vec<KeyCommand> {
     let go =
-        |keys, label, motion| new_user_action(keys, label, HelpSection::Move, Action::Go(motion));
+        |keys, label, motion| new_key_command(keys, label, HelpSection::Move, Action::Go(motion));
     vec![
         go("up k", "up", Motion::Up),
         go("down j", "down", Motion::Down).with_footer("↑↓ choose"),
@@ -353,15 +353,15 @@ fn motion_commands() -> Vec<UserAction> {
     ]
 }
 
-fn issue_commands(view: &PageView) -> [UserAction; 2] {
+fn issue_commands(view: &PageView) -> [KeyCommand; 2] {
     let possible = view
-        .active()
+        .focused_page()
         .0
         .has_issue()
         .then_some(())
         .ok_or_else(|| "no problems here".to_owned());
     let to = |keys, label, way| {
-        new_user_action(keys, label, HelpSection::Move, Action::JumpToIssue(way))
+        new_key_command(keys, label, HelpSection::Move, Action::JumpToIssue(way))
     };
     [
         to("n", "next problem", IssueDirection::Next).enabled_if(possible.clone()),
@@ -369,7 +369,7 @@ fn issue_commands(view: &PageView) -> [UserAction; 2] {
     ]
 }
 
-fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserAction> {
+fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<KeyCommand> {
     let here = model.screen.can_hide_known_facts();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
@@ -378,21 +378,21 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserActio
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
-        new_user_action("/", "filter", HelpSection::View, Action::Filter).with_footer(
+        new_key_command("/", "filter", HelpSection::View, Action::Filter).with_footer(
             if model.screen.has_own_filter() {
                 "/ find"
             } else {
                 ""
             },
         ),
-        new_user_action("u", label, HelpSection::View, Action::OnlyUnknown)
+        new_key_command("u", label, HelpSection::View, Action::OnlyUnknown)
             .with_footer(footer)
             .enabled_if(
                 known
                     .then_some(())
                     .ok_or_else(|| "no target yet".to_owned()),
             ),
-        new_user_action(
+        new_key_command(
             "v",
             "fact names and sources",
             HelpSection::View,
@@ -405,8 +405,8 @@ fn filter_and_source_commands(state: &PageState, model: &Model) -> Vec<UserActio
 
 /// Motions with named keys, such as `up`. Letters are not included, because they are typed into a
 /// text field.
-fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<UserAction> {
-    let go = |keys, label, motion| new_user_action(keys, label, HelpSection::Move, act(motion));
+fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<KeyCommand> {
+    let go = |keys, label, motion| new_key_command(keys, label, HelpSection::Move, act(motion));
     vec![
         go("up", "up", Motion::Up),
         go("down", "down", Motion::Down).with_footer("↑↓ choose"),
@@ -415,38 +415,38 @@ fn named_key_motion_commands(act: fn(Motion) -> Action) -> Vec<UserAction> {
     ]
 }
 
-fn list_commands(
+fn list_overlay_commands(
     label: &'static str,
     footer: &'static str,
     enabled: Result<(), String>,
-) -> Vec<UserAction> {
+) -> Vec<KeyCommand> {
     let go = |keys, label, motion| {
-        new_user_action(keys, label, HelpSection::Move, Action::ListGo(motion))
+        new_key_command(keys, label, HelpSection::Move, Action::ListGo(motion))
     };
     let mut all = named_key_motion_commands(Action::ListGo);
     all.extend([
         go("home", "to the top", Motion::Top),
         go("end", "to the bottom", Motion::Bottom),
-        new_user_action("enter", label, HelpSection::Selection, Action::ListChoose)
+        new_key_command("enter", label, HelpSection::Selection, Action::ListChoose)
             .with_footer(footer)
             .enabled_if(enabled),
     ]);
     all
 }
 
-fn close_command(keys: &'static str, label: &'static str) -> UserAction {
-    new_user_action(keys, label, HelpSection::Program, Action::Close).with_footer("esc close")
+fn close_command(keys: &'static str, label: &'static str) -> KeyCommand {
+    new_key_command(keys, label, HelpSection::Program, Action::Close).with_footer("esc close")
 }
 
-fn text_deletion_commands() -> [UserAction; 2] {
+fn text_deletion_commands() -> [KeyCommand; 2] {
     [
-        new_user_action(
+        new_key_command(
             "backspace",
             "delete a character",
             HelpSection::Selection,
             Action::Erase,
         ),
-        new_user_action(
+        new_key_command(
             "ctrl-u",
             "delete everything",
             HelpSection::Selection,
@@ -455,18 +455,18 @@ fn text_deletion_commands() -> [UserAction; 2] {
     ]
 }
 
-fn filter_typing_commands() -> Vec<UserAction> {
+fn filter_typing_commands() -> Vec<KeyCommand> {
     let mut all = named_key_motion_commands(Action::Go);
     all.extend(text_deletion_commands());
     all.extend([
-        new_user_action(
+        new_key_command(
             "enter",
             "keep filter",
             HelpSection::Selection,
             Action::FilterKeep,
         )
         .with_footer("enter keep"),
-        new_user_action(
+        new_key_command(
             "esc",
             "show everything",
             HelpSection::Program,
@@ -477,12 +477,12 @@ fn filter_typing_commands() -> Vec<UserAction> {
     all
 }
 
-fn work_commands(model: &Model) -> Vec<UserAction> {
+fn probe_and_what_if_commands(model: &Model) -> Vec<KeyCommand> {
     let free = model.data.activity.check_idle();
     let supposes = model.data.assumed_host.is_some()
-        || matches!(model.data.activity, Activity::Assuming { .. });
+        || matches!(model.data.activity, BackgroundActivity::Assuming { .. });
     let mut all = vec![
-        new_user_action(
+        new_key_command(
             "W",
             "back to the real host",
             HelpSection::Work,
@@ -494,7 +494,7 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
                 .then_some(())
                 .ok_or_else(|| "no assumptions".to_owned()),
         ),
-        new_user_action(
+        new_key_command(
             "p",
             "probe: measure commit latency",
             HelpSection::Work,
@@ -502,7 +502,7 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
         )
         .with_footer("p probe")
         .enabled_if(check_can_probe(model)),
-        new_user_action(
+        new_key_command(
             "f",
             "choose the file system",
             HelpSection::Work,
@@ -510,7 +510,7 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
         )
         .with_footer("f choose fs")
         .enabled_if(check_can_choose_filesystem(model)),
-        new_user_action(
+        new_key_command(
             "w",
             "what if a fact had another value",
             HelpSection::Work,
@@ -518,12 +518,12 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
         )
         .with_footer("w what if")
         .enabled_if(check_can_assume(model)),
-        new_user_action("r", "rescan", HelpSection::Work, Action::Rescan)
+        new_key_command("r", "rescan", HelpSection::Work, Action::Rescan)
             .with_footer("r rescan")
             .enabled_if(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
-    let cancel = new_user_action(
+    let cancel = new_key_command(
         cancel_keys,
         "cancel the probe, keep the results",
         HelpSection::Work,
@@ -533,10 +533,10 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
         cancel
             .with_footer("c cancel")
             .enabled_if(match &model.data.activity {
-                Activity::Probing {
+                BackgroundActivity::Probing {
                     cancelled: false, ..
                 } => Ok(()),
-                Activity::Probing { .. } => Err("the probe is stopping".to_owned()),
+                BackgroundActivity::Probing { .. } => Err("the probe is stopping".to_owned()),
                 _ => Err("no probe is running".to_owned()),
             }),
     );
@@ -546,7 +546,7 @@ fn work_commands(model: &Model) -> Vec<UserAction> {
 fn is_probing(model: &Model) -> bool {
     matches!(
         model.data.activity,
-        Activity::Probing {
+        BackgroundActivity::Probing {
             cancelled: false,
             ..
         }
@@ -572,11 +572,11 @@ fn check_can_choose_filesystem(model: &Model) -> Result<(), String> {
     model.data.activity.check_idle()
 }
 
-fn screen_and_target_commands(model: &Model) -> Vec<UserAction> {
-    let mut all: Vec<UserAction> = ScreenId::ALL
+fn screen_and_target_commands(model: &Model) -> Vec<KeyCommand> {
+    let mut all: Vec<KeyCommand> = ScreenId::ALL
         .into_iter()
         .map(|screen| {
-            new_user_action(
+            new_key_command(
                 screen.digit(),
                 screen.title(),
                 HelpSection::View,
@@ -584,7 +584,7 @@ fn screen_and_target_commands(model: &Model) -> Vec<UserAction> {
             )
         })
         .collect();
-    let export = new_user_action(
+    let export = new_key_command(
         "e",
         "export: save or copy the report",
         HelpSection::View,
@@ -604,7 +604,7 @@ fn screen_and_target_commands(model: &Model) -> Vec<UserAction> {
     ] {
         let enabled = several.then_some(()).ok_or_else(only);
         all.push(
-            new_user_action(keys, label, HelpSection::View, action)
+            new_key_command(keys, label, HelpSection::View, action)
                 .with_footer(footer)
                 .enabled_if(enabled),
         );
@@ -612,10 +612,10 @@ fn screen_and_target_commands(model: &Model) -> Vec<UserAction> {
     all
 }
 
-fn target_list_commands(model: &Model, filter: &str) -> Vec<UserAction> {
+fn target_list_commands(model: &Model, filter: &str) -> Vec<KeyCommand> {
     let found = filter_targets(model, filter).next().map(|_| ());
     let found = found.ok_or_else(|| "no target matches".to_owned());
-    let mut all = list_commands("show this target", "enter show", found);
+    let mut all = list_overlay_commands("show this target", "enter show", found);
     all.extend(text_deletion_commands());
     all.push(close_command("esc", "close"));
     all
@@ -643,7 +643,7 @@ pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
     const MAX_HINTS: usize = 3;
     let all = screen_commands(model, &model.current_page_view());
     let usable = |key: &&'static str| {
-        let is_it = |command: &&UserAction| {
+        let is_it = |command: &&KeyCommand| {
             command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key)
         };
         let command = all.iter().find(is_it)?;
@@ -664,52 +664,54 @@ pub fn newcomer_hints(model: &Model) -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-fn help_list_commands() -> Vec<UserAction> {
-    let mut all = list_commands("run this command", "enter run", Ok(()));
+fn help_list_commands() -> Vec<KeyCommand> {
+    let mut all = list_overlay_commands("run this command", "enter run", Ok(()));
     all.extend(text_deletion_commands());
     all.push(close_command("esc", "close"));
     all
 }
 
-fn what_if_commands(model: &Model, picker: &Picker) -> Vec<UserAction> {
-    let take = picker.choose_entry(model.data.assumed_facts()).map(|_| ());
+fn what_if_commands(model: &Model, picker: &AssumptionPicker) -> Vec<KeyCommand> {
+    let take = picker
+        .current_choice(model.data.assumed_facts())
+        .map(|_| ());
     let (label, footer, back) = match picker.fact {
         None => ("choose this fact", "enter choose", "esc close"),
         Some(_) => ("assume this value", "enter assume", "esc back"),
     };
-    let mut all = list_commands(
+    let mut all = list_overlay_commands(
         label,
         footer,
         take.and_then(|()| model.data.activity.check_idle()),
     );
     all.extend(text_deletion_commands());
     all.extend([
-        new_user_action(
+        new_key_command(
             "tab",
             "complete",
             HelpSection::Selection,
             Action::WhatIfComplete,
         )
         .with_footer("tab complete"),
-        new_user_action("esc", "back", HelpSection::Program, Action::WhatIfBack).with_footer(back),
+        new_key_command("esc", "back", HelpSection::Program, Action::WhatIfBack).with_footer(back),
     ]);
     all
 }
 
-fn filesystem_commands(model: &Model, chosen: usize) -> Vec<UserAction> {
+fn filesystem_commands(model: &Model, chosen: usize) -> Vec<KeyCommand> {
     let choice = model.data.filesystem_choices().get(chosen);
     let refused = choice.and_then(|choice| choice.refused.clone());
     let enabled = refused.map_or_else(|| model.data.activity.check_idle(), Err);
-    let mut all = list_commands("plan for this file system", "enter choose", enabled);
+    let mut all = list_overlay_commands("plan for this file system", "enter choose", enabled);
     all.push(close_command("esc q", "keep the current choice"));
     all
 }
 
-fn save_commands(form: &SaveForm) -> Vec<UserAction> {
-    let here = |keys, label, action| new_user_action(keys, label, HelpSection::Selection, action);
+fn save_form_commands(form: &SaveForm) -> Vec<KeyCommand> {
+    let here = |keys, label, action| new_key_command(keys, label, HelpSection::Selection, action);
     let close = |label, footer| here("esc", label, Action::Close).with_footer(footer);
     match form.stage {
-        SaveState::Naming(_) => vec![
+        SaveFormStage::Naming(_) => vec![
             here("enter", "save", Action::Save).with_footer("enter save"),
             close("cancel", "esc cancel"),
             here(
@@ -741,8 +743,8 @@ fn save_commands(form: &SaveForm) -> Vec<UserAction> {
             here("ctrl-u", "delete everything", Action::Edit(TextEdit::Clear))
                 .with_footer("ctrl-u clear"),
         ],
-        SaveState::Saving => vec![close("do not wait", "esc do not wait")],
-        SaveState::Exists(_) => vec![
+        SaveFormStage::Saving => vec![close("do not wait", "esc do not wait")],
+        SaveFormStage::Exists(_) => vec![
             here("y", "replace it", Action::Replace).with_footer("y replace it"),
             here("n", "another name", Action::Rename).with_footer("n another name"),
             close("do not save", "esc do not save"),
@@ -750,7 +752,7 @@ fn save_commands(form: &SaveForm) -> Vec<UserAction> {
     }
 }
 
-pub fn help_entries(model: &Model, filter: &str) -> Vec<UserAction> {
+pub fn help_entries(model: &Model, filter: &str) -> Vec<KeyCommand> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = screen_commands(model, &model.current_page_view());
     all.sort_by_key(|command| command.group);

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use super::changes_state::Changes;
+use super::changes_state::ChangesScreenState;
 use super::export_state::ExportState;
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::JobId;
-use super::raw_answers::RawAnswers;
+use super::raw_answers::RawAnswerCache;
 use super::target_context::TargetContext;
 use super::theme::Theme;
 use crate::durability::Verdict;
@@ -15,7 +15,7 @@ use crate::report::{FilesystemChoice, Plan, Report};
 use crate::rules::RuleSet;
 
 #[derive(Clone, Debug)]
-pub struct Data {
+pub struct ScreenData {
     pub report: Option<Box<Report>>,
     /// False until all facts are read. Verdicts are hidden until then, because further facts may
     /// change them.
@@ -23,16 +23,16 @@ pub struct Data {
     pub focus: TargetContext,
     /// All rules in force; the report leaves out rules that do not apply.
     pub rules: Arc<RuleSet>,
-    pub activity: Activity,
+    pub activity: BackgroundActivity,
     pub last_probe: Option<FinishedProbe>,
     pub assumed_host: Option<Box<AssumedHost>>,
     pub export: ExportState,
-    pub raw: RawAnswers,
-    pub changes: Changes,
+    pub raw: RawAnswerCache,
+    pub changes: ChangesScreenState,
     pub theme: Theme,
 }
 
-impl Data {
+impl ScreenData {
     pub fn verdict(&self) -> Option<&Verdict> {
         self.report.as_ref()?.verdicts.get(self.focus.verdict?)
     }
@@ -68,7 +68,7 @@ impl Data {
     /// it has no figures yet.
     pub fn running_measurement(&self) -> Option<&Measurement> {
         match &self.activity {
-            Activity::Probing {
+            BackgroundActivity::Probing {
                 target,
                 progress: Some(progress),
                 ..
@@ -121,14 +121,14 @@ pub struct FinishedProbe {
 
 /// A question that the user confirms before anything is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum ConfirmationRequest {
     Probe(Subject),
     SaveReport,
 }
 
 /// Only one background activity runs at a time.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Activity {
+pub enum BackgroundActivity {
     Idle,
     Collecting {
         job: JobId,
@@ -136,7 +136,7 @@ pub enum Activity {
     },
     Planning {
         job: JobId,
-        question: Question,
+        question: ConfirmationRequest,
     },
     Probing {
         job: JobId,
@@ -153,7 +153,7 @@ pub enum Activity {
     },
 }
 
-impl Activity {
+impl BackgroundActivity {
     pub fn job_id(&self) -> Option<JobId> {
         match self {
             Self::Idle => None,

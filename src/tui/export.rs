@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::data::Data;
-use super::export_state::{ExportDocument, SaveForm, SaveState};
+use super::data::ScreenData;
+use super::export_state::{ExportDocument, SaveForm, SaveFormStage};
 use super::job::{Job, JobId, JobResult, SaveOutcome, SaveRequest};
 use super::model::{Model, Overlay};
 use super::msg::SideEffect;
@@ -44,7 +44,7 @@ pub fn copyable_document(model: &Model) -> Result<&ExportDocument, String> {
 }
 
 /// The error is the reason why no report can be saved now.
-pub fn check_can_save(data: &Data) -> Result<(), String> {
+pub fn check_can_save(data: &ScreenData) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
     known
         .then_some(())
@@ -80,7 +80,7 @@ pub fn open_save_form(model: &mut Model) {
     model.overlay = Some(Overlay::Save(SaveForm {
         format,
         name,
-        stage: SaveState::Naming(None),
+        stage: SaveFormStage::Naming(None),
     }));
 }
 
@@ -89,7 +89,7 @@ pub fn start_save(model: &mut Model, replace: bool) -> Option<SideEffect> {
     let Some(Overlay::Save(form)) = &mut model.overlay else {
         return None;
     };
-    form.stage = SaveState::Saving;
+    form.stage = SaveFormStage::Saving;
     let document = model
         .data
         .export
@@ -136,7 +136,7 @@ pub fn consume_export_result(
 
 fn show_save_result(model: &mut Model, result: JobResult) {
     let waiting = match &mut model.overlay {
-        Some(Overlay::Save(form)) if form.stage == SaveState::Saving => Some(form),
+        Some(Overlay::Save(form)) if form.stage == SaveFormStage::Saving => Some(form),
         _ => None,
     };
     let said = match (result, waiting) {
@@ -149,10 +149,12 @@ fn show_save_result(model: &mut Model, result: JobResult) {
             said
         }
         (JobResult::Saved(SaveOutcome::Exists(path)), Some(form)) => {
-            return form.stage = SaveState::Exists(path);
+            return form.stage = SaveFormStage::Exists(path);
         }
         (JobResult::Saved(SaveOutcome::Exists(path)), None) => format!("not saved: {path} exists"),
-        (JobResult::Failed(why), Some(form)) => return form.stage = SaveState::Naming(Some(why)),
+        (JobResult::Failed(why), Some(form)) => {
+            return form.stage = SaveFormStage::Naming(Some(why));
+        }
         (JobResult::Failed(why), None) => format!("not saved: {why}"),
         _ => return,
     };
@@ -181,7 +183,7 @@ mod tests {
     use crate::tui::test_sessions::report_with_two_targets;
 
     #[test]
-    fn a_proposed_name_says_host_and_target_and_is_a_plain_one() {
+    fn proposed_file_name_has_host_and_target_and_is_safe() {
         let mut report = sample_reports::at_risk();
         assert_eq!(
             proposed_file_name(&report, Format::Json),

@@ -40,11 +40,11 @@ pub struct ExportDocument {
 pub struct SaveForm {
     pub format: Format,
     pub name: TextField,
-    pub stage: SaveState,
+    pub stage: SaveFormStage,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SaveState {
+pub enum SaveFormStage {
     /// The user types a file name. Holds the error of the last attempt to save, if any.
     Naming(Option<String>),
     Saving,

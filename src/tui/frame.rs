@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::click_map::ClickMap;
-use super::command::{self, UserAction};
-use super::data::{Activity, Question};
+use super::command::{self, KeyCommand};
+use super::data::{BackgroundActivity, ConfirmationRequest};
 use super::filter::Filter;
 use super::model::Model;
 use super::overlay;
@@ -57,7 +57,7 @@ fn draw_whole_screen(model: &Model, hits: &mut ClickMap, buffer: &mut Buffer) {
     if let Some(filter) = &state.filter {
         draw_search_row(filter, theme, parts.body, buffer);
     }
-    draw_status(model, view.hidden_below(), &parts, hits, buffer);
+    draw_status(model, view.hidden_lines_below(), &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing_filter() {
         // Overlays and text fields receive all keys and clicks, so the areas below them are no
         // longer clickable.
@@ -77,7 +77,7 @@ fn draw_search_row(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffe
             usize::from(row.width).saturating_sub(24),
         )),
     ]);
-    draw_at_row_ends(
+    draw_left_and_right(
         left,
         Line::styled("esc clears ", theme.role_style(TextRole::Dim)),
         row,
@@ -101,8 +101,8 @@ fn draw_too_small_notice(area: Rect, buffer: &mut Buffer) {
     }
 }
 
-fn draw_at_row_ends(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
-    let (right_area, rest) = area::split_right(place, area::columns(right.width()));
+fn draw_left_and_right(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
+    let (right_area, rest) = area::split_right(place, area::saturating_columns(right.width()));
     let (_, left_area) = area::split_right(rest, 1);
     left.render(left_area, buffer);
     right.render(right_area, buffer);
@@ -132,9 +132,9 @@ fn draw_header(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buff
         left.push(Span::styled(name, theme.role_style(TextRole::Accent)));
         left.push(Span::raw(format!("   {}", fit_host_line(report, room))));
     }
-    let (place, _) = area::split_right(area, area::columns(text::width(&right)));
-    hits.add_key(place, "t");
-    draw_at_row_ends(Line::from(left), Line::raw(right), area, buffer);
+    let (place, _) = area::split_right(area, area::saturating_columns(text::width(&right)));
+    hits.add_key_area(place, "t");
+    draw_left_and_right(Line::from(left), Line::raw(right), area, buffer);
 }
 
 /// Shortens the line about the host to fit. The name of the distribution is shortened, then
@@ -197,14 +197,14 @@ fn draw_tabs(model: &Model, area: Rect, hits: &mut ClickMap, buffer: &mut Buffer
             theme.role_style(TextRole::Dim)
         };
         let tab = Span::styled(tab_label(screen, model, named), style);
-        let (place, after) = area::split_left(rest, area::columns(tab.width()));
+        let (place, after) = area::split_left(rest, area::saturating_columns(tab.width()));
         tab.render(place, buffer);
-        hits.add_key(place, screen.digit());
+        hits.add_key_area(place, screen.digit());
         (_, rest) = area::split_left(after, gap);
     }
-    let (place, _) = area::split_right(rest, area::columns(text::width(&unknown)));
+    let (place, _) = area::split_right(rest, area::saturating_columns(text::width(&unknown)));
     Span::styled(unknown, theme.role_style(TextRole::Doubt)).render(place, buffer);
-    hits.add_key(place, "u");
+    hits.add_key_area(place, "u");
 }
 
 fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
@@ -221,7 +221,7 @@ fn tab_label(screen: ScreenId, model: &Model, named: bool) -> String {
 fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
     let Some(supposed) = &model.data.assumed_host else {
-        return draw_movement_banner(model, area, buffer);
+        return draw_host_change_banner(model, area, buffer);
     };
     let inner = area::inset_sides(area, 1);
     let leave = " W ends ";
@@ -241,12 +241,12 @@ fn draw_assumption_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
         .unwrap_or_default();
     let says = format!(" {WHAT_IF}{first}{more} ");
     Span::styled(says, model.data.theme.role_style(TextRole::Doubt)).render(inner, buffer);
-    let (right, _) = area::split_right(inner, area::columns(text::width(leave)));
+    let (right, _) = area::split_right(inner, area::saturating_columns(text::width(leave)));
     Span::styled(leave, model.data.theme.role_style(TextRole::Doubt)).render(right, buffer);
 }
 
 /// Draws the banner about facts that changed since all facts were read.
-fn draw_movement_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn draw_host_change_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let Some(moved) = &model.data.changes.moved else {
         return;
     };
@@ -264,7 +264,7 @@ fn draw_movement_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
         .saturating_sub(13);
     let says = format!(" CHANGED  {}{more} ", text::truncate_to_width(first, room));
     let (left, right) = (Line::styled(says, style), Line::styled(keys, style));
-    draw_at_row_ends(left, right, inner, buffer);
+    draw_left_and_right(left, right, inner, buffer);
 }
 
 fn fit_assumption(one: &FactAssumption, room: usize) -> String {
@@ -308,10 +308,10 @@ fn draw_status(
     if is_quiet && model.shows_hints && model.data.complete {
         draw_newcomer_hints(model, inner, hits, buffer);
     }
-    let (right, _) = area::split_right(inner, area::columns(text::width(&more)));
+    let (right, _) = area::split_right(inner, area::saturating_columns(text::width(&more)));
     Span::raw(more).render(right, buffer);
-    hits.add_key(right, "pgdn");
-    let rows = area::columns(lines.len());
+    hits.add_key_area(right, "pgdn");
+    let rows = area::saturating_columns(lines.len());
     let (above, _) = area::split_bottom(parts.body, rows.saturating_add(u16::from(rows > 0)));
     Clear.render(above, buffer);
     let (edge, above) = area::split_top(above, 1);
@@ -330,9 +330,9 @@ fn draw_newcomer_hints(model: &Model, mut rest: Rect, hits: &mut ClickMap, buffe
             Span::styled(key, model.data.theme.role_style(TextRole::Accent)),
             Span::raw(format!(" {label}  ")),
         ]);
-        let (place, after) = area::split_left(rest, area::columns(line.width()));
+        let (place, after) = area::split_left(rest, area::saturating_columns(line.width()));
         line.render(place, buffer);
-        hits.add_key(place, key);
+        hits.add_key_area(place, key);
         rest = after;
     }
 }
@@ -347,21 +347,27 @@ pub fn activity_line(model: &Model) -> Option<String> {
         .copied()
         .unwrap_or_default();
     match &model.data.activity {
-        Activity::Idle => None,
-        Activity::Collecting { what, .. } => Some(format!("{turning} reading {what} …")),
-        Activity::Planning { question, .. } => Some(match question {
-            Question::Probe(target) => {
+        BackgroundActivity::Idle => None,
+        BackgroundActivity::Collecting { what, .. } => Some(format!("{turning} reading {what} …")),
+        BackgroundActivity::Planning { question, .. } => Some(match question {
+            ConfirmationRequest::Probe(target) => {
                 format!("{turning} planning the probe of {} …", target.name())
             }
-            Question::SaveReport => format!("{turning} finding where reports are saved …"),
+            ConfirmationRequest::SaveReport => {
+                format!("{turning} finding where reports are saved …")
+            }
         }),
-        Activity::Assuming { .. } => Some(format!("{turning} evaluating the assumptions …")),
-        Activity::Replanning { .. } => Some(format!("{turning} computing the plan …")),
-        Activity::Probing {
+        BackgroundActivity::Assuming { .. } => {
+            Some(format!("{turning} evaluating the assumptions …"))
+        }
+        BackgroundActivity::Replanning { .. } => Some(format!("{turning} computing the plan …")),
+        BackgroundActivity::Probing {
             cancelled: true, ..
         } => Some(format!("{turning} stopping the probe …")),
-        Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
-        Activity::Probing {
+        BackgroundActivity::Probing { progress: None, .. } => {
+            Some(format!("{turning} starting the probe …"))
+        }
+        BackgroundActivity::Probing {
             progress: Some(progress),
             ..
         } => Some(format!(
@@ -380,12 +386,12 @@ fn draw_footer(
     hits: &mut ClickMap,
     buffer: &mut Buffer,
 ) {
-    let commands = command::commands(model, view);
-    let shown: Vec<&UserAction> = commands
+    let commands = command::current_commands(model, view);
+    let shown: Vec<&KeyCommand> = commands
         .iter()
         .filter(|command| command.enabled.is_ok() && !command.footer.is_empty())
         .collect();
-    let (program, others): (Vec<&UserAction>, Vec<&UserAction>) = shown
+    let (program, others): (Vec<&KeyCommand>, Vec<&KeyCommand>) = shown
         .into_iter()
         .partition(|command| command.group == command::HelpSection::Program);
     let right: usize = program
@@ -398,30 +404,33 @@ fn draw_footer(
     let mut rest = area;
     for command in fitting_commands(&others, room).iter().chain(&program) {
         let (key, label) = footer_key_and_label(command);
-        let (place, after) = area::split_left(rest, area::columns(footer_command_width(command)));
+        let (place, after) = area::split_left(
+            rest,
+            area::saturating_columns(footer_command_width(command)),
+        );
         let key = Span::styled(key, model.data.theme.role_style(TextRole::Accent));
         Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))])
             .render(place, buffer);
-        hits.add_key(place, command.keys);
+        hits.add_key_area(place, command.keys);
         rest = after;
     }
 }
 
-fn footer_key_and_label(command: &UserAction) -> (&'static str, &'static str) {
+fn footer_key_and_label(command: &KeyCommand) -> (&'static str, &'static str) {
     command
         .footer
         .split_once(' ')
         .unwrap_or((command.footer, ""))
 }
 
-fn footer_command_width(command: &UserAction) -> usize {
+fn footer_command_width(command: &KeyCommand) -> usize {
     let (key, label) = footer_key_and_label(command);
     text::width(key)
         .saturating_add(text::width(label))
         .saturating_add(4)
 }
 
-fn fitting_commands<'a>(commands: &'a [&'a UserAction], room: usize) -> &'a [&'a UserAction] {
+fn fitting_commands<'a>(commands: &'a [&'a KeyCommand], room: usize) -> &'a [&'a KeyCommand] {
     let mut taken = 0_usize;
     let fits = commands.iter().take_while(|command| {
         taken = taken.saturating_add(footer_command_width(command));

@@ -71,7 +71,7 @@ impl InputQueue {
 mod tests {
     use super::*;
 
-    fn keys(names: &str) -> Vec<Msg> {
+    fn key_messages(names: &str) -> Vec<Msg> {
         names
             .split(' ')
             .map(|name| Msg::Key(KeyPress::from_name(name)))
@@ -79,28 +79,31 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_passes_everything_before_and_behind_it() {
+    fn interrupt_discards_queued_input() {
         let queue = InputQueue::default();
-        assert!(queue.push(keys("p y")));
-        assert!(!queue.push(keys("q ctrl-c y")), "it is awake already");
-        assert!(!queue.push(keys("p")));
+        assert!(queue.push(key_messages("p y")));
+        assert!(
+            !queue.push(key_messages("q ctrl-c y")),
+            "it is awake already"
+        );
+        assert!(!queue.push(key_messages("p")));
         assert!(
             queue
                 .pop_interrupt_first(true)
                 .is_some_and(|msg| msg.is_interrupt())
         );
         assert!(queue.pop_interrupt_first(true).is_none());
-        assert!(queue.push(keys("j")));
+        assert!(queue.push(key_messages("j")));
     }
 
     #[test]
-    fn what_nobody_takes_is_bounded_and_an_interrupt_still_passes() {
+    fn queue_is_bounded_but_still_accepts_interrupt() {
         let queue = InputQueue::default();
         for _ in 0..100 {
-            queue.push(keys(&["j"; 1_000].join(" ")));
+            queue.push(key_messages(&["j"; 1_000].join(" ")));
         }
         assert_eq!(queue.lock_backlog().msgs.len(), MAX_BACKLOG);
-        queue.push(keys("ctrl-c"));
+        queue.push(key_messages("ctrl-c"));
         assert!(
             queue
                 .pop_interrupt_first(false)
@@ -109,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_joined_where_they_are_typed_into_a_text() {
+    fn typed_characters_are_joined_only_for_text_fields() {
         let queue = InputQueue::default();
-        queue.push(keys("a space ä backspace b"));
+        queue.push(key_messages("a space ä backspace b"));
         let names = |joins| {
             format!(
                 "{:?}",
@@ -122,7 +125,7 @@ mod tests {
             names(true),
             r#"[Text("a ä"), Key(KeyPress("backspace")), Text("b")]"#
         );
-        queue.push(keys("a b"));
+        queue.push(key_messages("a b"));
         assert_eq!(names(false), r#"[Key(KeyPress("a")), Key(KeyPress("b"))]"#);
     }
 }

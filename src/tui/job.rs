@@ -19,9 +19,9 @@ pub enum Job {
     Raw(Source, String),
     Document(Format),
     Save(SaveRequest),
-    ListReferences(Reference),
+    ListReferences(ComparisonReference),
     /// Compares the host with the named choice; without a name, with the newest saved report.
-    Compare(Reference, Option<String>),
+    Compare(ComparisonReference, Option<String>),
     PlanReportSave,
     SaveReport,
     /// Waits until a fact of `/proc` or `/sys` differs from its last reading.
@@ -30,12 +30,12 @@ pub enum Job {
 
 /// The other side of a comparison with the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reference {
+pub enum ComparisonReference {
     SavedReport,
     Upgrade,
 }
 
-impl Reference {
+impl ComparisonReference {
     pub const ALL: [Self; 2] = [Self::SavedReport, Self::Upgrade];
 }
 
@@ -48,7 +48,7 @@ pub struct ReferenceChoice {
 }
 
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct HostComparison {
     pub name: String,
     pub title: String,
     pub sections: Vec<Section>,
@@ -88,7 +88,7 @@ pub enum JobResult {
     Saved(SaveOutcome),
     References(Vec<ReferenceChoice>),
     /// A comparison with a saved report or an upgrade; `None` if no report is saved.
-    Comparison(Option<Box<Comparison>>),
+    Comparison(Option<Box<HostComparison>>),
     Moved(Box<HostChange>),
     Failed(String),
 }

@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use ratatui::layout::Size;
 
-use super::changes_state::{Changes, ReferenceList};
+use super::changes_state::{ChangesScreenState, ReferenceList};
 use super::click_map::ClickMap;
-use super::data::{Activity, Data, Question};
+use super::data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::export_state::{ExportState, SaveForm};
 use super::hypothesis::AssumedFact;
 use super::job::{Job, JobId};
 use super::msg::{ExitReason, SideEffect};
 use super::page::{Page, PageState};
 use super::page_view::PageView;
-use super::raw_answers::RawAnswers;
+use super::raw_answers::RawAnswerCache;
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::theme::Theme;
 use super::viewport::{Viewport, page_area};
-use super::what_if::Picker;
+use super::what_if::AssumptionPicker;
 use super::widgets::text_field::TextField;
 use crate::facts::Subject;
 use crate::report::Report;
@@ -35,10 +35,10 @@ pub enum Overlay {
     },
     /// An error in `plan` is the reason why the question cannot be confirmed.
     Confirm {
-        question: Question,
+        question: ConfirmationRequest,
         plan: Result<Vec<String>, String>,
     },
-    WhatIf(Box<Picker>),
+    WhatIf(Box<AssumptionPicker>),
     Filesystem {
         chosen: usize,
     },
@@ -73,7 +73,7 @@ pub enum RedrawUrgency {
 
 #[derive(Clone, Debug)]
 pub struct Model {
-    pub data: Data,
+    pub data: ScreenData,
     /// Target of all screens; `None` stands for the one with the worst verdict.
     pub chosen_target: Option<Subject>,
     pub screen: ScreenId,
@@ -102,16 +102,16 @@ impl Model {
     /// The initial state and the first job, which reads the host.
     pub fn new(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
-            data: Data {
+            data: ScreenData {
                 report: None,
                 complete: false,
                 focus: TargetContext::default(),
                 rules: Arc::default(),
-                activity: Activity::Idle,
+                activity: BackgroundActivity::Idle,
                 last_probe: None,
                 assumed_host: None,
-                raw: RawAnswers::default(),
-                changes: Changes::default(),
+                raw: RawAnswerCache::default(),
+                changes: ChangesScreenState::default(),
                 export: ExportState::default(),
                 theme,
             },
@@ -138,30 +138,30 @@ impl Model {
     pub fn start_collect(&mut self) -> SideEffect {
         self.data.changes.moved = None;
         let job = self.next_job_id();
-        self.data.activity = Activity::Collecting {
+        self.data.activity = BackgroundActivity::Collecting {
             job,
             what: "this host".to_owned(),
         };
         SideEffect::Start(job, Job::Collect)
     }
 
-    pub fn start_plan(&mut self, question: Question) -> SideEffect {
+    pub fn start_confirmation_plan(&mut self, question: ConfirmationRequest) -> SideEffect {
         let plan = match &question {
-            Question::Probe(target) => {
+            ConfirmationRequest::Probe(target) => {
                 self.chosen_target = Some(target.clone());
                 Job::PlanProbe(target.clone())
             }
-            Question::SaveReport => Job::PlanReportSave,
+            ConfirmationRequest::SaveReport => Job::PlanReportSave,
         };
         let job = self.next_job_id();
-        self.data.activity = Activity::Planning { job, question };
+        self.data.activity = BackgroundActivity::Planning { job, question };
         SideEffect::Start(job, plan)
     }
 
     pub fn start_probe(&mut self, target: Subject) -> SideEffect {
         let job = self.next_job_id();
         let of = target.clone();
-        self.data.activity = Activity::Probing {
+        self.data.activity = BackgroundActivity::Probing {
             job,
             target: of,
             progress: None,
@@ -172,7 +172,7 @@ impl Model {
 
     pub fn start_assumption_evaluation(&mut self, suppositions: Vec<AssumedFact>) -> SideEffect {
         let job = self.next_job_id();
-        self.data.activity = Activity::Assuming { job };
+        self.data.activity = BackgroundActivity::Assuming { job };
         SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
@@ -184,7 +184,7 @@ impl Model {
         filesystem: Option<NewFilesystem>,
     ) -> SideEffect {
         let job = self.next_job_id();
-        self.data.activity = Activity::Replanning { job };
+        self.data.activity = BackgroundActivity::Replanning { job };
         SideEffect::Start(job, Job::ChooseFilesystem(target, filesystem))
     }
 
@@ -209,7 +209,7 @@ impl Model {
         self.data.report = Some(report);
         self.data.export.drop_documents();
         self.data.changes.drop_comparisons();
-        self.data.raw = RawAnswers::default();
+        self.data.raw = RawAnswerCache::default();
     }
 
     pub fn current_page_state(&self) -> PageState {
@@ -257,6 +257,6 @@ impl Model {
     }
 
     pub fn is_animating(&self) -> bool {
-        self.data.activity != Activity::Idle
+        self.data.activity != BackgroundActivity::Idle
     }
 }

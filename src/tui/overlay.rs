@@ -25,10 +25,10 @@ pub mod overlay_widgets {
         for (key, label) in choices {
             let said = format!(" {label}");
             let wide = text::width(key).saturating_add(text::width(&said));
-            let (place, after) = area::split_left(rest, area::columns(wide));
+            let (place, after) = area::split_left(rest, area::saturating_columns(wide));
             let key_style = theme.role_style(TextRole::Accent);
             Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
-            hits.add_key(place, key);
+            hits.add_key_area(place, key);
             (_, rest) = area::split_left(after, 4);
         }
     }
@@ -175,14 +175,14 @@ mod confirmation {
 
     use super::overlay_widgets::{WIDTH, draw_question};
     use crate::tui::click_map::ClickMap;
-    use crate::tui::data::Question;
+    use crate::tui::data::ConfirmationRequest;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
 
     pub fn draw(
         model: &Model,
-        asked: &Question,
+        asked: &ConfirmationRequest,
         plan: &Result<Vec<String>, String>,
         area: Rect,
         hits: &mut ClickMap,
@@ -199,8 +199,8 @@ mod confirmation {
                         .map(Line::from),
                 );
                 match asked {
-                    Question::Probe(_) => &[("y", "start"), ("n", "no")],
-                    Question::SaveReport => &[("y", "save"), ("n", "no")],
+                    ConfirmationRequest::Probe(_) => &[("y", "start"), ("n", "no")],
+                    ConfirmationRequest::SaveReport => &[("y", "save"), ("n", "no")],
                 }
             }
             Err(why) => {
@@ -213,10 +213,12 @@ mod confirmation {
             }
         };
         let title = match (asked, plan) {
-            (Question::Probe(target), Ok(_)) => format!("Probe of {}", target.name()),
-            (Question::Probe(target), Err(_)) => format!("{} cannot be probed", target.name()),
-            (Question::SaveReport, Ok(_)) => "Save this report".to_owned(),
-            (Question::SaveReport, Err(_)) => "The report cannot be saved".to_owned(),
+            (ConfirmationRequest::Probe(target), Ok(_)) => format!("Probe of {}", target.name()),
+            (ConfirmationRequest::Probe(target), Err(_)) => {
+                format!("{} cannot be probed", target.name())
+            }
+            (ConfirmationRequest::SaveReport, Ok(_)) => "Save this report".to_owned(),
+            (ConfirmationRequest::SaveReport, Err(_)) => "The report cannot be saved".to_owned(),
         };
         draw_question(
             theme,
@@ -341,7 +343,7 @@ mod help {
 
     use super::overlay_widgets::{ChoiceList, input_line};
     use crate::tui::click_map::{ClickMap, ClickTarget};
-    use crate::tui::command::{self, UserAction};
+    use crate::tui::command::{self, KeyCommand};
     use crate::tui::key_press;
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
@@ -386,7 +388,7 @@ mod help {
                 .enumerate()
                 .skip(shown.start)
                 .take(shown.len());
-            let line = |(at, command): (usize, &UserAction)| {
+            let line = |(at, command): (usize, &KeyCommand)| {
                 let heading = if group == Some(command.group) {
                     ""
                 } else {
@@ -404,7 +406,7 @@ mod help {
 
     fn entry_line(
         model: &Model,
-        command: &UserAction,
+        command: &KeyCommand,
         heading: &str,
         chosen: bool,
         room: usize,
@@ -445,7 +447,7 @@ mod save_dialog {
 
     use super::overlay_widgets::{WIDTH, draw_question};
     use crate::tui::click_map::ClickMap;
-    use crate::tui::export_state::{SaveForm, SaveState};
+    use crate::tui::export_state::{SaveForm, SaveFormStage};
     use crate::tui::model::Model;
     use crate::tui::theme::TextRole;
     use crate::tui::widgets::text;
@@ -462,8 +464,8 @@ mod save_dialog {
         let theme = model.data.theme;
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
         let name = match form.stage {
-            SaveState::Naming(_) => form.name.render_line(room.saturating_sub(INDENT)),
-            SaveState::Saving | SaveState::Exists(_) => Line::raw(text::truncate_start(
+            SaveFormStage::Naming(_) => form.name.render_line(room.saturating_sub(INDENT)),
+            SaveFormStage::Saving | SaveFormStage::Exists(_) => Line::raw(text::truncate_start(
                 form.name.text(),
                 room.saturating_sub(INDENT),
             )),
@@ -475,16 +477,16 @@ mod save_dialog {
         named.extend(name.spans);
         let mut lines = vec![Line::from(named), Line::default()];
         let (says, role) = match &form.stage {
-            SaveState::Naming(None) => (
+            SaveFormStage::Naming(None) => (
                 "Names without a path are saved in the directory where walwise was started.",
                 TextRole::Dim,
             ),
-            SaveState::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
-            SaveState::Saving => ("saving …", TextRole::Dim),
-            SaveState::Exists(_) => ("", TextRole::Plain),
+            SaveFormStage::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
+            SaveFormStage::Saving => ("saving …", TextRole::Dim),
+            SaveFormStage::Exists(_) => ("", TextRole::Plain),
         };
         let exists = match &form.stage {
-            SaveState::Exists(path) => format!("{path} exists. Replace it?"),
+            SaveFormStage::Exists(path) => format!("{path} exists. Replace it?"),
             _ => says.to_owned(),
         };
         lines.extend(
@@ -493,9 +495,9 @@ mod save_dialog {
                 .map(|line| Line::styled(line, theme.role_style(role))),
         );
         let choices: &[(&str, &str)] = match form.stage {
-            SaveState::Naming(_) => &[("enter", "save"), ("esc", "cancel")],
-            SaveState::Saving => &[("esc", "do not wait")],
-            SaveState::Exists(_) => &[
+            SaveFormStage::Naming(_) => &[("enter", "save"), ("esc", "cancel")],
+            SaveFormStage::Saving => &[("esc", "do not wait")],
+            SaveFormStage::Exists(_) => &[
                 ("y", "replace it"),
                 ("n", "another name"),
                 ("esc", "do not save"),
@@ -582,11 +584,11 @@ mod what_if_picker {
     use crate::tui::model::Model;
     use crate::tui::target_row::selection_mark;
     use crate::tui::theme::{TextRole, Theme};
-    use crate::tui::what_if::{Picker, PickerEntry, SelectableFact};
+    use crate::tui::what_if::{AssumptionPicker, PickerEntry, SelectableFact};
     use crate::tui::widgets::columns::{self, Column, StyledText};
     use crate::tui::widgets::text;
 
-    pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
+    pub fn draw(model: &Model, picker: &AssumptionPicker, area: Rect, buffer: &mut Buffer) {
         let theme = model.data.theme;
         let entries = picker.matching_entries();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
@@ -643,7 +645,7 @@ mod what_if_picker {
     }
 
     fn hint_lines(
-        picker: &Picker,
+        picker: &AssumptionPicker,
         entries: usize,
         theme: Theme,
         room: usize,

@@ -132,7 +132,7 @@ impl Page {
 
     /// Commands of the fixes, in order, each once. Optional changes have trade-offs, so users copy
     /// their commands one at a time.
-    pub fn commands_to_fix(&self) -> Vec<ShellCommand> {
+    pub fn fix_commands(&self) -> Vec<ShellCommand> {
         let mut all: Vec<ShellCommand> = Vec::new();
         let to_fix = self.blocks.iter().filter(|block| block.has_issue);
         for command in to_fix.flat_map(|block| &block.commands) {
@@ -237,12 +237,12 @@ impl Page {
             Motion::Down => self.select_next_or_scroll(cursor, height),
             Motion::PageUp => {
                 cursor.scroll = cursor.scroll.saturating_sub(page);
-                self.keep_selection_visible(cursor, height);
+                self.move_selection_into_view(cursor, height);
             }
             Motion::PageDown => {
                 cursor.scroll = cursor.scroll.saturating_add(page);
                 cursor.scroll = self.clamped_scroll(cursor, height);
-                self.keep_selection_visible(cursor, height);
+                self.move_selection_into_view(cursor, height);
             }
             Motion::Top => {
                 cursor.scroll = 0;
@@ -378,7 +378,7 @@ impl Page {
             .unwrap_or(0)
     }
 
-    fn keep_selection_visible(&self, cursor: &mut Cursor, height: usize) {
+    fn move_selection_into_view(&self, cursor: &mut Cursor, height: usize) {
         let below = cursor.scroll.saturating_add(height);
         let in_sight = |lines: &Range<usize>| lines.end > cursor.scroll && lines.start < below;
         if self
@@ -450,7 +450,7 @@ mod tests {
 
     use super::*;
 
-    fn page(sizes: &[usize]) -> Page {
+    fn page_with_block_sizes(sizes: &[usize]) -> Page {
         let block = |(i, size): (usize, &usize)| {
             let lines = vec![Line::from("x"); *size];
             if i % 3 == 0 {
@@ -465,19 +465,19 @@ mod tests {
         }
     }
 
-    fn motion() -> impl Strategy<Value = Motion> {
+    fn any_motion() -> impl Strategy<Value = Motion> {
         use Motion::{Bottom, Down, PageDown, PageUp, Top, Up};
         prop::sample::select(vec![Up, Down, PageUp, PageDown, Top, Bottom])
     }
 
     proptest! {
         #[test]
-        fn moving_never_leaves_the_page(
+        fn scroll_stays_within_page_after_motions(
             sizes in prop::collection::vec(0_usize..9, 0..12),
-            motions in prop::collection::vec(motion(), 0..40),
+            motions in prop::collection::vec(any_motion(), 0..40),
             height in 0_u16..12,
         ) {
-            let page = page(&sizes);
+            let page = page_with_block_sizes(&sizes);
             let mut state = Cursor::default();
             for motion in motions {
                 page.apply_motion(&mut state, motion, height);
@@ -487,8 +487,8 @@ mod tests {
         }
 
         #[test]
-        fn every_line_is_reached_by_going_down(sizes in prop::collection::vec(1_usize..9, 1..12), height in 1_u16..12) {
-            let page = page(&sizes);
+        fn motion_down_reaches_every_line(sizes in prop::collection::vec(1_usize..9, 1..12), height in 1_u16..12) {
+            let page = page_with_block_sizes(&sizes);
             let mut state = Cursor::default();
             let mut seen = vec![false; page.height()];
             for _ in 0..=page.height().saturating_add(sizes.len()) {
@@ -501,8 +501,8 @@ mod tests {
     }
 
     #[test]
-    fn seeking_visits_what_is_not_all_right_round_and_round() {
-        let mut page = page(&[1, 2, 1, 1, 9, 1, 1, 3, 1]);
+    fn jump_to_issue_wraps_around() {
+        let mut page = page_with_block_sizes(&[1, 2, 1, 1, 9, 1, 1, 3, 1]);
         for block in &mut page.blocks {
             block.has_issue = matches!(block.key.as_deref(), Some("2" | "5" | "7"));
         }
@@ -528,11 +528,11 @@ mod tests {
     }
 
     #[test]
-    fn the_selection_survives_a_page_that_changed() {
+    fn selection_survives_page_change() {
         let mut state = Cursor::default();
-        page(&[1, 1, 1]).apply_motion(&mut state, Motion::Bottom, 10);
+        page_with_block_sizes(&[1, 1, 1]).apply_motion(&mut state, Motion::Bottom, 10);
         assert_eq!(state.selected.as_deref(), Some("2"));
-        let longer = page(&[1, 1, 1, 1, 1]);
+        let longer = page_with_block_sizes(&[1, 1, 1, 1, 1]);
         assert_eq!(
             longer
                 .selected_block(&state)

@@ -47,7 +47,7 @@ impl PageView {
             _ if is_full => (body, Rect::ZERO),
             PanePlace::Right(columns) => area::split_right(body, columns),
             PanePlace::Below(least) => {
-                let used = area::columns(page.height());
+                let used = area::saturating_columns(page.height());
                 let rows = least.max(body.height.saturating_sub(used));
                 area::split_bottom(body, if rows < MIN_PANE_ROWS { 0 } else { rows })
             }
@@ -79,7 +79,7 @@ impl PageView {
     }
 
     /// False if the terminal has become too small for the pane.
-    pub fn is_in_pane(&self) -> bool {
+    pub fn is_pane_focused(&self) -> bool {
         self.state.focus != PaneFocus::List && self.has_pane()
     }
 
@@ -88,8 +88,8 @@ impl PageView {
     }
 
     /// The page with the keyboard focus, its cursor and its height.
-    pub fn active(&self) -> (&Page, &Cursor, u16) {
-        if self.is_in_pane() {
+    pub fn focused_page(&self) -> (&Page, &Cursor, u16) {
+        if self.is_pane_focused() {
             let height = self.pane_area.height.saturating_sub(1);
             (&self.details, &self.state.pane, height)
         } else {
@@ -98,8 +98,8 @@ impl PageView {
     }
 
     /// The selected row. In details without rows, it is the row that they describe.
-    pub fn active_selection(&self) -> Option<&Block> {
-        let (page, cursor, _) = self.active();
+    pub fn focused_selection(&self) -> Option<&Block> {
+        let (page, cursor, _) = self.focused_page();
         page.selected_block(cursor)
             .or_else(|| self.page.selected_block(&self.state.list))
     }
@@ -108,10 +108,10 @@ impl PageView {
     /// their top.
     #[must_use]
     pub fn with_cursor(mut self, change: impl FnOnce(&Page, &mut Cursor, u16)) -> PageState {
-        let (page, cursor, height) = self.active();
+        let (page, cursor, height) = self.focused_page();
         let mut cursor = cursor.clone();
         change(page, &mut cursor, height);
-        if self.is_in_pane() {
+        if self.is_pane_focused() {
             self.state.pane = cursor;
         } else {
             if cursor.selected != self.state.list.selected {
@@ -123,8 +123,8 @@ impl PageView {
     }
 
     /// Counts the lines below the visible part of the page with the keyboard focus.
-    pub fn hidden_below(&self) -> usize {
-        let (page, cursor, height) = self.active();
+    pub fn hidden_lines_below(&self) -> usize {
+        let (page, cursor, height) = self.focused_page();
         page.lines_below(cursor, usize::from(height))
     }
 
@@ -132,7 +132,7 @@ impl PageView {
         if let Some(side) = &self.page.side {
             side.draw(theme, body, hits, buffer);
         }
-        let in_pane = self.is_in_pane();
+        let in_pane = self.is_pane_focused();
         let dim = theme.role_style(TextRole::Dim);
         let (role, pane_role) = if in_pane {
             (TextRole::Dim, Some(TextRole::Accent))
@@ -153,7 +153,7 @@ impl PageView {
         }
         let (heading, content) = area::split_top(self.pane_area, 1);
         if !in_pane {
-            hits.add_key(self.pane_area, "tab");
+            hits.add_key_area(self.pane_area, "tab");
         }
         self.draw_heading(theme, heading, hits, buffer);
         let pane = (hits, ClickTarget::PaneRow as fn(String) -> ClickTarget);
@@ -175,15 +175,15 @@ impl PageView {
             PaneFocus::List | PaneFocus::Pane => ("enter", " enter full ".to_owned()),
         };
         let title = format!("Details  {}", self.title);
-        let heading = if self.is_in_pane() {
+        let heading = if self.is_pane_focused() {
             Theme::selection_style()
         } else {
             theme.role_style(TextRole::Heading)
         };
         area::draw_heading(&Line::styled(title, heading), row, theme, buffer);
         let (_, inner) = area::split_right(row, 1);
-        let (right, _) = area::split_right(inner, area::columns(text::width(&label)));
+        let (right, _) = area::split_right(inner, area::saturating_columns(text::width(&label)));
         Span::styled(label, dim).render(right, buffer);
-        hits.add_key(right, keys);
+        hits.add_key_area(right, keys);
     }
 }

@@ -10,7 +10,7 @@ mod export {
     use crate::escape::ShellCommand;
     use crate::report::view::wording::count_with_noun;
     use crate::report::{Format, Report};
-    use crate::tui::data::Data;
+    use crate::tui::data::ScreenData;
     use crate::tui::export::check_can_save;
     use crate::tui::export_state::ExportDocument;
     use crate::tui::page::{Block, Page, PageState, PaneFocus, RowDetails};
@@ -21,7 +21,7 @@ mod export {
     /// Lines of a document shown as a preview; saving writes all lines.
     const MAX_SHOWN_LINES: usize = 500;
 
-    pub fn export_page(data: &Data, room: usize) -> Page {
+    pub fn export_page(data: &ScreenData, room: usize) -> Page {
         let mut page = Page::default();
         let theme = data.theme;
         let dim = theme.role_style(TextRole::Dim);
@@ -80,7 +80,7 @@ mod export {
         page
     }
 
-    fn export_scope_note(data: &Data, report: &Report) -> String {
+    fn export_scope_note(data: &ScreenData, report: &Report) -> String {
         let mut says = Vec::new();
         if let Some(target) = data
             .focus
@@ -110,7 +110,7 @@ mod export {
     }
 
     pub fn document_lines(
-        data: &Data,
+        data: &ScreenData,
         format: Format,
         state: &PageState,
         room: usize,
@@ -262,13 +262,13 @@ mod shared_page_parts {
 
     use ratatui::text::Line;
 
-    use crate::tui::data::Data;
+    use crate::tui::data::ScreenData;
     use crate::tui::page::Page;
     use crate::tui::theme::TextRole;
 
     /// Builds the page that is shown without a target; `to` completes the sentence "No target to
     /// …".
-    pub fn no_target_page(data: &Data, to: &str) -> Page {
+    pub fn no_target_page(data: &ScreenData, to: &str) -> Page {
         let said = if data.complete {
             &format!("No target to {to}.")
         } else {
@@ -323,7 +323,7 @@ mod what_if {
         page.blocks.push(Block::new_row("what if", details, lines));
     }
 
-    pub fn sections(view: SectionView<'_>) -> Vec<Section> {
+    pub fn assumption_sections(view: SectionView<'_>) -> Vec<Section> {
         let assumed = view.data.assumed_host.as_ref();
         assumed.map_or_else(Vec::new, |host| what_if::what_if_sections(&host.what_if))
     }
@@ -334,10 +334,10 @@ mod advice {
     use super::sections::SectionView;
     use super::shared_page_parts::no_target_page;
     use super::what_if;
-    use crate::tui::data::Data;
+    use crate::tui::data::ScreenData;
     use crate::tui::page::Page;
 
-    pub fn advice_page(data: &Data, room: usize) -> Page {
+    pub fn advice_page(data: &ScreenData, room: usize) -> Page {
         if data.chosen_target().is_none() {
             return no_target_page(data, "advise on");
         }
@@ -347,7 +347,7 @@ mod advice {
             room,
             with_commands: false,
         };
-        for section in what_if::sections(view) {
+        for section in what_if::assumption_sections(view) {
             view.push_section(&mut page, &section);
         }
         if data.focus.advised.change.is_none() {
@@ -364,14 +364,14 @@ mod overview;
 
 use ratatui::text::Line;
 
-use super::data::Data;
+use super::data::ScreenData;
 use super::page::{Page, PageState};
 use super::screen_id::ScreenId;
 use super::theme::TextRole;
 use super::viewport::Viewport;
 
 impl ScreenId {
-    pub fn build_page(self, data: &Data, state: &PageState, room: Viewport) -> Page {
+    pub fn build_page(self, data: &ScreenData, state: &PageState, room: Viewport) -> Page {
         let mut page = match self {
             Self::Overview => overview::overview_page(data, room),
             Self::Storage => storage::storage_page(data, state, room.columns),

@@ -32,7 +32,10 @@ pub fn render_screens_svg(
         let title = screen.title();
         (
             format!("{}.svg", title.to_lowercase()),
-            svg::buffer_to_svg(&draw_screen(&model, screen), &format!("walwise: {title}")),
+            svg::buffer_to_svg(
+                &switch_and_draw_screen(&model, screen),
+                &format!("walwise: {title}"),
+            ),
         )
     };
     ScreenId::ALL.map(picture).to_vec()
@@ -60,7 +63,7 @@ pub fn model_showing_report(
     model
 }
 
-pub fn draw_screen(model: &Model, screen: ScreenId) -> Buffer {
+pub fn switch_and_draw_screen(model: &Model, screen: ScreenId) -> Buffer {
     let mut model = model.clone();
     update(&mut model, Msg::Key(KeyPress::from_name(screen.digit())));
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
@@ -78,7 +81,7 @@ mod tests {
     /// If the sentences of all notes are replaced, only the notes themselves may change on a
     /// screen. `session/notes.rs` tests the same for the report formats.
     #[test]
-    fn no_screen_goes_by_the_sentence_of_a_note() {
+    fn no_screen_depends_on_note_wording() {
         let mut report = sample_reports::at_risk();
         report.warnings = Note::samples();
         let look = || {

@@ -310,7 +310,7 @@ mod tests {
         buffer_to_svg(&buffer, "<test>")
     }
 
-    fn texts(svg: &str) -> Vec<(f32, String)> {
+    fn text_runs(svg: &str) -> Vec<(f32, String)> {
         let texts = svg.lines().filter(|line| line.starts_with("<text"));
         texts
             .map(|line| {
@@ -322,14 +322,14 @@ mod tests {
     }
 
     #[test]
-    fn text_stands_in_its_columns_and_nothing_of_it_is_markup() {
+    fn text_runs_start_at_their_columns_and_are_escaped() {
         let picture = draw_svg(30, |buffer| {
             buffer.set_string(1, 0, "a <b> & c", Style::default());
             buffer.set_string(14, 0, "日本", Style::default());
             buffer.set_string(18, 0, "x", Style::default().fg(Color::Red));
             buffer.set_string(20, 0, "▸ y", Style::default());
         });
-        let found = texts(&picture);
+        let found = text_runs(&picture);
         let expected = [
             (1.0, "a &lt;b&gt; &amp; c"),
             (14.0, "日"),
@@ -346,27 +346,27 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_bars_are_drawn() {
+    fn box_lines_and_bars_become_paths() {
         let picture = draw_svg(9, |buffer| {
             buffer.set_string(0, 0, "├──▃▃█ ──", Style::default());
         });
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
         assert!(picture.contains("h16.8v6.4h-16.8z"), "{picture}");
-        assert_eq!(texts(&picture), []);
+        assert_eq!(text_runs(&picture), []);
     }
 
     #[test]
-    fn rails_and_dots_are_drawn() {
+    fn heavy_lines_and_braille_become_paths() {
         let picture = draw_svg(9, |buffer| {
             buffer.set_string(0, 0, "┏━━┊⣀⡇", Style::default());
         });
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
         assert_eq!(picture.matches("h2v2h-2z").count(), 2 + 4, "{picture}");
-        assert_eq!(texts(&picture), []);
+        assert_eq!(text_runs(&picture), []);
     }
 
     #[test]
-    fn what_is_reversed_has_ink_and_paper_changed() {
+    fn reversed_cells_swap_text_and_background_colour() {
         let style = Style::default().add_modifier(Modifier::REVERSED);
         let picture = draw_svg(4, |buffer| buffer.set_string(0, 0, "ab", style));
         assert!(

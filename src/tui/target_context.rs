@@ -212,7 +212,7 @@ mod tests {
     use crate::tui::test_sessions::report_with_two_targets;
 
     #[test]
-    fn round_and_round_every_target_is_looked_at_as_if_it_were_the_only_one() {
+    fn cycled_contexts_equal_contexts_built_alone() {
         let report = report_with_two_targets();
         let first = TargetContext::new(&report, None);
         let mut focus = first.clone();
@@ -226,7 +226,7 @@ mod tests {
 
     /// A fact that is unknown in the report and is also needed by a rule must be counted once.
     #[test]
-    fn no_unknown_fact_is_counted_twice() {
+    fn unknown_count_counts_each_fact_once() {
         for report in [report_with_two_targets(), sample_reports::at_risk()] {
             for summary in &report.targets {
                 let focus = TargetContext::new(&report, Some(&summary.target));

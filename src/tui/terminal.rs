@@ -40,7 +40,7 @@ mod clipboard {
         use super::*;
 
         #[test]
-        fn a_text_is_sent_as_base64_and_through_tmux_as_well() {
+        fn clipboard_sequence_is_base64_and_wrapped_for_tmux() {
             let plain = "\x1b]52;c;Zm9vYmFy\x1b\\";
             assert_eq!(clipboard_copy_sequence("foobar", false), plain);
             let both = format!("{plain}\x1bPtmux;\x1b\x1b]52;c;Zm9vYmFy\x1b\x1b\\\x1b\\");
@@ -266,13 +266,13 @@ pub fn restore_terminal_modes() {
 /// Reads the size by ioctl alone: crossterm would run a program if the kernel reports none.
 fn terminal_size() -> Size {
     rustix::termios::tcgetwinsize(io::stdout()).map_or(DEFAULT_SIZE, |size| {
-        clamp_picture_size(size.ws_col, size.ws_row)
+        clamp_terminal_size(size.ws_col, size.ws_row)
     })
 }
 
 /// Limits the reported size, and replaces 0 columns or rows, which a terminal reports if the size
 /// is unknown.
-fn clamp_picture_size(columns: u16, rows: u16) -> Size {
+fn clamp_terminal_size(columns: u16, rows: u16) -> Size {
     if columns == 0 || rows == 0 {
         return DEFAULT_SIZE;
     }
@@ -303,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_picture_of_any_terminal_is_bounded() {
+    fn terminal_size_is_clamped() {
         for (columns, rows, width, height) in [
             (0, 0, 80, 24),
             (0, 65_535, 80, 24),
@@ -314,7 +314,7 @@ mod tests {
             (65_535, 65_535, 1_000, 300),
         ] {
             assert_eq!(
-                clamp_picture_size(columns, rows),
+                clamp_terminal_size(columns, rows),
                 Size::new(width, height),
                 "{columns}×{rows}"
             );

@@ -6,8 +6,8 @@ use ratatui::layout::{Position, Rect, Size};
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::{
-    Comparison as HostComparison, HostChange, Job, JobProgress, JobResult, Reference,
-    ReferenceChoice, SaveOutcome,
+    ComparisonReference, HostChange, HostComparison, Job, JobProgress, JobResult, ReferenceChoice,
+    SaveOutcome,
 };
 use super::key_press::KeyPress;
 use super::model::Model;
@@ -225,7 +225,7 @@ pub fn session_before_report(size: (u16, u16), theme: Theme) -> Model {
     Model::new(theme, Size::new(size.0, size.1)).0
 }
 
-pub fn session_with(report: Report, size: (u16, u16), theme: Theme) -> Model {
+pub fn session_with_report(report: Report, size: (u16, u16), theme: Theme) -> Model {
     let mut model = session_before_report(size, theme);
     progress_job(&mut model, JobProgress::Rules(sample_rules()));
     finish_job(&mut model, JobResult::Report(Box::new(report)));
@@ -474,7 +474,7 @@ pub fn sample_document() -> String {
 }
 
 pub fn session_with_open_export(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with(at_risk_report(), size, theme);
+    let mut model = session_with_report(at_risk_report(), size, theme);
     let effects = press_keys(&mut model, "6 enter");
     finish_started_job(
         &mut model,
@@ -484,7 +484,7 @@ pub fn session_with_open_export(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-pub fn upgrade_choices() -> Vec<ReferenceChoice> {
+pub fn sample_upgrade_choices() -> Vec<ReferenceChoice> {
     ["debian13", "rhel10"]
         .map(|name| ReferenceChoice {
             name: name.to_owned(),
@@ -496,9 +496,9 @@ pub fn upgrade_choices() -> Vec<ReferenceChoice> {
 
 /// A session that compares the host with an upgrade and with a saved report.
 pub fn session_with_changes(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with(at_risk_report(), size, theme);
+    let mut model = session_with_report(at_risk_report(), size, theme);
     let effects = press_keys(&mut model, "o");
-    let listed = JobResult::References(upgrade_choices());
+    let listed = JobResult::References(sample_upgrade_choices());
     finish_started_job(&mut model, &effects, listed);
     for effect in press_keys(&mut model, "enter") {
         let SideEffect::Start(job, Job::Compare(with, _)) = effect else {
@@ -510,15 +510,15 @@ pub fn session_with_changes(size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-pub fn sample_comparison(with: Reference) -> HostComparison {
+pub fn sample_comparison(with: ComparisonReference) -> HostComparison {
     let (mut now, then) = (at_risk_report(), assumed_older_kernel());
     let (title, mut sections) = match with {
-        Reference::Upgrade => {
+        ComparisonReference::Upgrade => {
             let changes = Upgrade::from_reports(&now, &then.report);
             let sections = upgrade::upgrade_change_sections(&then.what_if, &changes);
             ("debian13: Linux 6.12", sections)
         }
-        Reference::SavedReport => {
+        ComparisonReference::SavedReport => {
             let (mut before, today) = (
                 ReportSnapshot::from_report(&then.report),
                 ReportSnapshot::from_report(&now),
@@ -580,7 +580,7 @@ pub const PLAN: [&str; 3] = [
 const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
 
 pub fn session_with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with(sample_reports::free_disk(), size, theme);
+    let mut model = session_with_report(sample_reports::free_disk(), size, theme);
     press_keys(&mut model, "f home enter");
     finish_job(
         &mut model,
@@ -593,7 +593,7 @@ pub fn session_with_chosen_filesystem(size: (u16, u16), theme: Theme) -> Model {
 
 pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
     let session = |report: Report, keys: &str| {
-        let mut model = session_with(report, size, theme);
+        let mut model = session_with_report(report, size, theme);
         press_keys(&mut model, keys);
         model
     };
@@ -666,7 +666,7 @@ pub fn named_sessions(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static st
     press_keys(&mut waiting, "enter");
     let mut references = session(at_risk_report(), "esc");
     let effects = press_keys(&mut references, "o");
-    let listed = JobResult::References(upgrade_choices());
+    let listed = JobResult::References(sample_upgrade_choices());
     finish_started_job(&mut references, &effects, listed);
     let of_each =
         ScreenId::ALL.map(|screen| (screen.title(), session(at_risk_report(), screen.digit())));

@@ -1,7 +1,7 @@
 use ratatui::buffer::{Buffer, Cell};
 
 use super::screen_id::ScreenId;
-use super::screenshots::{draw_screen, model_showing_report};
+use super::screenshots::{model_showing_report, switch_and_draw_screen};
 use super::theme::Theme;
 use crate::report::Report;
 
@@ -32,6 +32,11 @@ pub fn screen_texts(
         all.map(line).collect()
     };
     ScreenId::ALL
-        .map(|screen| (screen.title(), rows(&draw_screen(&model, screen))))
+        .map(|screen| {
+            (
+                screen.title(),
+                rows(&switch_and_draw_screen(&model, screen)),
+            )
+        })
         .to_vec()
 }

@@ -34,7 +34,7 @@ mod sizes {
         "changes",
     ];
 
-    fn draw(sessions: &[Model], widths: RangeInclusive<u16>, heights: &[u16]) {
+    fn draw_at_sizes(sessions: &[Model], widths: RangeInclusive<u16>, heights: &[u16]) {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let part = |first: usize| {
             for mut model in sessions.iter().cloned() {
@@ -56,7 +56,7 @@ mod sizes {
     fn every_screen_is_drawn_at_every_size() {
         let all: Vec<u16> = (0..=MAX_SIZE.height).collect();
         // Below the minimum size all sessions look the same.
-        draw(
+        draw_at_sizes(
             &[session_before_report((80, 24), RICH)],
             0..=MAX_SIZE.width,
             &all,
@@ -66,7 +66,7 @@ mod sizes {
             .filter(|(name, _)| SCREENS.contains(name));
         let screens: Vec<Model> = screens.map(|(_, model)| model).collect();
         assert_eq!(screens.len(), SCREENS.len());
-        draw(
+        draw_at_sizes(
             &screens,
             MIN_SIZE.width..=MAX_SIZE.width,
             &all[usize::from(MIN_SIZE.height)..],
@@ -75,15 +75,15 @@ mod sizes {
 
     #[test]
     #[ignore = "exhaustive"]
-    fn whatever_goes_on_every_width_and_every_height_is_drawn() {
+    fn every_session_state_is_drawn_at_every_width_and_height() {
         let sessions: Vec<Model> = named_sessions((80, 24), RICH)
             .into_iter()
             .map(|(_, model)| model)
             .collect();
-        draw(&sessions, MIN_SIZE.width..=130, &[MIN_SIZE.height, 30]);
+        draw_at_sizes(&sessions, MIN_SIZE.width..=130, &[MIN_SIZE.height, 30]);
         let all: Vec<u16> = (MIN_SIZE.height..=MAX_SIZE.height).collect();
         for width in [MIN_SIZE.width, 120] {
-            draw(&sessions, width..=width, &all);
+            draw_at_sizes(&sessions, width..=width, &all);
         }
     }
 }
@@ -94,7 +94,7 @@ mod what_if;
 use ratatui::layout::Size;
 
 use super::command;
-use super::data::Activity;
+use super::data::BackgroundActivity;
 use super::job::{Job, JobProgress, JobResult};
 use super::model::{Model, Overlay};
 use super::msg::{ExitReason, Msg, SideEffect};
@@ -103,7 +103,7 @@ use super::test_sessions::{
     RICH, WORST_FIRST, at_risk_report, buffer_text, draw_screen, finish_job, measurement_after,
     named_sessions, press_keys, progress_after, progress_job, report_with_all_verdicts,
     report_with_flush, report_with_measurement, report_with_two_targets, report_without_targets,
-    session_before_report, session_with, styled_text,
+    session_before_report, session_with_report, styled_text,
 };
 use super::theme::Theme;
 use super::update::update;
@@ -126,7 +126,7 @@ fn screen_text(model: &Model) -> String {
     buffer_text(&draw_screen(model))
 }
 
-fn takes_keys(model: &Model) -> bool {
+fn is_overlay_or_filter_active(model: &Model) -> bool {
     model.overlay.is_some() || model.current_page_state().is_typing_filter()
 }
 
@@ -150,7 +150,7 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
     for width in [60, 80, 120] {
         for (name, model) in named_sessions((width, 24), RICH)
             .into_iter()
-            .filter(|(_, m)| !takes_keys(m))
+            .filter(|(_, m)| !is_overlay_or_filter_active(m))
         {
             let screen = screen_text(&model);
             let footer = screen.lines().last().unwrap().to_owned();
@@ -163,17 +163,25 @@ fn the_footer_always_says_how_to_get_help_and_leave() {
 }
 
 #[test]
-fn pictures_of_the_rest() {
+fn snapshots_of_collecting_empty_and_help_screens() {
     let mut collecting = session_before_report((80, 24), RICH);
     progress_job(&mut collecting, JobProgress::Reading("mounts".to_owned()));
     insta::assert_snapshot!("collecting", screen_text(&collecting));
     insta::assert_snapshot!(
         "empty",
-        screen_text(&session_with(report_without_targets(), (80, 24), RICH))
+        screen_text(&session_with_report(
+            report_without_targets(),
+            (80, 24),
+            RICH
+        ))
     );
     insta::assert_snapshot!(
         "free_disk",
-        screen_text(&session_with(sample_reports::free_disk(), (80, 24), RICH))
+        screen_text(&session_with_report(
+            sample_reports::free_disk(),
+            (80, 24),
+            RICH
+        ))
     );
     for (name, model) in named_sessions((80, 24), RICH) {
         if ["help", "help filtered", "probe refused"].contains(&name) {
@@ -182,19 +190,19 @@ fn pictures_of_the_rest() {
     }
     insta::assert_snapshot!(
         "too_small",
-        screen_text(&session_with(at_risk_report(), (48, 10), RICH))
+        screen_text(&session_with_report(at_risk_report(), (48, 10), RICH))
     );
 }
 
 #[test]
-fn what_is_undecided_has_its_level_in_question() {
+fn undecided_finding_shows_level_with_question_mark() {
     let mut report = at_risk_report();
     for finding in &mut report.findings {
         if finding.rule == "ext4.journal-features" {
             finding.level = Level::Critical;
         }
     }
-    let mut model = session_with(report, (60, 40), RICH);
+    let mut model = session_with_report(report, (60, 40), RICH);
     press_keys(&mut model, "4");
     let screen = screen_text(&model);
     let levels: Vec<&str> = screen
@@ -215,7 +223,7 @@ fn what_is_undecided_has_its_level_in_question() {
 #[test]
 fn enter_on_a_fix_shows_its_reasons_at_full_height() {
     for size in [(80, 24), (120, 40)] {
-        let mut model = session_with(at_risk_report(), size, RICH);
+        let mut model = session_with_report(at_risk_report(), size, RICH);
         press_keys(&mut model, "home n n enter");
         let full = screen_text(&model);
         assert!(
@@ -232,8 +240,8 @@ fn enter_on_a_fix_shows_its_reasons_at_full_height() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn whatever_is_on_a_page_can_be_reached() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn every_line_of_a_page_can_be_reached_by_keys() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "4");
     let mut seen = String::new();
     press_keys(&mut model, "home");
@@ -259,7 +267,7 @@ fn whatever_is_on_a_page_can_be_reached() {
 
 #[test]
 fn y_copies_the_commands_of_the_selected_step() {
-    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+    let mut model = session_with_report(at_risk_report(), (120, 40), RICH);
     press_keys(&mut model, "4 j");
     let copied = vec![SideEffect::Copy(
         "mount -o remount,barrier=1,noatime /srv".to_owned(),
@@ -283,7 +291,7 @@ fn y_copies_the_commands_of_the_selected_step() {
 
 #[test]
 fn a_probe_is_planned_confirmed_watched_and_cancelled() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     let target = sample_reports::data_target();
     assert!(
         matches!(&press_keys(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(of))] if *of == target)
@@ -331,7 +339,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
         &mut model,
         JobResult::Report(Box::new(report_with_measurement(cut))),
     );
-    assert_eq!(model.data.activity, Activity::Idle);
+    assert_eq!(model.data.activity, BackgroundActivity::Idle);
     assert!(screen_text(&model).contains("cancelled, results kept"));
     press_keys(&mut model, "3");
     let screen = screen_text(&model);
@@ -349,8 +357,8 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
 }
 
 #[test]
-fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn refused_or_failed_probe_states_reason() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "p");
     finish_job(
         &mut model,
@@ -378,20 +386,20 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
 }
 
 #[test]
-fn what_cannot_be_measured_says_so() {
-    let mut blank = session_with(sample_reports::free_disk(), (80, 24), RICH);
+fn unmeasurable_target_states_reason() {
+    let mut blank = session_with_report(sample_reports::free_disk(), (80, 24), RICH);
     assert_eq!(press_keys(&mut blank, "p"), []);
     assert!(screen_text(&blank).contains("measurable once the device is"));
     let mut capture = at_risk_report();
     capture.host.live = false;
-    let mut capture = session_with(capture, (80, 24), RICH);
+    let mut capture = session_with_report(capture, (80, 24), RICH);
     assert_eq!(press_keys(&mut capture, "p"), []);
     assert!(screen_text(&capture).contains("only the host itself"));
 }
 
 #[test]
-fn news_of_a_job_that_was_superseded_is_dropped() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn result_of_superseded_job_is_dropped() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "r");
     update(
         &mut model,
@@ -405,8 +413,8 @@ fn news_of_a_job_that_was_superseded_is_dropped() {
 }
 
 #[test]
-fn the_target_stays_when_a_fresher_report_comes() {
-    let mut model = session_with(report_with_two_targets(), (120, 40), RICH);
+fn chosen_target_survives_new_report() {
+    let mut model = session_with_report(report_with_two_targets(), (120, 40), RICH);
     press_keys(&mut model, "]");
     assert_eq!(
         model.data.focus.target,
@@ -426,11 +434,11 @@ fn the_target_stays_when_a_fresher_report_comes() {
 }
 
 #[test]
-fn figures_without_flushes_are_not_those_of_durable_commits() {
+fn measurement_without_flushes_shows_warning() {
     const SAID: &str = "No flush was sent, so this is not the latency";
     for &flush in FlushDelivery::ALL {
         let said = flush == FlushDelivery::Suppressed;
-        let mut model = session_with(report_with_flush(flush), (60, 100), RICH);
+        let mut model = session_with_report(report_with_flush(flush), (60, 100), RICH);
         assert_eq!(
             screen_text(&model).contains(SAID),
             said,
@@ -451,15 +459,15 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
     let mut unmeasured = report_with_flush(FlushDelivery::Suppressed);
     unmeasured.probes.clear();
     assert!(
-        !screen_text(&session_with(unmeasured, (60, 40), RICH)).contains(SAID),
+        !screen_text(&session_with_report(unmeasured, (60, 40), RICH)).contains(SAID),
         "there are no figures"
     );
 }
 
 #[test]
-fn the_worst_target_comes_first_until_another_is_chosen() {
+fn worst_target_is_first_and_targets_cycle() {
     let (mut model, order) = (
-        session_with(report_with_all_verdicts(), (60, 24), RICH),
+        session_with_report(report_with_all_verdicts(), (60, 24), RICH),
         WORST_FIRST,
     );
     for (place, path) in order.iter().enumerate() {
@@ -479,7 +487,7 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
 }
 
 #[test]
-fn what_was_shown_while_reading_was_not_chosen() {
+fn target_shown_while_collecting_is_not_a_choice() {
     let mut model = session_before_report((80, 24), RICH);
     let mut early = report_with_all_verdicts();
     early.verdicts.clear();
@@ -499,8 +507,8 @@ fn what_was_shown_while_reading_was_not_chosen() {
 }
 
 #[test]
-fn whoever_probes_a_target_sees_what_was_measured_of_it() {
-    let mut model = session_with(report_with_all_verdicts(), (80, 24), RICH);
+fn probed_target_stays_selected_after_probe() {
+    let mut model = session_with_report(report_with_all_verdicts(), (80, 24), RICH);
     press_keys(&mut model, "p");
     finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     press_keys(&mut model, "y");
@@ -515,8 +523,8 @@ fn whoever_probes_a_target_sees_what_was_measured_of_it() {
     );
 }
 
-fn start_probe(report: Report) -> Model {
-    let mut model = session_with(report, (80, 70), RICH);
+fn session_with_started_probe(report: Report) -> Model {
+    let mut model = session_with_report(report, (80, 70), RICH);
     press_keys(&mut model, "p");
     finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     press_keys(&mut model, "y");
@@ -524,8 +532,8 @@ fn start_probe(report: Report) -> Model {
 }
 
 #[test]
-fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end() {
-    let mut model = start_probe(at_risk_report());
+fn figures_and_histogram_stay_until_newer_ones_arrive() {
+    let mut model = session_with_started_probe(at_risk_report());
     assert!(
         !screen_text(&model).contains("p99"),
         "figures of a probe before are not those of this one"
@@ -565,9 +573,9 @@ fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end()
 }
 
 #[test]
-fn a_probe_that_came_to_nothing_keeps_the_one_before() {
+fn failed_or_cancelled_probe_keeps_previous_result() {
     for (keys, how) in [("j", "failed"), ("c", "was cancelled")] {
-        let mut model = start_probe(at_risk_report());
+        let mut model = session_with_started_probe(at_risk_report());
         press_keys(&mut model, keys);
         finish_job(
             &mut model,
@@ -588,8 +596,8 @@ fn a_probe_that_came_to_nothing_keeps_the_one_before() {
 }
 
 #[test]
-fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
-    let mut model = start_probe(report_with_two_targets());
+fn probe_screen_shows_only_the_chosen_target() {
+    let mut model = session_with_started_probe(report_with_two_targets());
     progress_job(&mut model, progress_after(12));
     press_keys(&mut model, "]");
     let screen = screen_text(&model);
@@ -603,8 +611,8 @@ fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
 }
 
 #[test]
-fn help_filters_runs_and_gives_reasons() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn help_filters_and_runs_commands_and_states_reasons() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "? r e s c a n");
     let listed = screen_text(&model);
     assert!(
@@ -629,9 +637,9 @@ fn help_filters_runs_and_gives_reasons() {
 }
 
 #[test]
-fn help_is_moved_through_like_a_page() {
+fn help_list_scrolls_by_keys() {
     for height in [15, 24] {
-        let mut model = session_with(at_risk_report(), (80, height), RICH);
+        let mut model = session_with_report(at_risk_report(), (80, height), RICH);
         press_keys(&mut model, "?");
         let top = screen_text(&model);
         assert!(top.contains("▸ enter") && !top.contains("ctrl-l"), "{top}");
@@ -657,7 +665,7 @@ fn help_is_moved_through_like_a_page() {
 }
 
 #[test]
-fn signals_end_the_session_or_stop_it() {
+fn signals_exit_suspend_or_redraw() {
     let ended = |msg| {
         let mut model = session_before_report((80, 24), RICH);
         let effects = update(&mut model, msg);
@@ -686,7 +694,7 @@ fn signals_end_the_session_or_stop_it() {
 }
 
 #[test]
-fn nothing_is_judged_before_everything_was_read() {
+fn no_verdict_is_shown_before_all_facts_are_read() {
     let mut model = session_before_report((80, 24), RICH);
     progress_job(&mut model, JobProgress::Report(Box::new(at_risk_report())));
     progress_job(&mut model, JobProgress::Reading("block devices".to_owned()));
@@ -711,8 +719,8 @@ fn nothing_is_judged_before_everything_was_read() {
 }
 
 #[test]
-fn reading_again_never_shows_less_than_was_known() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn rescan_keeps_old_report_until_complete() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "r");
     progress_job(
         &mut model,

@@ -11,10 +11,10 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 use super::changes;
 use super::changes_state::ReferenceList;
 use super::click_map::ClickTarget;
-use super::command::{self, Action, UserAction};
-use super::data::{Activity, Data, Question};
+use super::command::{self, Action, KeyCommand};
+use super::data::{BackgroundActivity, ConfirmationRequest, ScreenData};
 use super::export;
-use super::export_state::SaveState;
+use super::export_state::SaveFormStage;
 use super::filter::Filter;
 use super::key_press::KeyPress;
 use super::model::{Model, Overlay, RedrawUrgency};
@@ -25,7 +25,7 @@ use super::page_view::PageView;
 use super::screen_id::ScreenId;
 use super::target_context::TargetContext;
 use super::viewport;
-use super::what_if::{Picker, PickerChoice};
+use super::what_if::{AssumptionPicker, PickerChoice};
 use super::widgets::text_field::{TextEdit, TextField};
 use crate::escape::ShellCommand;
 use crate::report::Report;
@@ -42,7 +42,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     }
     let mut effects = handle_message(model, msg);
     effects.extend(export::start_next_render(model));
-    effects.extend(changes::start_jobs(model));
+    effects.extend(changes::start_comparison_and_watch_jobs(model));
     effects
 }
 
@@ -92,7 +92,7 @@ fn handle_key(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.shows_hints = false;
     let view = model.current_page_view();
     model.drop_cached_page();
-    if let Some(command) = command::find_by_key(model, &view, key) {
+    if let Some(command) = command::find_command_by_key(model, &view, key) {
         return perform_action(model, view, command);
     }
     if let Some(c) = key.typed_char() {
@@ -114,7 +114,7 @@ fn paste_text(model: &mut Model, text: &str) {
 fn type_text(model: &mut Model, text: &str) -> bool {
     let mut fits = true;
     let is_typed = match &mut model.overlay {
-        Some(Overlay::Save(form)) if matches!(form.stage, SaveState::Naming(_)) => {
+        Some(Overlay::Save(form)) if matches!(form.stage, SaveFormStage::Naming(_)) => {
             fits = form.name.insert_text(text);
             true
         }
@@ -144,7 +144,7 @@ fn type_text(model: &mut Model, text: &str) -> bool {
 
 pub fn is_text_field_active(model: &Model) -> bool {
     match &model.overlay {
-        Some(Overlay::Save(form)) => matches!(form.stage, SaveState::Naming(_)),
+        Some(Overlay::Save(form)) => matches!(form.stage, SaveFormStage::Naming(_)),
         Some(
             Overlay::Help { .. }
             | Overlay::Targets { .. }
@@ -195,7 +195,7 @@ fn handle_mouse(model: &mut Model, what: MouseAction, cell: Position) -> Vec<Sid
 fn handle_click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     model.notice = None;
     model.shows_hints = false;
-    match model.hits.at(cell).cloned() {
+    match model.hits.click_target_at(cell).cloned() {
         None => {}
         Some(ClickTarget::Press(key)) => return handle_key(model, &key),
         Some(ClickTarget::Row(key)) => return click_row(model, PaneFocus::List, key),
@@ -233,25 +233,25 @@ fn click_row(model: &mut Model, focus: PaneFocus, key: String) -> Vec<SideEffect
     Vec::new()
 }
 
-fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEffect> {
+fn perform_action(model: &mut Model, view: PageView, command: KeyCommand) -> Vec<SideEffect> {
     if let Err(why) = command.enabled {
         model.notice = Some(format!("Unavailable ({}): {why}", command.label));
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => change_cursor_of_view(model, view, |page, cursor, height| {
+        Action::Go(motion) => change_cursor_keeping_page(model, view, |page, cursor, height| {
             page.apply_motion(cursor, motion, height);
         }),
         Action::JumpToIssue(way) => {
-            change_cursor_of_view(model, view, |page, cursor, height| {
+            change_cursor_keeping_page(model, view, |page, cursor, height| {
                 page.jump_to_issue(cursor, way, height);
             });
         }
         Action::Enter => {
             let block = selected_block(model);
             enter_selected_block(model, block.as_ref());
-            let Data { raw, report, .. } = &model.data;
-            let job = block.and_then(|block| raw.fetch_job(report.as_deref(), &block));
+            let ScreenData { raw, report, .. } = &model.data;
+            let job = block.and_then(|block| raw.job_to_fetch_answer(report.as_deref(), &block));
             return job
                 .map(|job| SideEffect::Start(model.next_job_id(), job))
                 .into_iter()
@@ -267,7 +267,7 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
         Action::Back => go_back(model),
         Action::Copy => return copy_selection(model),
         Action::CopyAll => {
-            let commands = view.page.commands_to_fix();
+            let commands = view.page.fix_commands();
             return copy_commands(model, &commands);
         }
         Action::Filter => {
@@ -306,26 +306,28 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
                 .focus
                 .target
                 .clone()
-                .map(|target| model.start_plan(Question::Probe(target)))
+                .map(|target| model.start_confirmation_plan(ConfirmationRequest::Probe(target)))
                 .into_iter()
                 .collect();
         }
-        Action::PlanReportSave => return vec![model.start_plan(Question::SaveReport)],
-        Action::Confirm => return start_confirmed(model),
-        Action::AskReference(of) => return vec![changes::open_list(model, of)],
+        Action::PlanReportSave => {
+            return vec![model.start_confirmation_plan(ConfirmationRequest::SaveReport)];
+        }
+        Action::Confirm => return start_confirmed_job(model),
+        Action::AskReference(of) => return vec![changes::open_reference_list(model, of)],
         Action::CancelProbe => return cancel_probe(model),
         Action::Rescan => return vec![model.start_collect()],
         Action::WhatIf => {
-            model.overlay = Some(Overlay::WhatIf(Box::new(Picker::with_all_facts(
+            model.overlay = Some(Overlay::WhatIf(Box::new(AssumptionPicker::with_all_facts(
                 &model.data,
             ))));
         }
         Action::EnterFact => open_fact_entry(model),
         Action::LeaveWhatIf => leave_what_if(model),
-        Action::WhatIfComplete => change_picker(model, Picker::complete_input),
+        Action::WhatIfComplete => change_picker(model, AssumptionPicker::complete_input),
         Action::WhatIfBack => {
             let mut returns = false;
-            change_picker(model, |picker| returns = picker.back_to_facts());
+            change_picker(model, |picker| returns = picker.return_to_fact_list());
             if !returns {
                 model.overlay = None;
             }
@@ -345,7 +347,7 @@ fn perform_action(model: &mut Model, view: PageView, command: UserAction) -> Vec
         Action::Replace => return export::start_save(model, true).into_iter().collect(),
         Action::Rename => {
             if let Some(Overlay::Save(form)) = &mut model.overlay {
-                form.stage = SaveState::Naming(None);
+                form.stage = SaveFormStage::Naming(None);
             }
         }
         Action::Edit(edit) => {
@@ -381,7 +383,7 @@ fn change_cursor(model: &mut Model, change: impl FnOnce(&Page, &mut Cursor, u16)
 }
 
 /// Changes only the cursor, and keeps the cached page.
-fn change_cursor_of_view(
+fn change_cursor_keeping_page(
     model: &mut Model,
     view: PageView,
     change: impl FnOnce(&Page, &mut Cursor, u16),
@@ -398,7 +400,7 @@ fn change_filter(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
 }
 
 fn selected_block(model: &Model) -> Option<Block> {
-    model.current_page_view().active_selection().cloned()
+    model.current_page_view().focused_selection().cloned()
 }
 
 fn enter_selected_block(model: &mut Model, block: Option<&Block>) {
@@ -435,7 +437,7 @@ fn go_back(model: &mut Model) {
     }
 }
 
-fn change_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
+fn change_picker(model: &mut Model, change: impl FnOnce(&mut AssumptionPicker)) {
     if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
         change(picker);
     }
@@ -443,7 +445,8 @@ fn change_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
 
 fn open_fact_entry(model: &mut Model) {
     let fact = selected_block(model).and_then(|block| block.fact);
-    let picker = fact.and_then(|(subject, fact)| Picker::for_fact(&model.data, &subject, &fact));
+    let picker =
+        fact.and_then(|(subject, fact)| AssumptionPicker::for_fact(&model.data, &subject, &fact));
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 
@@ -456,8 +459,8 @@ fn choose_in_picker(model: &mut Model) -> Vec<SideEffect> {
         .assumed_host
         .as_ref()
         .map(|supposed| supposed.suppositions.clone());
-    match picker.choose_entry(&held.unwrap_or_default()) {
-        Ok(PickerChoice::Fact(choice)) => picker.ask_value(choice),
+    match picker.current_choice(&held.unwrap_or_default()) {
+        Ok(PickerChoice::Fact(choice)) => picker.start_value_entry(choice),
         Ok(PickerChoice::Assumptions(all)) if all.is_empty() => {
             model.overlay = None;
             leave_what_if(model);
@@ -482,8 +485,8 @@ fn choose_filesystem(model: &mut Model) -> Option<SideEffect> {
 
 fn leave_what_if(model: &mut Model) {
     // While the model is idle, it ignores the result of an evaluation that still runs.
-    if matches!(model.data.activity, Activity::Assuming { .. }) {
-        model.data.activity = Activity::Idle;
+    if matches!(model.data.activity, BackgroundActivity::Assuming { .. }) {
+        model.data.activity = BackgroundActivity::Idle;
     }
     if model.data.assumed_host.take().is_some() {
         model.notice = Some("back to the real host".to_owned());
@@ -628,17 +631,17 @@ fn switch_target(model: &mut Model, which: impl FnOnce(&TargetContext, &Report) 
     *state = state.display_options_only();
 }
 
-fn start_confirmed(model: &mut Model) -> Vec<SideEffect> {
+fn start_confirmed_job(model: &mut Model) -> Vec<SideEffect> {
     match model.overlay.take() {
         Some(Overlay::Confirm {
-            question: Question::Probe(target),
+            question: ConfirmationRequest::Probe(target),
             ..
         }) => {
             show_screen(model, ScreenId::Probe);
             vec![model.start_probe(target)]
         }
         Some(Overlay::Confirm {
-            question: Question::SaveReport,
+            question: ConfirmationRequest::SaveReport,
             ..
         }) => vec![changes::start_report_save(model)],
         other => {
@@ -650,7 +653,7 @@ fn start_confirmed(model: &mut Model) -> Vec<SideEffect> {
 
 fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
     match &mut model.data.activity {
-        Activity::Probing { job, cancelled, .. } => {
+        BackgroundActivity::Probing { job, cancelled, .. } => {
             *cancelled = true;
             vec![SideEffect::Cancel(*job)]
         }

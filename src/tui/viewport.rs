@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_are_below_then_at_the_right_and_targets_at_the_left() {
+    fn pane_is_below_or_right_and_sidebar_at_left() {
         let of =
             |screen, width, height| Viewport::new(Size::new(width, height), false, (screen, 2));
         let pane = |width, height| of(ScreenId::Rules, width, height).pane;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::data::Data;
+use super::data::ScreenData;
 use super::hypothesis::AssumedFact;
 use super::widgets::text_field::{TextEdit, TextField};
 use crate::facts::{Choice, KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
@@ -62,7 +62,7 @@ pub enum PickerChoice {
 }
 
 #[derive(Clone, Debug)]
-pub struct Picker {
+pub struct AssumptionPicker {
     choices: Vec<SelectableFact>,
     /// Set while the user chooses a value.
     pub fact: Option<Box<SelectableFact>>,
@@ -72,9 +72,9 @@ pub struct Picker {
     pub mistake: Option<String>,
 }
 
-impl Picker {
+impl AssumptionPicker {
     /// Lists assumed facts first, then common ones, facts that would decide rules, and all others.
-    pub fn with_all_facts(data: &Data) -> Self {
+    pub fn with_all_facts(data: &ScreenData) -> Self {
         Self {
             choices: selectable_facts(data),
             fact: None,
@@ -86,7 +86,7 @@ impl Picker {
 
     /// A picker for the value of one fact, without a list of facts; `None` if the fact cannot be
     /// assumed.
-    pub fn for_fact(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
+    pub fn for_fact(data: &ScreenData, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = new_selectable_fact(data, subject, catalog::find_by_name(fact)?, "")?;
         let of = Some(Box::new(choice));
         Some(Self {
@@ -137,7 +137,7 @@ impl Picker {
     }
 
     /// The error is the reason why nothing can be chosen.
-    pub fn choose_entry(&self, held: &[AssumedFact]) -> Result<PickerChoice, String> {
+    pub fn current_choice(&self, held: &[AssumedFact]) -> Result<PickerChoice, String> {
         let entries = self.matching_entries();
         let entry = entries.get(self.chosen);
         let Some(of) = &self.fact else {
@@ -150,7 +150,7 @@ impl Picker {
         };
         let mut all: Vec<AssumedFact> = held
             .iter()
-            .filter(|one| !one.concerns(&of.subject, of.key.name))
+            .filter(|one| !one.is_for_fact(&of.subject, of.key.name))
             .cloned()
             .collect();
         let value = match entry {
@@ -186,13 +186,13 @@ impl Picker {
         ))
     }
 
-    pub fn ask_value(&mut self, choice: Box<SelectableFact>) {
+    pub fn start_value_entry(&mut self, choice: Box<SelectableFact>) {
         self.fact = Some(choice);
         self.edit_input(|typed| typed.edit(TextEdit::Clear));
     }
 
     /// False if the list is already shown, or if the picker has none.
-    pub fn back_to_facts(&mut self) -> bool {
+    pub fn return_to_fact_list(&mut self) -> bool {
         let returns = self.fact.is_some() && !self.choices.is_empty();
         self.fact = None;
         self.edit_input(|typed| typed.edit(TextEdit::Clear));
@@ -230,7 +230,7 @@ pub fn can_assume(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
 }
 
 fn new_selectable_fact(
-    data: &Data,
+    data: &ScreenData,
     subject: &Subject,
     key: &'static KeyInfo,
     group: &'static str,
@@ -246,12 +246,12 @@ fn new_selectable_fact(
         key,
         actual: report.facts.reading(subject, key.id).clone(),
         assumed_value: assumed_value
-            .find(|one| one.concerns(subject, key.name))
+            .find(|one| one.is_for_fact(subject, key.name))
             .map(|one| one.value.clone()),
     })
 }
 
-fn selectable_facts(data: &Data) -> Vec<SelectableFact> {
+fn selectable_facts(data: &ScreenData) -> Vec<SelectableFact> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     let mut add = |group, subject: &Subject, fact: &str| {

@@ -46,7 +46,7 @@ pub mod area {
         (right, rest)
     }
 
-    pub fn columns(width: usize) -> u16 {
+    pub fn saturating_columns(width: usize) -> u16 {
         u16::try_from(width).unwrap_or(u16::MAX)
     }
 
@@ -62,7 +62,7 @@ pub mod area {
         for span in heading.spans.iter().chain([&Span::raw("  ")]) {
             for part in span.content.split_inclusive("  ") {
                 let said = part.trim_end_matches(' ');
-                let (_, rest) = split_left(area, columns(at + 1));
+                let (_, rest) = split_left(area, saturating_columns(at + 1));
                 if !said.is_empty() {
                     let style = heading.style.patch(span.style);
                     Span::styled(format!(" {said} "), style).render(rest, buffer);
@@ -95,7 +95,7 @@ pub mod area {
 
         proptest! {
             #[test]
-            fn pieces_fill_the_whole_and_nothing_more(w in 0_u16..200, h in 0_u16..200, n in 0_u16..250) {
+            fn split_parts_cover_the_area_exactly(w in 0_u16..200, h in 0_u16..200, n in 0_u16..250) {
                 let area = Rect::new(3, 4, w, h);
                 for (piece, rest) in [split_top(area, n), split_bottom(area, n), split_left(area, n), split_right(area, n)] {
                     prop_assert_eq!(piece.area() + rest.area(), area.area());
@@ -188,7 +188,7 @@ pub mod axis {
         use super::*;
 
         #[test]
-        fn ticks_stand_at_their_times() {
+        fn axis_ticks_are_at_their_times() {
             let lines = axis_lines(&LogTimeAxis::from_ends(100.0, 500.0).unwrap(), 40).unwrap();
             assert_eq!(
                 lines.map(|line| line.trim_end().to_owned()),
@@ -201,7 +201,7 @@ pub mod axis {
 
         proptest! {
             #[test]
-            fn columns_ascend_and_labels_stand_apart(
+            fn axis_positions_ascend_and_lines_fill_width(
                 low in 0.001_f64..1e9,
                 factor in 1.0_f64..1e3,
                 columns in 0_usize..150,
@@ -259,13 +259,14 @@ pub mod interval {
 
         use super::*;
 
-        fn axis() -> LogTimeAxis {
+        fn sample_axis() -> LogTimeAxis {
             LogTimeAxis::from_ends(10.0, 1_000.0).unwrap()
         }
 
         #[test]
-        fn the_dot_stands_between_the_ends() {
-            let drawn = |value, low, high| interval_bar(Estimate { value, low, high }, &axis(), 11);
+        fn interval_bar_marks_value_between_ends() {
+            let drawn =
+                |value, low, high| interval_bar(Estimate { value, low, high }, &sample_axis(), 11);
             assert_eq!(drawn(100.0, 40.0, 250.0), "   ├─●─┤   ");
             assert_eq!(drawn(100.0, 100.0, 100.0), "     ●     ");
             assert_eq!(drawn(100.0, 1.0, 9_000.0), "◂────●────▸");
@@ -275,14 +276,14 @@ pub mod interval {
 
         proptest! {
             #[test]
-            fn whatever_is_estimated_fills_its_columns(
+            fn interval_bar_always_fills_its_columns(
                 figures in prop::array::uniform3(prop_oneof![
                     Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(0.0), Just(1e300), 1e-3_f64..1e6,
                 ]),
                 columns in 0_usize..80,
             ) {
                 let [value, low, high] = figures;
-                let drawn = interval_bar(Estimate { value, low, high }, &axis(), columns);
+                let drawn = interval_bar(Estimate { value, low, high }, &sample_axis(), columns);
                 prop_assert_eq!(drawn.chars().count(), columns);
                 prop_assert_eq!(progress_bar(value, columns).chars().count(), columns);
             }
@@ -375,7 +376,7 @@ pub mod diff {
             text.split(',').map(str::to_owned).collect()
         }
 
-        fn shown(before: &str, after: &str, room: usize) -> Vec<String> {
+        fn diff_text(before: &str, after: &str, room: usize) -> Vec<String> {
             diff_lines(&split_words(before), &split_words(after), PLAIN, room)
                 .iter()
                 .map(ToString::to_string)
@@ -383,18 +384,21 @@ pub mod diff {
         }
 
         #[test]
-        fn one_stands_beneath_the_other() {
-            assert_eq!(shown("rw,nobarrier", "rw", 40), ["- rw,nobarrier", "+ rw"]);
+        fn old_value_is_drawn_above_new_value() {
             assert_eq!(
-                shown("rw,nobarrier", "rw", 12),
+                diff_text("rw,nobarrier", "rw", 40),
+                ["- rw,nobarrier", "+ rw"]
+            );
+            assert_eq!(
+                diff_text("rw,nobarrier", "rw", 12),
                 ["- rw,", "  nobarrier", "+ rw"]
             );
-            assert_eq!(shown("0", "100", 40), ["- 0", "+ 100"]);
+            assert_eq!(diff_text("0", "100", 40), ["- 0", "+ 100"]);
         }
 
         proptest! {
             #[test]
-            fn nothing_is_lost_and_nothing_is_too_wide(
+            fn diff_lines_keep_all_text_within_width(
                 before in prop::collection::vec("[a-z=]{1,12}", 1..6),
                 after in prop::collection::vec("[a-z=]{1,12}", 1..6),
                 room in 3_usize..40,
@@ -587,7 +591,7 @@ pub mod tree {
         use super::*;
 
         #[test]
-        fn branches_join_brothers_and_end_with_the_last() {
+        fn branch_prefixes_connect_siblings_and_end_at_last() {
             let drawn: Vec<String> = branch_prefixes(&[0, 1, 2, 3, 2, 1])
                 .into_iter()
                 .flat_map(|branch| {

@@ -11,8 +11,8 @@ use std::thread;
 
 use super::hypothesis::{AssumedFact, AssumedHost};
 use super::job::{
-    Comparison, HostChange, Job, JobId, JobProgress, JobResult, Reference, ReferenceChoice,
-    SaveOutcome, SaveRequest,
+    ComparisonReference, HostChange, HostComparison, Job, JobId, JobProgress, JobResult,
+    ReferenceChoice, SaveOutcome, SaveRequest,
 };
 use super::msg::Msg;
 use crate::facts::{Source, Subject};
@@ -25,7 +25,7 @@ pub trait Worker: Send + Sync {
 
     /// Describes, without writing anything, what a probe would write, where, and for how long. The
     /// error is the reason why the target cannot be probed.
-    fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
+    fn describe_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
 
     /// Measures the target and returns a new report. Once `cancel` is set, the probe ends soon,
     /// with a report of the complete rounds or an error.
@@ -49,7 +49,7 @@ pub trait Worker: Send + Sync {
     ) -> Result<Report, String>;
 
     /// The recorded lines from which a value was read, display-safe; empty if the source has none.
-    fn raw_lines(&self, source: &Source, value: &str) -> Vec<String>;
+    fn raw_answer_lines(&self, source: &Source, value: &str) -> Vec<String>;
 
     /// The document is that of the real host's last report, without assumptions.
     fn render_document(&self, format: Format) -> Result<String, String>;
@@ -64,14 +64,18 @@ pub trait Worker: Send + Sync {
         replace: bool,
     ) -> Result<SaveOutcome, String>;
 
-    fn list_references(&self, of: Reference) -> Result<Vec<ReferenceChoice>, String>;
+    fn list_references(&self, of: ComparisonReference) -> Result<Vec<ReferenceChoice>, String>;
 
     /// Compares the last report of the real host with this choice; without a name, with the newest
     /// saved report, or `None` if there is none.
-    fn compare(&self, with: Reference, name: Option<&str>) -> Result<Option<Comparison>, String>;
+    fn compare_with_reference(
+        &self,
+        with: ComparisonReference,
+        name: Option<&str>,
+    ) -> Result<Option<HostComparison>, String>;
 
     /// States where the report would be saved.
-    fn plan_report_save(&self) -> Result<Vec<String>, String>;
+    fn describe_report_save(&self) -> Result<Vec<String>, String>;
 
     /// The report is the last one of the real host, without assumptions.
     fn save_report(&self) -> Result<SaveOutcome, String>;
@@ -156,7 +160,7 @@ fn run_job(
         }
         Job::PlanProbe(target) => {
             return worker
-                .plan_probe(target)
+                .describe_probe(target)
                 .map_or_else(JobResult::Failed, JobResult::Plan);
         }
         Job::Suppose(suppositions) => {
@@ -167,7 +171,7 @@ fn run_job(
             return JobResult::Raw(
                 source.clone(),
                 value.clone(),
-                worker.raw_lines(source, value),
+                worker.raw_answer_lines(source, value),
             );
         }
         Job::Document(format) => {
@@ -183,12 +187,12 @@ fn run_job(
             return all.map_or_else(JobResult::Failed, JobResult::References);
         }
         Job::Compare(with, name) => {
-            let compared = worker.compare(*with, name.as_deref());
+            let compared = worker.compare_with_reference(*with, name.as_deref());
             let compared = compared.map(|compared| compared.map(Box::new));
             return compared.map_or_else(JobResult::Failed, JobResult::Comparison);
         }
         Job::PlanReportSave => {
-            let plan = worker.plan_report_save();
+            let plan = worker.describe_report_save();
             return plan.map_or_else(JobResult::Failed, JobResult::Plan);
         }
         Job::SaveReport => {

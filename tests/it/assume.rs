@@ -478,7 +478,7 @@ impl AnalysedHost {
             .session
             .evaluate_assumptions(assumptions, &self.host, &Request::default())
             .ok()?;
-        Some(self.session.what_if(&self.report, &hypothesis))
+        Some(self.session.evaluate_what_if(&self.report, &hypothesis))
     }
 
     fn interlock_assumptions(&self) -> Vec<Assumption> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use walwise::cli::args::{Cli, CliCommand, Rules};
+use walwise::cli::args::{Cli, CliCommand, RulesCommand};
 use walwise::cli::examples;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
@@ -48,7 +48,9 @@ fn typing_problem(line: &str) -> Option<String> {
     let stands_for_one = |word: &str| !word.contains(char::is_lowercase);
     let known = match &cli.command {
         Some(CliCommand::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
-        Some(CliCommand::Rules(Rules::Show { rule, .. })) => is_rule(rule) || stands_for_one(rule),
+        Some(CliCommand::Rules(RulesCommand::Show { rule, .. })) => {
+            is_rule(rule) || stands_for_one(rule)
+        }
         Some(CliCommand::Facts(args)) => args
             .keys
             .iter()

@@ -5,26 +5,26 @@ use std::io;
 use std::path::Path;
 
 use walwise::cli::args::Shell;
-use walwise::cli::generate::completions;
+use walwise::cli::generate::completion_file;
 
 use crate::OutputFile;
-use crate::pictures::{html_page, pictures, recorded_session};
+use crate::pictures::{load_recorded_session, render_html_page, render_screen_pictures};
 
 const README_SCREENSHOT: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
 pub fn asset_files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
-    let (session, measured) = recorded_session(checkout)?;
-    let mut screens = pictures(session, measured, README_SCREENSHOT.1);
+    let (session, measured) = load_recorded_session(checkout)?;
+    let mut screens = render_screen_pictures(session, measured, README_SCREENSHOT.1);
     screens.retain(|(name, _)| name == README_SCREENSHOT.0);
-    let (session, measured) = recorded_session(checkout)?;
+    let (session, measured) = load_recorded_session(checkout)?;
     let mut files = vec![(
         "assets/report.html".to_owned(),
-        html_page(session, measured),
+        render_html_page(session, measured),
     )];
     let within =
         |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
     files.extend(screens.into_iter().map(|screen| within(screen, "")));
-    files.extend(Shell::ALL.map(|shell| within(completions(shell), "completions/")));
+    files.extend(Shell::ALL.map(|shell| within(completion_file(shell), "completions/")));
     Ok(files)
 }
 
@@ -36,7 +36,7 @@ mod tests {
     use crate::checkout_directory;
 
     #[test]
-    fn committed_files_are_what_the_program_makes() {
+    fn committed_assets_equal_the_generated_ones() {
         for (name, text) in asset_files(checkout_directory()).unwrap() {
             let committed = fs::read_to_string(checkout_directory().join(&name)).unwrap();
             assert!(committed == text, "{name} is stale: cargo xtask assets");
@@ -44,9 +44,9 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_pictures_and_nothing_else() {
-        let (session, measured) = recorded_session(checkout_directory()).unwrap();
-        for (name, svg) in pictures(session, measured, (100, 32)) {
+    fn svg_pictures_have_only_drawing_elements() {
+        let (session, measured) = load_recorded_session(checkout_directory()).unwrap();
+        for (name, svg) in render_screen_pictures(session, measured, (100, 32)) {
             for element in svg
                 .split('<')
                 .skip(1)

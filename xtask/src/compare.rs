@@ -72,14 +72,14 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
 
 fn outputs_match(old: &Path, new: &Path, words: &[&str], host: &Path) -> io::Result<bool> {
     let (one, other) = (
-        command_output(old, words, host)?,
-        command_output(new, words, host)?,
+        run_for_recorded_host(old, words, host)?,
+        run_for_recorded_host(new, words, host)?,
     );
-    let is_printed = normalise(&one.stdout) == normalise(&other.stdout);
+    let is_printed = strip_times_and_hashes(&one.stdout) == strip_times_and_hashes(&other.stdout);
     Ok(is_printed && one.stderr == other.stderr && one.status == other.status)
 }
 
-fn command_output(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
+fn run_for_recorded_host(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
     Command::new(binary)
         .args(words)
         .arg("--host")
@@ -90,7 +90,7 @@ fn command_output(binary: &Path, words: &[&str], host: &Path) -> io::Result<Outp
 
 /// Removes the parts that may differ although the answers are equal: the time (RFC 3339 in UTC) and
 /// the fingerprint of the pack.
-fn normalise(output: &[u8]) -> String {
+fn strip_times_and_hashes(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let is_of_run = |word: &str| {
         let is_moment = word.len() == 20 && word.ends_with('Z') && word.get(10..11) == Some("T");

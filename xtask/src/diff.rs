@@ -2,17 +2,19 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use walwise::session::shipped_files;
+use walwise::session::shipped_rule_files;
 use walwise_model::text;
 
-use crate::pack::{EntryChange, FieldChange, directory_entries, entry_differences, parse_entries};
+use crate::pack::{
+    EntryChange, FieldChange, entry_differences, parse_entries, read_pack_directory,
+};
 
 /// Compares two directories, or one directory with the pack of this checkout.
 pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
-    let old = directory_entries(old)?;
+    let old = read_pack_directory(old)?;
     let new = match new {
-        Some(directory) => directory_entries(directory)?,
-        None => parse_entries(shipped_files()).map_err(io::Error::other)?,
+        Some(directory) => read_pack_directory(directory)?,
+        None => parse_entries(shipped_rule_files()).map_err(io::Error::other)?,
     };
     let differing = entry_differences(&old, &new);
     if differing.is_empty() {

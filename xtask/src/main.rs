@@ -38,8 +38,10 @@ fn main() -> ExitCode {
             man::man_pages().and_then(|pages| write_files(Path::new(directory), &pages))
         }
         ["pictures", directory] => {
-            let drawn = pictures::recorded_session(checkout_directory())
-                .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
+            let drawn =
+                pictures::load_recorded_session(checkout_directory()).map(|(session, measured)| {
+                    pictures::render_screen_pictures(session, measured, (100, 32))
+                });
             drawn.and_then(|pictures| write_files(Path::new(directory), &pictures))
         }
         ["compare", old, new] => compare::run(checkout_directory(), Path::new(old), Path::new(new)),

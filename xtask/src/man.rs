@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_example_is_a_request_or_an_escape() {
+    fn escaped_text_has_no_roff_requests() {
         assert_eq!(escape_roff(".so x"), "\\&.so x");
         assert_eq!(escape_roff("a\\b 'c' -d"), "a\\eb \\(aqc\\(aq \\-d");
     }

@@ -11,7 +11,7 @@ pub use entry::{KnowledgeEntry, parse_entries};
 
 /// Reads the entries of the rule files in a directory, and of the tables in its subdirectory
 /// `tables`.
-pub fn directory_entries(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
+pub fn read_pack_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     let mut paths = toml_files(directory)?;
     if paths.is_empty() {
         return Err(io::Error::other(format!(

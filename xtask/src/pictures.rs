@@ -12,7 +12,7 @@ use walwise_sys::host::RecordedHost;
 
 use crate::OutputFile;
 
-pub fn recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
+pub fn load_recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
     let read = |name: &str| fs::read(checkout.join("tests/screens").join(name));
     let host = RecordedHost::parse(&read("vm.host")?).map_err(io::Error::other)?;
     let request = Request {
@@ -27,11 +27,15 @@ pub fn recorded_session(checkout: &Path) -> io::Result<(Session, Measurement)> {
 
 /// Draws every screen. `size` is columns, then rows. The measurement is assigned to the first
 /// measurable target.
-pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -> Vec<OutputFile> {
+pub fn render_screen_pictures(
+    mut session: Session,
+    measured: Measurement,
+    size: (u16, u16),
+) -> Vec<OutputFile> {
     let target: Option<Subject> = measurable_targets(&session.conclusions().0)
         .into_iter()
         .next();
-    let times = default_method_times(&measured);
+    let times = default_method_quantiles(&measured);
     if let Some(target) = target {
         session.measurements.insert(target, measured);
     }
@@ -40,7 +44,7 @@ pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -
 
 /// Renders the page, dated at the start of the measurement, so that equal input gives an equal
 /// page.
-pub fn html_page(mut session: Session, measured: Measurement) -> String {
+pub fn render_html_page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
     if let Some(target) = measurable_targets(&session.conclusions().0)
         .into_iter()
@@ -57,7 +61,7 @@ pub fn html_page(mut session: Session, measured: Measurement) -> String {
 
 /// Returns the times of commits with the default method, as quantiles, because a record holds no
 /// samples.
-fn default_method_times(measurement: &Measurement) -> Vec<f64> {
+fn default_method_quantiles(measurement: &Measurement) -> Vec<f64> {
     let default = measurement
         .comparisons
         .first()

@@ -44,7 +44,7 @@ pub struct ModuleSize {
 /// `tests`.
 pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>> {
     let mut files = Vec::new();
-    add_source_files(&checkout.join("src"), None, false, &mut files)?;
+    collect_source_files(&checkout.join("src"), None, false, &mut files)?;
     let crates = checkout.join("crates");
     // Older checkouts have no workspace.
     for entry in crates
@@ -60,7 +60,7 @@ pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>>
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        add_source_files(
+        collect_source_files(
             &path.join("src"),
             Some(&name),
             name == "testkit",
@@ -70,14 +70,17 @@ pub fn module_sizes(checkout: &Path) -> io::Result<BTreeMap<String, ModuleSize>>
     for (directory, is_test) in [("xtask", false), ("tests", true)] {
         let path = checkout.join(directory);
         if path.is_dir() {
-            add_source_files(&path, Some(directory), is_test, &mut files)?;
+            collect_source_files(&path, Some(directory), is_test, &mut files)?;
         }
     }
     Ok(file_sizes(&files))
 }
 
 fn file_sizes(files: &[SourceFile]) -> BTreeMap<String, ModuleSize> {
-    let test_modules: Vec<PathBuf> = files.iter().flat_map(SourceFile::test_modules).collect();
+    let test_modules: Vec<PathBuf> = files
+        .iter()
+        .flat_map(SourceFile::test_module_paths)
+        .collect();
     let mut modules: BTreeMap<String, ModuleSize> = BTreeMap::new();
     for file in files {
         let path = file.path.with_extension("");
@@ -100,7 +103,7 @@ struct SourceFile {
 
 impl SourceFile {
     /// Returns the paths, without extension, of the modules that this file declares only for tests.
-    fn test_modules(&self) -> Vec<PathBuf> {
+    fn test_module_paths(&self) -> Vec<PathBuf> {
         let directory = match self.path.file_stem().and_then(|stem| stem.to_str()) {
             Some("lib" | "main" | "mod") => self.path.with_file_name(""),
             _ => self.path.with_extension(""),
@@ -110,7 +113,7 @@ impl SourceFile {
     }
 }
 
-fn add_source_files(
+fn collect_source_files(
     directory: &Path,
     module: Option<&str>,
     is_test: bool,
@@ -126,7 +129,7 @@ fn add_source_files(
         let stem = name.strip_suffix(".rs").unwrap_or(&name);
         let module = module.unwrap_or(stem);
         if path.is_dir() && name != "target" {
-            add_source_files(&path, Some(module), is_test || name == "tests", files)?;
+            collect_source_files(&path, Some(module), is_test || name == "tests", files)?;
         } else if name != stem {
             files.push(SourceFile {
                 text: fs::read_to_string(&path)?,
@@ -390,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_apart() {
+    fn test_items_are_counted_separately() {
         let file = "fn a() {}\n#[cfg(test)]\n#[path = \"x\"]\nmod tests { fn b() {} }\nfn c() {}\n#[cfg(test)]\nmod d;\n";
         let (product, tests) = product_and_test_size(file, false);
         assert_eq!((product.tokens, product.lines), (12, 2));
@@ -409,11 +412,11 @@ mod tests {
         };
         let text = "mod b;\n#[cfg(test)]\n#[rustfmt::skip]\npub(crate) mod c;\n#[cfg(test)]\nmod d {}\n#[cfg(any(test, feature = \"testing\"))]\nmod e;\n";
         assert_eq!(
-            file("src/a.rs", text).test_modules(),
+            file("src/a.rs", text).test_module_paths(),
             [PathBuf::from("src/a/c"), PathBuf::from("src/a/e")]
         );
         assert_eq!(
-            file("src/lib.rs", text).test_modules(),
+            file("src/lib.rs", text).test_module_paths(),
             [PathBuf::from("src/c"), PathBuf::from("src/e")]
         );
         let files = [

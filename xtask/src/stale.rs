@@ -5,7 +5,7 @@ use std::io;
 
 use jiff::Span;
 use jiff::civil::Date;
-use walwise::session::{shipped_files, today};
+use walwise::session::{shipped_rule_files, today};
 use walwise_judge::compat;
 use walwise_model::text;
 
@@ -13,8 +13,8 @@ use crate::pack::{DueEntries, KnowledgeEntry, parse_entries};
 
 /// Lists the entries that are due for a check. Returns an error if an entry has no stamp.
 pub fn run(older_than: &str) -> io::Result<String> {
-    let oldest = day_before(today(), older_than)?;
-    let entries = parse_entries(shipped_files()).map_err(io::Error::other)?;
+    let oldest = subtract_age(today(), older_than)?;
+    let entries = parse_entries(shipped_rule_files()).map_err(io::Error::other)?;
     let due = DueEntries::new(&entries, compat::releases(), oldest);
     if !due.unverified.is_empty() {
         let named: Vec<String> = due
@@ -37,19 +37,19 @@ pub fn run(older_than: &str) -> io::Result<String> {
         format!(
             "{}  ({of} {version}{day}{})",
             location_and_names(entry),
-            stamp(entry)
+            format_check_stamp(entry)
         )
     });
     push_section(&mut out, "Newer release since the check", overtaken);
     let old = due
         .old
         .iter()
-        .map(|entry| format!("{}{}", location_and_names(entry), stamp(entry)));
+        .map(|entry| format!("{}{}", location_and_names(entry), format_check_stamp(entry)));
     push_section(&mut out, &format!("Checked before {oldest}"), old);
     Ok(out)
 }
 
-fn stamp(entry: &KnowledgeEntry) -> String {
+fn format_check_stamp(entry: &KnowledgeEntry) -> String {
     let checked = entry.checked.as_ref();
     checked.map_or_else(String::new, |checked| format!("; checked {checked}"))
 }
@@ -74,7 +74,7 @@ fn location_and_names(entry: &KnowledgeEntry) -> String {
 }
 
 /// Returns the day that is `age`, such as `6 months`, before today.
-fn day_before(today: Date, age: &str) -> io::Result<Date> {
+fn subtract_age(today: Date, age: &str) -> io::Result<Date> {
     let span = age.parse::<Span>().ok();
     let back = span
         .and_then(|span| today.checked_sub(span).ok())
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_leads_to_a_day_and_never_to_the_future() {
+    fn ages_are_subtracted_and_negative_ones_refused() {
         let today = date(2026, 11, 23);
         let ages = [
             ("1y", date(2025, 11, 23)),
@@ -104,10 +104,10 @@ mod tests {
             ("0d", today),
         ];
         for (age, day) in ages {
-            assert_eq!(day_before(today, age).ok(), Some(day), "{age}");
+            assert_eq!(subtract_age(today, age).ok(), Some(day), "{age}");
         }
         for wrong in ["-1d", "soon", "", "9", "19000y", "99999999999d", "1d\u{1b}"] {
-            assert!(day_before(today, wrong).is_err(), "{wrong}");
+            assert!(subtract_age(today, wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -8,22 +8,22 @@ use crate::cli::examples::examples_help;
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Drill {
+pub struct DrillArgs {
     /// A step of the drill; without one, print the instructions.
     #[command(subcommand)]
-    pub step: Option<DrillStep>,
+    pub step: Option<DrillCommand>,
     /// The directory to test.
     pub directory: Option<PathBuf>,
 }
 
 /// The steps of a drill that walwise runs.
 #[derive(Debug, Subcommand)]
-pub enum DrillStep {
+pub enum DrillCommand {
     /// Write commits into DIR/walwise-drill until the power is cut or you stop the command. The
     /// number of each commit is printed once the commit is durable; save the output on another
     /// host.
     #[command(after_help = examples_help("drill write"))]
-    Write(DrillWrite),
+    Write(DrillWriteArgs),
     /// Print which commits survived.
     #[command(after_help = examples_help("drill read"))]
     Read {
@@ -44,7 +44,7 @@ pub enum DrillStep {
 }
 
 #[derive(Args, Debug)]
-pub struct DrillWrite {
+pub struct DrillWriteArgs {
     /// An existing directory on the file system to test.
     pub directory: PathBuf,
     /// Sync method of the commits.

@@ -8,7 +8,7 @@ use crate::cli::args::{OutputArgs, parse_seconds};
 use crate::trial::{Candidate, LoadPreset};
 
 #[derive(Args, Debug)]
-pub struct Trial {
+pub struct TrialArgs {
     /// Directory for a loop file on the disk to test, or a spare disk or partition.
     pub target: PathBuf,
     /// Serial number or WWN of the spare disk to erase; if omitted, walwise prompts for it.
@@ -149,7 +149,7 @@ mod tests {
     use super::parse_budget;
 
     #[test]
-    fn a_budget_has_a_unit() {
+    fn budget_needs_unit_and_valid_range() {
         assert_eq!(parse_budget("90s"), Ok(90.0));
         assert_eq!(parse_budget("1.5h"), Ok(5400.0));
         for wrong in ["20", "", "m", "0s", "25h", "-1m", "nans"] {

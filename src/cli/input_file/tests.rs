@@ -9,7 +9,7 @@ use crate::deadline::ThreadInTime as _;
 
 const LARGEST: u64 = 9000;
 
-fn read(path: &Path, kinds: InputKinds) -> io::Result<Vec<u8>> {
+fn read(path: &Path, kinds: AcceptedFileTypes) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     InputFile::open(path, kinds, LARGEST)?
         .read_to_end(&mut bytes)
@@ -17,7 +17,7 @@ fn read(path: &Path, kinds: InputKinds) -> io::Result<Vec<u8>> {
 }
 
 #[test]
-fn what_is_neither_a_file_nor_a_pipe_is_refused_in_words() {
+fn sockets_devices_and_directories_are_refused_with_reason() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let _listener = UnixListener::bind(at("socket")).unwrap();
@@ -28,13 +28,13 @@ fn what_is_neither_a_file_nor_a_pipe_is_refused_in_words() {
         (PathBuf::from("/dev/zero"), "it is a device"),
         (directory.path().to_owned(), "it is a directory"),
     ] {
-        let says = read(&path, InputKinds::FilesAndPipes)
+        let says = read(&path, AcceptedFileTypes::FilesAndPipes)
             .unwrap_err()
             .to_string();
         assert_eq!(says, format!("{what}; name a regular file or a pipe"));
     }
     let kind = |name: &str| {
-        read(&at(name), InputKinds::FilesAndPipes)
+        read(&at(name), AcceptedFileTypes::FilesAndPipes)
             .unwrap_err()
             .kind()
     };
@@ -43,14 +43,14 @@ fn what_is_neither_a_file_nor_a_pipe_is_refused_in_words() {
         (ErrorKind::IsADirectory, ErrorKind::NotFound)
     );
     nix::unistd::mkfifo(&at("fifo"), FileMode::S_IRWXU).unwrap();
-    let says = read(&at("fifo"), InputKinds::Files)
+    let says = read(&at("fifo"), AcceptedFileTypes::Files)
         .unwrap_err()
         .to_string();
     assert_eq!(says, "it is not a regular file; name a regular file");
 }
 
 #[test]
-fn a_bound_holds_for_files_and_pipes() {
+fn size_limit_applies_to_files_and_pipes() {
     let directory = tempfile::tempdir().unwrap();
     let (file, fifo) = (directory.path().join("file"), directory.path().join("fifo"));
     nix::unistd::mkfifo(&fifo, FileMode::S_IRWXU).unwrap();
@@ -70,7 +70,7 @@ fn a_bound_holds_for_files_and_pipes() {
             })
         };
         for path in [&fifo, &file] {
-            match read(path, InputKinds::FilesAndPipes) {
+            match read(path, AcceptedFileTypes::FilesAndPipes) {
                 Ok(bytes) => assert!(bytes == document && size <= LARGEST, "{path:?} {size}"),
                 Err(error) => {
                     assert!(size > LARGEST, "{path:?} {size}: {error}");
@@ -83,11 +83,11 @@ fn a_bound_holds_for_files_and_pipes() {
 }
 
 #[test]
-fn a_descriptor_is_that_of_the_parent() {
+fn descriptor_paths_name_parent_process() {
     let parent = nix::unistd::getppid();
     for directory in DESCRIPTOR_DIRECTORIES {
         assert_eq!(
-            parent_descriptor(&Path::new(directory).join("63")),
+            parent_descriptor_path(&Path::new(directory).join("63")),
             PathBuf::from(format!("/proc/{parent}/fd/63"))
         );
     }
@@ -99,12 +99,12 @@ fn a_descriptor_is_that_of_the_parent() {
         "fd/3",
         "/proc/1/fd/3",
     ] {
-        assert_eq!(parent_descriptor(Path::new(other)), Path::new(other));
+        assert_eq!(parent_descriptor_path(Path::new(other)), Path::new(other));
     }
 }
 
 #[test]
-fn a_list_that_would_be_a_part_is_an_error() {
+fn directory_entries_lists_files_or_fails() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a"), "").unwrap();
     assert_eq!(

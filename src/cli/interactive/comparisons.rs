@@ -11,13 +11,16 @@ use crate::report::{Upgrade, json, latency};
 use crate::session::upgrade::{self, ComponentVersions};
 use crate::session::{Session, assume};
 use crate::text::{display_path, display_safe, io_error_message};
-use crate::tui::{Comparison, Reference, ReferenceChoice, SaveOutcome};
+use crate::tui::{ComparisonReference, HostComparison, ReferenceChoice, SaveOutcome};
 
 impl AppWorker {
-    pub(super) fn references(&self, of: Reference) -> Result<Vec<ReferenceChoice>, String> {
+    pub(super) fn reference_choices(
+        &self,
+        of: ComparisonReference,
+    ) -> Result<Vec<ReferenceChoice>, String> {
         self.with_loaded_host(|LoadedHost { session, .. }| match of {
-            Reference::SavedReport => self.saved_reports(session),
-            Reference::Upgrade => {
+            ComparisonReference::SavedReport => self.saved_report_choices(session),
+            ComparisonReference::Upgrade => {
                 let choice = |(name, text): (String, String)| ReferenceChoice {
                     label: name.clone(),
                     name,
@@ -30,7 +33,7 @@ impl AppWorker {
     }
 
     /// Lists the reports saved for the same target, then those of the entire host.
-    fn saved_reports(&self, session: &Session) -> Result<Vec<ReferenceChoice>, String> {
+    fn saved_report_choices(&self, session: &Session) -> Result<Vec<ReferenceChoice>, String> {
         let target = self.request.target.as_deref();
         let own = target.map(|target| (Some(target), "this target"));
         let stores = own.into_iter().chain([(None, "entire host")]);
@@ -38,7 +41,7 @@ impl AppWorker {
         for (target, text) in stores {
             let store =
                 ReportStore::for_target(session, target).map_err(|error| error.to_string())?;
-            let reports = store.dated_reports().map_err(|error| {
+            let reports = store.list_dated_reports().map_err(|error| {
                 let place = display_path(&store.directory);
                 format!("cannot read {place}: {}", io_error_message(&error))
             })?;
@@ -54,13 +57,13 @@ impl AppWorker {
     pub(super) fn compare_with_saved(
         &self,
         name: Option<&str>,
-    ) -> Result<Option<Comparison>, String> {
+    ) -> Result<Option<HostComparison>, String> {
         let mut report = self.report()?;
         self.with_loaded_host(|LoadedHost { session, .. }| {
             let name = if let Some(name) = name {
                 Some(name.to_owned())
             } else {
-                let newest = self.saved_reports(session)?.into_iter().next();
+                let newest = self.saved_report_choices(session)?.into_iter().next();
                 newest.map(|newest| newest.name)
             };
             let Some(name) = name else {
@@ -79,7 +82,7 @@ impl AppWorker {
             report.baseline = Some(session.difference(&before, &report));
             let mut sections = baseline_view::baseline_sections(&report);
             findings::add_fixes(&report, &mut sections);
-            Ok(Some(Comparison {
+            Ok(Some(HostComparison {
                 name,
                 title,
                 sections,
@@ -87,7 +90,7 @@ impl AppWorker {
         })
     }
 
-    pub(super) fn compare_with_upgrade(&self, name: &str) -> Result<Comparison, String> {
+    pub(super) fn compare_with_upgrade(&self, name: &str) -> Result<HostComparison, String> {
         let report = self.report()?;
         self.with_loaded_host(
             |LoadedHost {
@@ -98,13 +101,13 @@ impl AppWorker {
                 let hypothesis = assume::parse_assumptions(&texts, &session.facts)
                     .and_then(|all| session.evaluate_assumptions(&all, machine, &self.request))
                     .map_err(|mistakes| mistakes.join("; "))?;
-                let (supposed, what_if) = session.what_if(&report, &hypothesis);
+                let (supposed, what_if) = session.evaluate_what_if(&report, &hypothesis);
                 let changes = Upgrade::from_reports(&report, &supposed);
                 let mut sections = upgrade_view::upgrade_change_sections(&what_if, &changes);
                 findings::add_fixes(&report, &mut sections);
                 let mut known = upgrade::upgrade_choices(&session.facts).into_iter();
                 let versions = known.find(|(known, _)| known == name);
-                Ok(Comparison {
+                Ok(HostComparison {
                     name: name.to_owned(),
                     title: versions.map_or_else(
                         || display_safe(name.as_bytes()),
@@ -123,7 +126,7 @@ impl AppWorker {
         })
     }
 
-    pub(super) fn report_save_text(&self) -> Result<Vec<String>, String> {
+    pub(super) fn report_save_confirmation(&self) -> Result<Vec<String>, String> {
         let store = self.report_store()?;
         let place = display_path(&store.directory);
         Ok(vec![
@@ -136,12 +139,12 @@ impl AppWorker {
         let mut report = self.report()?;
         self.with_loaded_host(|LoadedHost { session, .. }| {
             if session.live {
-                let earlier = report_store::earlier_latencies(session, |_| {});
+                let earlier = report_store::read_saved_latencies(session, |_| {});
                 latency::add_earlier_latencies(&mut report, earlier);
             }
             Ok(())
         })?;
-        let (path, wish) = self.report_store()?.next_report();
+        let (path, wish) = self.report_store()?.next_report_destination();
         write_document(&path, wish, &json::render(&report))
     }
 }

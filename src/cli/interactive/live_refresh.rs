@@ -46,7 +46,7 @@ impl AppWorker {
             thread::sleep(wait);
             let moved = self.with_loaded_host(|loaded| {
                 let begun = Instant::now();
-                let moved = loaded.read_again(&self.request);
+                let moved = loaded.refresh_and_diff(&self.request);
                 let wait = begun.elapsed() * WAIT_PER_READING;
                 loaded.watch.wait = wait.clamp(INTERVAL, LONGEST_WAIT);
                 Ok(moved)
@@ -60,8 +60,8 @@ impl AppWorker {
 
 impl LoadedHost {
     /// The differences from the last rescan; `None` if no answer has changed since the last call.
-    fn read_again(&mut self, request: &Request) -> Option<HostChange> {
-        if !self.machine.refresh(is_reread) {
+    fn refresh_and_diff(&mut self, request: &Request) -> Option<HostChange> {
+        if !self.machine.refresh(should_reread) {
             return None;
         }
         let rules = Arc::clone(&self.session.rules);
@@ -75,7 +75,7 @@ impl LoadedHost {
             .first
             .take()
             .unwrap_or_else(|| before.facts.clone());
-        self.session.carry_over(before);
+        self.session.carry_over_measurements(before);
         let mut report = self.session.report();
         // Both reports have the present measurements, so that a probe does not count as a change.
         mem::swap(&mut self.session.facts, &mut first);
@@ -122,7 +122,7 @@ impl LoadedHost {
 }
 
 /// Whether the question is about mounts, write caches or the state of software RAID.
-fn is_reread(question: &Question) -> bool {
+fn should_reread(question: &Question) -> bool {
     let Question::Read(path) = question else {
         return false;
     };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::args::{PlainFormat, Probe};
+use super::super::args::{ProbeArgs, TextOrJsonFormat};
 use super::super::out::{self, ExitResult, print};
 use super::super::signals::SignalListener;
 use super::super::{CliError, host};
@@ -17,7 +17,7 @@ const DEFAULT_SECONDS: f64 = 30.0;
 /// Exit code if the disks' counters contradict the server.
 const CONTRADICTION_EXIT_CODE: u8 = 3;
 
-pub(super) fn run(args: &Probe, directory: &Path) -> ExitResult {
+pub(super) fn run(args: &ProbeArgs, directory: &Path) -> ExitResult {
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.conclusions();
     let usage = |why: String| CliError::Usage(why);
@@ -47,8 +47,8 @@ pub(super) fn run(args: &Probe, directory: &Path) -> ExitResult {
     let signal = listener.stop();
     let found = found.map_err(anyhow::Error::new)?;
     let code = match args.format {
-        PlainFormat::Json => print(&json::to_pretty_json(&found))?,
-        PlainFormat::Text => print(&(found.result_lines().join("\n") + "\n"))?,
+        TextOrJsonFormat::Json => print(&json::to_pretty_json(&found))?,
+        TextOrJsonFormat::Text => print(&(found.result_lines().join("\n") + "\n"))?,
     };
     if let Some(number) = signal {
         return Err(CliError::Signal(

@@ -2,8 +2,10 @@ pub(super) mod disk {
     use std::io::IsTerminal as _;
     use std::path::Path;
 
-    use super::{TrialPlan, plan_trial_at_place, read_answer, refuse, refuse_server_on_disk};
-    use crate::cli::args::{HostArgs, Trial};
+    use super::{
+        TrialPlan, plan_trial_at_place, read_answer, refusal_error, refuse_server_on_disk,
+    };
+    use crate::cli::args::{HostArgs, TrialArgs};
     use crate::cli::{CliError, host, out};
     use crate::escape::ShellCommand;
     use crate::facts::catalog::device;
@@ -26,32 +28,32 @@ pub(super) mod disk {
     ];
 
     /// Checks a trial on a disk and plans it, without writing anything.
-    pub(super) fn plan_on_disk(args: &Trial, path: &Path) -> Result<TrialPlan, CliError> {
+    pub(super) fn plan_disk_trial(args: &TrialArgs, path: &Path) -> Result<TrialPlan, CliError> {
         let spare = inspect_spare_disk(args, path)?;
         let node = spare.target.node.clone();
         if args.yes {
-            return refuse(format!(
+            return refusal_error(format!(
                 "--yes applies only to a directory: to erase {node}, pass --erase with {}",
-                id_prompt(&spare.target)
+                erase_id_text(&spare.target)
             ));
         }
         check_erase_id(&spare.target, args.erase.as_deref())?;
         if spare.leftover_mark.is_some() {
-            return refuse(leftover_refusal(&spare));
+            return refusal_error(leftover_refusal(&spare));
         }
         let (facts, target, disk) = collect_disk_facts(&spare)?;
         if let Some(why) = trial_runner::erase_refusal_by_facts(&facts, &disk) {
-            return refuse(format!("{node} {why}; nothing was written"));
+            return refusal_error(format!("{node} {why}; nothing was written"));
         }
         if let Some(why) = spare.erase_refusal(args.extent.size << 20) {
-            return refuse(format!("{why}; nothing was written"));
+            return refusal_error(format!("{why}; nothing was written"));
         }
         if !args.force {
             refuse_server_on_disk(&facts, &target)?;
         }
         let may_ask = args.erase.is_some() || std::io::stdin().is_terminal();
         if !may_ask {
-            return refuse(refusal_without_terminal(
+            return refusal_error(refusal_without_terminal(
                 &spare.target,
                 args.extent.size << 20,
             ));
@@ -69,16 +71,16 @@ pub(super) mod disk {
     }
 
     pub(in crate::cli::trial) fn confirm_clear_target(
-        args: &Trial,
+        args: &TrialArgs,
     ) -> Result<EraseTarget, CliError> {
         let path = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
         let spare = inspect_spare_disk(args, &path)?;
         let node = spare.target.node.clone();
         let Some(mark) = &spare.leftover_mark else {
-            return refuse(format!("there is no trial data on {node}"));
+            return refusal_error(format!("there is no trial data on {node}"));
         };
         if let Some(why) = spare.clear_refusal {
-            return refuse(format!("{node} is not cleared: {why}"));
+            return refusal_error(format!("{node} is not cleared: {why}"));
         }
         let bytes = mark.bytes;
         let (facts, _, disk) = collect_disk_facts(&spare)?;
@@ -99,10 +101,10 @@ pub(super) mod disk {
             )),
         };
         if let Some(why) = why {
-            return refuse(format!("{node} {why}; nothing was written"));
+            return refusal_error(format!("{node} {why}; nothing was written"));
         }
         if let Some(why) = spare.erase_refusal(bytes) {
-            return refuse(format!("{why}; nothing was written"));
+            return refusal_error(format!("{why}; nothing was written"));
         }
         check_erase_id(&spare.target, args.erase.as_deref())?;
         let InspectedDisk { target: order, .. } = spare;
@@ -110,16 +112,16 @@ pub(super) mod disk {
         Ok(order)
     }
 
-    fn inspect_spare_disk(args: &Trial, path: &Path) -> Result<InspectedDisk, CliError> {
+    fn inspect_spare_disk(args: &TrialArgs, path: &Path) -> Result<InspectedDisk, CliError> {
         if !rustix::process::geteuid().is_root() {
-            return refuse("only root can erase a disk: run walwise as root".to_owned());
+            return refusal_error("only root can erase a disk: run walwise as root".to_owned());
         }
         let Some(node) = path.to_str() else {
-            return refuse(format!("{} is not a device", super::display_path(path)));
+            return refusal_error(format!("{} is not a device", super::display_path(path)));
         };
         // `is_dir` is called only below /dev, because it can hang on another file system.
         if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
-            return refuse(format!(
+            return refusal_error(format!(
                 "--clear needs a disk; {} is not one",
                 super::display_path(path)
             ));
@@ -142,7 +144,7 @@ pub(super) mod disk {
             .as_ref()
             .and_then(|target| facts.subject_in_scope(target, Scope::Device));
         let (Some(target), Some(disk)) = (target, disk) else {
-            return refuse(format!("{node} is not a known device"));
+            return refusal_error(format!("{node} is not a known device"));
         };
         let number = format!(
             "{}:{}",
@@ -150,20 +152,20 @@ pub(super) mod disk {
             rustix::fs::minor(*number)
         );
         if facts.value(&disk, &device::DEVNO) != Some(number) {
-            return refuse(format!(
+            return refusal_error(format!(
                 "{node} changed to another device during the check; nothing was written"
             ));
         }
         Ok((facts, target, disk))
     }
 
-    fn id_prompt(order: &EraseTarget) -> String {
+    fn erase_id_text(order: &EraseTarget) -> String {
         format!("its {} {}", order.known_by.label(), order.known_by.as_str())
     }
 
     fn check_erase_id(order: &EraseTarget, erase: Option<&str>) -> Result<(), CliError> {
         match erase {
-            Some(word) if !order.known_by.matches(word) => refuse(format!(
+            Some(word) if !order.known_by.matches(word) => refusal_error(format!(
                 "{} is not the {} of {}; nothing was written",
                 text::display_safe(word.as_bytes()),
                 order.known_by.label(),
@@ -181,7 +183,7 @@ pub(super) mod disk {
          {}{again}",
             text::format_bytes(bytes),
             order.node,
-            id_prompt(order)
+            erase_id_text(order)
         )
     }
 
@@ -224,16 +226,16 @@ pub(super) mod disk {
                     "the trial erases the first {} and the last MiB of {}; type {} to start",
                     text::format_bytes(bytes),
                     order.node,
-                    id_prompt(order)
+                    erase_id_text(order)
                 ));
                 read_answer().is_some_and(|answer| order.known_by.matches(&answer))
             }
-            None => return refuse(refusal_without_terminal(order, bytes)),
+            None => return refusal_error(refusal_without_terminal(order, bytes)),
         };
         if agrees {
             Ok(())
         } else {
-            refuse("nothing was written".to_owned())
+            refusal_error("nothing was written".to_owned())
         }
     }
 }
@@ -241,8 +243,8 @@ pub(super) mod disk {
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
 
-use super::refuse;
-use crate::cli::args::{HostArgs, Trial, TrialCandidate};
+use super::refusal_error;
+use crate::cli::args::{HostArgs, TrialArgs, TrialCandidate};
 use crate::cli::{CliError, host, out};
 use crate::drill::StackFingerprint;
 use crate::escape::ShellCommand;
@@ -271,30 +273,30 @@ pub(super) struct TrialPlan {
 }
 
 /// Checks a trial and plans it, without writing anything.
-pub(super) fn plan_trial(args: &Trial) -> Result<TrialPlan, CliError> {
+pub(super) fn plan_trial(args: &TrialArgs) -> Result<TrialPlan, CliError> {
     let target = host::absolute_path(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
     if !rustix::process::geteuid().is_root() {
-        return refuse("a trial creates and mounts file systems: run it as root".to_owned());
+        return refusal_error("a trial creates and mounts file systems: run it as root".to_owned());
     }
     // `is_dir` is called only below /dev, because stat(2) on another file system can hang.
     if target.starts_with("/dev") && !target.is_dir() {
-        disk::plan_on_disk(args, &target)
+        disk::plan_disk_trial(args, &target)
     } else {
-        plan_directory(args, &target)
+        plan_directory_trial(args, &target)
     }
 }
 
-fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
+fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan, CliError> {
     if args.erase.is_some() || args.clear {
         let shown = display_path(directory);
-        return refuse(format!(
+        return refusal_error(format!(
             "{shown} is not a disk: --erase and --clear apply only to a disk"
         ));
     }
     let session = host::open_session(&HostArgs::default(), Some(directory), RuleSet::default())?;
     let facts = &session.facts;
     let Some(target) = facts.subjects_of_scope(Scope::Target).next().cloned() else {
-        return refuse(format!(
+        return refusal_error(format!(
             "the file system of {} could not be determined",
             display_path(directory)
         ));
@@ -308,7 +310,7 @@ fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError>
     }
     let bytes = args.extent.size << 20;
     if !place.free_space.leaves_enough_space(bytes) {
-        return refuse(format!(
+        return refusal_error(format!(
             "{} has {} free: the trial needs {} and leaves 20 % of the file system free, at least 5 GiB; \
              choose a smaller --size or another directory",
             display_path(directory),
@@ -325,7 +327,7 @@ fn plan_directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError>
 }
 
 fn plan_trial_at_place(
-    args: &Trial,
+    args: &TrialArgs,
     facts: &FactSet,
     target: &Subject,
     place: TrialPlace,
@@ -405,7 +407,7 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
         Some(MountClass::Other) => "is not on a disk of this host",
         None => "is on a file system that could not be read",
     };
-    refuse(format!("{name} {why}; name a directory on ext4 or XFS"))
+    refusal_error(format!("{name} {why}; name a directory on ext4 or XFS"))
 }
 
 fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
@@ -422,7 +424,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
         };
         match maker.find_program_path() {
             Ok(_) if found.contains(&candidate) => {
-                return refuse(format!(
+                return refusal_error(format!(
                     "{} is named twice; a trial measures the first candidate twice anyway",
                     candidate.name()
                 ));
@@ -437,7 +439,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
             }
             Err(miss) => {
                 let (name, package) = (maker.name(), maker.package());
-                return refuse(format!(
+                return refusal_error(format!(
                     "{} needs {name} ({miss}); install {package}",
                     candidate.name()
                 ));
@@ -445,17 +447,19 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
         }
     }
     match found.first() {
-        Some(first) if found.len() == 1 => refuse(format!(
+        Some(first) if found.len() == 1 => refusal_error(format!(
             "{} alone cannot be compared: name another candidate",
             first.name()
         )),
         Some(first) if first.has_barriers() => Ok(found),
-        Some(first) => refuse(format!(
+        Some(first) => refusal_error(format!(
             "{} cannot be the first candidate, as it can lose commits: name another \
              one first",
             first.name()
         )),
-        None => refuse("no mkfs found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned()),
+        None => {
+            refusal_error("no mkfs found: install e2fsprogs, xfsprogs or btrfs-progs".to_owned())
+        }
     }
 }
 
@@ -478,7 +482,7 @@ fn refuse_server_on_disk(here: &FactSet, target: &Subject) -> Result<(), CliErro
             "is"
         };
         if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
-            return refuse(format!(
+            return refusal_error(format!(
                 "{} of a database server {may} on the same disk; a trial would slow the server down. Use \
                  --force to start anyway",
                 other.name()
@@ -577,7 +581,7 @@ fn duration_text(seconds: f64) -> String {
     }
 }
 
-pub(super) fn ask_consent(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
+pub(super) fn ask_consent(plan: &TrialPlan, args: &TrialArgs) -> Result<(), CliError> {
     let record = &plan.record;
     for line in cost_lines(plan) {
         out::print_notice(&line);
@@ -609,7 +613,7 @@ fn confirm_start(yes: bool) -> Result<(), CliError> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        return refuse(
+        return refusal_error(
             "nothing was written: run the trial on a terminal to confirm, or pass --yes".to_owned(),
         );
     }
@@ -617,7 +621,7 @@ fn confirm_start(yes: bool) -> Result<(), CliError> {
     if read_answer().is_some_and(|answer| answer.trim() == "yes") {
         Ok(())
     } else {
-        refuse("nothing was written".to_owned())
+        refusal_error("nothing was written".to_owned())
     }
 }
 
@@ -636,7 +640,7 @@ mod tests {
     use crate::trial::fixtures;
 
     #[test]
-    fn what_wears_is_said_where_something_does() {
+    fn cost_lines_mention_wear_only_for_flash_disk() {
         let record = fixtures::sample_record(
             &[
                 (Candidate::Ext4, 4_000.0, None),

@@ -5,7 +5,7 @@ use anyhow::anyhow;
 
 use super::clear_disk;
 use super::preflight::TrialPlan;
-use super::progress::TrialProgress;
+use super::progress::TrialProgressOutput;
 use crate::cli::args::{HostArgs, TrialFormat};
 use crate::cli::signals::SignalListener;
 use crate::cli::{CliError, host, out};
@@ -49,7 +49,7 @@ pub(super) fn run(
         runner: TrialHandle::start_preparation(&plan.job)
             .map_err(|e| anyhow!("cannot start the measuring process: {e}"))?,
         control: listener.cancel_handle(),
-        progress: TrialProgress::new(format),
+        progress: TrialProgressOutput::new(format),
         has_quit: false,
         writes: plan.job.writes,
         // Bytes that are written outside blocks are counted in advance. A loop file is filled at
@@ -124,7 +124,7 @@ pub(super) fn run(
 struct RunningTrial {
     runner: TrialHandle,
     control: CancelHandle,
-    progress: TrialProgress,
+    progress: TrialProgressOutput,
     has_quit: bool,
     writes: u64,
     record: TrialRecord,
@@ -226,9 +226,9 @@ impl RunningTrial {
                     if self.written + written <= self.writes =>
                 {
                     let block = self.record.blocks.len() + 1;
-                    let says = self
-                        .progress
-                        .cell_line(block, nth, cells, self.seconds_left());
+                    let says =
+                        self.progress
+                            .cell_status_text(block, nth, cells, self.seconds_left());
                     self.progress.show_status(&says);
                     continue;
                 }
@@ -289,7 +289,7 @@ fn candidate_records(
     candidates: &[Candidate],
 ) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
-        let rules = host::rules_in_force(None)?;
+        let rules = host::load_rules_in_force(None)?;
         host::open_session(&HostArgs::default(), Some(Path::new(device)), rules)
     };
     let mut session = look().map_err(|_| format!("cannot read {device}"))?;
@@ -305,7 +305,7 @@ fn candidate_records(
         let Some(maker) = trial_runner::mkfs_program(filesystem) else {
             continue;
         };
-        let recipe = match session.plan_recipe(&target, filesystem) {
+        let recipe = match session.plan_mkfs_and_mount(&target, filesystem) {
             Ok(recipe) => recipe,
             Err(why) if !found.is_empty() => {
                 out::print_notice(&format!("{} is left out: {why}", candidate.name()));

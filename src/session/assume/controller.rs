@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Assumption, edit_json, replace_lines};
+use super::{Assumption, edit_first_json_object, replace_lines};
 use crate::facts::catalog::controller::{
     self, BatteryCondition, BatteryFailurePolicy, CachePolicy, CachePolicyInForce, MemberDiskCache,
 };
@@ -14,7 +14,7 @@ use crate::facts::{FactSet, FactValue, Key};
 use crate::host::{AnswerEdit, Question};
 
 #[derive(Clone, Copy)]
-struct ControllerState {
+struct AssumedControllerState {
     battery: Option<BatteryCondition>,
     policy: Option<CachePolicy>,
     in_force: Option<CachePolicyInForce>,
@@ -30,22 +30,24 @@ pub fn controller_edits(
     read: &FactSet,
 ) -> Option<Vec<AnswerEdit>> {
     let tool = read.value(&one.subject, &controller::TOOL)?;
-    let said = ControllerState::from_assumptions(one, all, read);
+    let said = AssumedControllerState::from_assumptions(one, all, read);
     let is_json = tool.starts_with("storcli") || tool.starts_with("perccli");
     let of_tool = move |question: &Question| matches!(question, Question::Run(other, _) if other.name() == tool);
     Some(vec![AnswerEdit::new(of_tool, move |text| {
         if is_json {
-            return Ok(edit_json(text, &|path, now| said.json_value(path, now)));
+            return Ok(edit_first_json_object(text, &|path, now| {
+                said.json_replacement(path, now)
+            }));
         }
         Ok(replace_lines(text, |_, line| {
             let (key, value) = line.split_once(':')?;
-            let new = said.text_value(key.trim(), value.trim())?;
+            let new = said.text_replacement(key.trim(), value.trim())?;
             Some(format!("{key}: {new}"))
         }))
     })])
 }
 
-impl ControllerState {
+impl AssumedControllerState {
     fn from_assumptions(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
         fn find_assumed<T: FactValue>(
             one: &Assumption,
@@ -76,13 +78,15 @@ impl ControllerState {
             new.on_failure = Some(BatteryFailurePolicy::Stays);
         }
         let told = find_assumed(one, all, &controller::POLICY_IN_FORCE);
-        new.in_force = told.or_else(|| new.effective_mode()).or(new.in_force);
+        new.in_force = told
+            .or_else(|| new.effective_cache_policy())
+            .or(new.in_force);
         new
     }
 
     /// Derives the write mode from the policy, the battery and the setting for a failed battery;
     /// `None` if they do not determine it.
-    fn effective_mode(self) -> Option<CachePolicyInForce> {
+    fn effective_cache_policy(self) -> Option<CachePolicyInForce> {
         Some(match (self.policy?, self.battery) {
             (CachePolicy::WriteThrough, _) => CachePolicyInForce::WriteThrough,
             (CachePolicy::AlwaysWriteBack, _)
@@ -108,7 +112,7 @@ impl ControllerState {
         })
     }
 
-    fn json_value(self, path: &str, now: &Json) -> Option<Json> {
+    fn json_replacement(self, path: &str, now: &Json) -> Option<Json> {
         let (_, key) = path.rsplit_once('/')?;
         let is_module = path.contains("Info/");
         Some(match key {
@@ -182,7 +186,7 @@ impl ControllerState {
         old.map_or_else(|| now.to_owned(), |old| now.replace(old, mode))
     }
 
-    fn text_value(self, key: &str, now: &str) -> Option<&'static str> {
+    fn text_replacement(self, key: &str, now: &str) -> Option<&'static str> {
         let is_back = self.in_force == Some(CachePolicyInForce::WriteBack);
         Some(match key {
             "Battery/Capacitor Status" | "Backup Power Status" => match self.battery? {

@@ -4,7 +4,9 @@
 //! a controller or a server couples them to that fact. The collectors derive all other consequences
 //! from the edited answers. The caller checks that the collectors read the assumed value.
 
-use super::{Assumption, answer_edit, answer_removal, controller, edit_json, replace_lines};
+use super::{
+    Assumption, answer_edit, answer_removal, controller, edit_first_json_object, replace_lines,
+};
 use crate::facts::catalog::device::{self, CacheType, DriveCacheState};
 use crate::facts::catalog::{self, mount, mysql, postgres};
 use crate::facts::{FactSet, FactValue, Source, Value, ValueKind};
@@ -95,7 +97,7 @@ fn format_captured_value(value: &Value) -> String {
     }
 }
 
-fn replace_word(line: &str, between: &str, at: usize, word: &str) -> String {
+fn replace_field(line: &str, between: &str, at: usize, word: &str) -> String {
     let words = line
         .split(between)
         .enumerate()
@@ -105,7 +107,7 @@ fn replace_word(line: &str, between: &str, at: usize, word: &str) -> String {
 
 fn uname_edit(line: usize, word: String) -> AnswerEdit {
     answer_edit(&Source::system_call("uname"), move |text| {
-        replace_word(text, "\n", line, &word)
+        replace_field(text, "\n", line, &word)
     })
 }
 
@@ -134,7 +136,7 @@ fn fstab_options_edit(source: &Source, number: u32, options: String) -> AnswerEd
     answer_edit(source, move |text| {
         replace_lines(text, |_, line| {
             line.starts_with(&number)
-                .then(|| replace_word(line, "\\x09", 2, &options))
+                .then(|| replace_field(line, "\\x09", 2, &options))
         })
     })
 }
@@ -167,9 +169,9 @@ impl EditContext<'_> {
                 replace_lines(text, |number, own| {
                     let new = match own.split_once(" - ") {
                         Some((front, rest)) if is_type => {
-                            format!("{front} - {}", replace_word(rest, " ", 0, &word))
+                            format!("{front} - {}", replace_field(rest, " ", 0, &word))
                         }
-                        _ => replace_word(own, " ", MOUNT_OPTIONS_FIELD, &word),
+                        _ => replace_field(own, " ", MOUNT_OPTIONS_FIELD, &word),
                     };
                     (number == line).then_some(new)
                 })
@@ -181,7 +183,7 @@ impl EditContext<'_> {
             .read
             .value(mount, &mount::SUPER_OPTIONS)
             .unwrap_or_default();
-        let access = access_option(&then).filter(|_| !self.is_assumed(mount::OPTIONS.name()));
+        let access = access_mode_option(&then).filter(|_| !self.is_assumed(mount::OPTIONS.name()));
         let mut edits = vec![answer_edit(self.source, move |text| {
             replace_lines(text, |at, own| {
                 let (front, last) = own
@@ -206,7 +208,7 @@ impl EditContext<'_> {
                     .split_once(',')
                     .map(|(_, rest)| format!(",{rest}"))
                     .unwrap_or_default();
-                Some(replace_word(
+                Some(replace_field(
                     &line_now,
                     " ",
                     MOUNT_OPTIONS_FIELD,
@@ -255,7 +257,7 @@ impl EditContext<'_> {
     fn volatile_cache_edits(&self) -> Vec<AnswerEdit> {
         let is_on = self.one.value == Value::Bool(true);
         let vwc = answer_edit(self.source, move |text| {
-            edit_json(text, &|path, _| {
+            edit_first_json_object(text, &|path, _| {
                 (path == "/vwc").then(|| u8::from(is_on).into())
             })
         });
@@ -280,7 +282,7 @@ impl EditContext<'_> {
         };
         Some(match source {
             Source::Command { .. } => {
-                answer_edit(source, move |text| switch_cache_text(text, is_on))
+                answer_edit(source, move |text| edit_write_cache_output(text, is_on))
             }
             _ => answer_edit(source, move |_| word.to_owned()),
         })
@@ -313,7 +315,7 @@ impl EditContext<'_> {
             answer_edit(&socket, move |text| {
                 replace_lines(text, |_, line| {
                     let is_it = line.split('\t').next() == Some(name);
-                    is_it.then(|| replace_word(&replace_word(line, "\t", 1, &told), "\t", 2, ""))
+                    is_it.then(|| replace_field(&replace_field(line, "\t", 1, &told), "\t", 2, ""))
                 })
             })
         });
@@ -367,7 +369,7 @@ impl EditContext<'_> {
 /// Position, from 0, among the space-separated fields of a mountinfo line.
 const MOUNT_OPTIONS_FIELD: usize = 5;
 
-fn access_option(options: &[String]) -> Option<&'static str> {
+fn access_mode_option(options: &[String]) -> Option<&'static str> {
     ["rw", "ro"]
         .into_iter()
         .find(|word| options.iter().any(|option| option == word))
@@ -396,7 +398,7 @@ fn directive_edit(
         };
         match text.lines().rev().find(is_it) {
             Some(last) => replace_lines(text, |_, line| {
-                (line == last).then(|| replace_word(line, "\t", 2, &value))
+                (line == last).then(|| replace_field(line, "\t", 2, &value))
             }),
             None => format!(
                 "{text}{}\t{group}{name}\t{value}\n",
@@ -406,7 +408,7 @@ fn directive_edit(
     })
 }
 
-fn switch_cache_text(text: &str, is_on: bool) -> String {
+fn edit_write_cache_output(text: &str, is_on: bool) -> String {
     const WORDS: [(&str, &str); 4] = [
         ("Enabled", "Disabled"),
         ("1 (on)", "0 (off)"),
@@ -414,7 +416,7 @@ fn switch_cache_text(text: &str, is_on: bool) -> String {
         ("value:0x00000001", "value:0"),
     ];
     if text.contains("\"write_cache\"") {
-        return edit_json(text, &|path, _| {
+        return edit_first_json_object(text, &|path, _| {
             (path == "/write_cache/enabled").then(|| is_on.into())
         });
     }
@@ -474,7 +476,7 @@ mod tests {
     /// Each pair of mount options and changed entries of ext4's list was observed on Linux 6.18;
     /// unrelated options are left out.
     #[test]
-    fn an_ext4_lists_what_its_mount_prints() {
+    fn ext4_options_file_follows_mount_options() {
         let words = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let listed = "rw\ndioread_nolock\nnodiscard\ndelalloc\nbarrier\ncommit=5\ndata=ordered";
         for (now, then, new) in [
@@ -505,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_replaced_and_no_other() {
+    fn edits_replace_only_the_matching_line() {
         let file = Source::file("/etc/my.cnf");
         let edit = directive_edit(&file, "mysqld.", "sync_binlog", "0");
         for (answer, now) in [
@@ -521,11 +523,11 @@ mod tests {
             assert_eq!(edit.apply_to(answer).unwrap(), now);
         }
         assert_eq!(
-            switch_cache_text("Write cache is:   Enabled\n", false),
+            edit_write_cache_output("Write cache is:   Enabled\n", false),
             "Write cache is:   Disabled\n"
         );
         assert_eq!(
-            edit_json("x {\"vwc\": 1}", &|path, _| (path == "/vwc")
+            edit_first_json_object("x {\"vwc\": 1}", &|path, _| (path == "/vwc")
                 .then(|| 0.into())),
             "{\"vwc\":0}"
         );

@@ -55,7 +55,7 @@ struct DistributionTable {
     release: Vec<DistributionRelease>,
 }
 
-/// A table that fails to parse counts as empty; the test `the_table_is_sound` prevents that.
+/// A table that fails to parse counts as empty; the test `distribution_table_is_valid` prevents that.
 fn distribution_table() -> &'static DistributionTable {
     static TABLE: LazyLock<DistributionTable> =
         LazyLock::new(|| parse_without_verification_stamps(TABLE_TEXT).unwrap_or_default());
@@ -75,7 +75,7 @@ pub(super) struct DistributionChoice {
 
 /// Parses a distribution with its release and optionally its kernel: `rhel10`, `debian 13`,
 /// `sles15sp6`, `ol9-uek7`.
-pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
+pub(super) fn parse_distribution_choice(given: &str) -> Result<DistributionChoice, String> {
     let written = given.trim().to_ascii_lowercase();
     let letters = written.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (name, rest) = written.split_at_checked(letters).unwrap_or_default();
@@ -84,7 +84,7 @@ pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
         .iter()
         .find(|one| one.names.iter().any(|own| own == name))
     else {
-        let all: Vec<&str> = known_names().collect();
+        let all: Vec<&str> = known_distribution_names().collect();
         let help = nearest_word_hint(name, all.iter().copied());
         let help = help.unwrap_or_else(|| format!("one of: {}", all.join(", ")));
         return Err(format!(
@@ -110,7 +110,7 @@ pub(super) fn parse_choice(given: &str) -> Result<DistributionChoice, String> {
     })
 }
 
-pub fn known_names() -> impl Iterator<Item = &'static str> {
+pub fn known_distribution_names() -> impl Iterator<Item = &'static str> {
     distribution_table()
         .distribution
         .iter()
@@ -120,7 +120,10 @@ pub fn known_names() -> impl Iterator<Item = &'static str> {
 
 /// Lists all kernels of all releases, each with its versions, as [`parse_choice`] takes them: newer
 /// releases of the host's own distribution first.
-pub(super) fn list_choices(os_id: Option<&str>, os_version: Option<&str>) -> Vec<(String, String)> {
+pub(super) fn list_upgrade_choices(
+    os_id: Option<&str>,
+    os_version: Option<&str>,
+) -> Vec<(String, String)> {
     let running = os_version.and_then(Version::parse);
     let distributions = distribution_table().distribution.iter();
     let rows = distributions.flat_map(|distribution| {
@@ -133,13 +136,13 @@ pub(super) fn list_choices(os_id: Option<&str>, os_version: Option<&str>) -> Vec
     });
     next.extend(others);
     next.into_iter()
-        .flat_map(|(distribution, row)| row.choices(distribution))
+        .flat_map(|(distribution, row)| row.kernel_choices(distribution))
         .collect()
 }
 
 /// The Red Hat vendor that ships this kernel version, such as `el10`. `None` if the current vendor
 /// is not Red Hat or no release ships the version.
-pub(super) fn red_hat_successor(vendor: &str, kernel: &str) -> Option<&'static str> {
+pub(super) fn red_hat_vendor_of_kernel(vendor: &str, kernel: &str) -> Option<&'static str> {
     let rows = || {
         distribution_table()
             .release
@@ -179,7 +182,7 @@ impl DistributionRelease {
             .any(|of| distribution.names.first() == Some(of))
     }
 
-    fn choices(&self, of: &Distribution) -> impl Iterator<Item = (String, String)> {
+    fn kernel_choices(&self, of: &Distribution) -> impl Iterator<Item = (String, String)> {
         let name = of.names.first().map_or("", String::as_str);
         self.kernel.iter().map(move |kernel| {
             let own = kernel.name.iter().map(|own| format!("-{own}"));
@@ -358,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sound() {
+    fn distribution_table_is_valid() {
         let table: DistributionTable = parse_without_verification_stamps(TABLE_TEXT).unwrap();
         let vendors = [
             "el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba",
@@ -408,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn every_release_can_be_named() {
+    fn every_release_and_kernel_parses_as_choice() {
         for distribution in &distribution_table().distribution {
             for release in distribution_table()
                 .release
@@ -417,7 +420,7 @@ mod tests {
             {
                 for name in &distribution.names {
                     let whole = format!("{name}{}", release.version);
-                    let alone = parse_choice(&whole).unwrap();
+                    let alone = parse_distribution_choice(&whole).unwrap();
                     assert_eq!(
                         alone.sole_kernel_and_vendor().is_ok(),
                         release.kernel.len() == 1,
@@ -427,7 +430,7 @@ mod tests {
                         let Some(own) = &kernel.name else { continue };
                         let says = alone.sole_kernel_and_vendor().unwrap_err();
                         assert!(says.contains(&format!("-{own}")), "{says}");
-                        let found = parse_choice(&format!("{whole}-{own}")).unwrap();
+                        let found = parse_distribution_choice(&format!("{whole}-{own}")).unwrap();
                         assert_eq!(
                             found.sole_kernel_and_vendor().unwrap().0,
                             kernel.version,
@@ -441,11 +444,14 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_can_be_taken_and_the_next_release_is_first() {
-        let all = list_choices(Some("debian"), Some("12"));
+    fn all_choices_parse_and_next_release_is_listed_first() {
+        let all = list_upgrade_choices(Some("debian"), Some("12"));
         for (name, _) in &all {
             assert!(
-                parse_choice(name).unwrap().sole_kernel_and_vendor().is_ok(),
+                parse_distribution_choice(name)
+                    .unwrap()
+                    .sole_kernel_and_vendor()
+                    .is_ok(),
                 "{name}"
             );
         }
@@ -455,6 +461,6 @@ mod tests {
             first.1.starts_with("Linux 6.12, e2fsprogs 1.47"),
             "{first:?}"
         );
-        assert_eq!(list_choices(None, None).len(), all.len());
+        assert_eq!(list_upgrade_choices(None, None).len(), all.len());
     }
 }

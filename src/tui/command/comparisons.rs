@@ -1,19 +1,19 @@
 use super::{
-    Action, HelpSection, UserAction, close_command, list_commands, new_user_action,
+    Action, HelpSection, KeyCommand, close_command, list_overlay_commands, new_key_command,
     text_deletion_commands,
 };
 use crate::tui::changes_state::ReferenceList;
-use crate::tui::data::Question;
+use crate::tui::data::ConfirmationRequest;
 use crate::tui::export;
-use crate::tui::job::Reference;
+use crate::tui::job::ComparisonReference;
 use crate::tui::model::Model;
 use crate::tui::screen_id::ScreenId;
 
-pub(super) fn comparison_commands(model: &Model) -> Vec<UserAction> {
+pub(super) fn comparison_commands(model: &Model) -> Vec<KeyCommand> {
     let is_shown = model.screen == ScreenId::Changes;
     let enabled = export::check_can_save(&model.data);
     let command = |keys, label, footer, action| {
-        new_user_action(keys, label, HelpSection::Work, action)
+        new_key_command(keys, label, HelpSection::Work, action)
             .with_footer(if is_shown { footer } else { "" })
             .enabled_if(enabled.clone())
     };
@@ -22,13 +22,13 @@ pub(super) fn comparison_commands(model: &Model) -> Vec<UserAction> {
             "b",
             "compare with a saved report",
             "b baseline",
-            Action::AskReference(Reference::SavedReport),
+            Action::AskReference(ComparisonReference::SavedReport),
         ),
         command(
             "o",
             "compare with a later distribution or kernel",
             "o upgrade to",
-            Action::AskReference(Reference::Upgrade),
+            Action::AskReference(ComparisonReference::Upgrade),
         ),
     ];
     if is_shown {
@@ -48,11 +48,11 @@ pub(super) fn comparison_commands(model: &Model) -> Vec<UserAction> {
     all
 }
 
-pub(super) fn reference_list_commands(list: &ReferenceList) -> Vec<UserAction> {
-    let mut all = list_commands(
+pub(super) fn reference_list_commands(list: &ReferenceList) -> Vec<KeyCommand> {
+    let mut all = list_overlay_commands(
         "compare with this",
         "enter compare",
-        list.chosen_name().map(|_| ()),
+        list.chosen_reference_name().map(|_| ()),
     );
     all.extend(text_deletion_commands());
     all.push(close_command("esc", "close"));
@@ -60,16 +60,16 @@ pub(super) fn reference_list_commands(list: &ReferenceList) -> Vec<UserAction> {
 }
 
 pub(super) fn confirmation_commands(
-    question: &Question,
+    question: &ConfirmationRequest,
     plan: &Result<Vec<String>, String>,
-) -> Vec<UserAction> {
+) -> Vec<KeyCommand> {
     let (label, footer) = match question {
-        Question::Probe(_) => ("start", "y start"),
-        Question::SaveReport => ("save", "y save"),
+        ConfirmationRequest::Probe(_) => ("start", "y start"),
+        ConfirmationRequest::SaveReport => ("save", "y save"),
     };
     let start =
-        new_user_action("y", label, HelpSection::Selection, Action::Confirm).with_footer(footer);
-    let close = new_user_action("n esc q", "cancel", HelpSection::Selection, Action::Close)
+        new_key_command("y", label, HelpSection::Selection, Action::Confirm).with_footer(footer);
+    let close = new_key_command("n esc q", "cancel", HelpSection::Selection, Action::Close)
         .with_footer("n no");
     match plan {
         Ok(_) => vec![start, close],

@@ -5,7 +5,7 @@ use ratatui::text::Line;
 use super::overlay_widgets::{ChoiceList, WIDTH, input_line};
 use crate::tui::changes_state::ReferenceList;
 use crate::tui::click_map::{ClickMap, ClickTarget};
-use crate::tui::job::Reference;
+use crate::tui::job::ComparisonReference;
 use crate::tui::model::Model;
 use crate::tui::target_row::selection_mark;
 use crate::tui::theme::TextRole;
@@ -21,10 +21,10 @@ pub fn draw(
     let theme = model.data.theme;
     let matching = list.matching_choices();
     let (title, asks) = match list.of {
-        Reference::SavedReport => ("Saved reports, newest first", "type to filter"),
-        Reference::Upgrade => ("Upgrade to", "type to filter, or a kernel version"),
+        ComparisonReference::SavedReport => ("Saved reports, newest first", "type to filter"),
+        ComparisonReference::Upgrade => ("Upgrade to", "type to filter, or a kernel version"),
     };
-    let why = list.chosen_name().err();
+    let why = list.chosen_reference_name().err();
     let why = why.map(|why| Line::styled(why, theme.role_style(TextRole::Doubt)));
     let drawn = ChoiceList {
         title,

@@ -5,7 +5,7 @@ use super::shared_page_parts::no_target_page;
 use crate::facts::Subject;
 use crate::report::view::Section;
 use crate::tui::changes_state::{ChangedFacts, ComparisonState};
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::page::{Page, RowDetails};
 use crate::tui::theme::TextRole;
 use crate::tui::widgets::columns::labelled_rows;
@@ -13,7 +13,7 @@ use crate::tui::widgets::text;
 
 const LABEL_WIDTH: usize = 10;
 
-pub fn changes_page(data: &Data, room: usize) -> Page {
+pub fn changes_page(data: &ScreenData, room: usize) -> Page {
     if data.report.is_none() || !data.complete {
         return no_target_page(data, "compare");
     }
@@ -40,7 +40,7 @@ pub fn changes_page(data: &Data, room: usize) -> Page {
         room,
         with_commands: true,
     };
-    for section in sections(&changes.upgrade) {
+    for section in comparison_sections(&changes.upgrade) {
         view.push_section(&mut page, section);
     }
     // Reasons for what an upgrade changes are in its own sections, not in today's report.
@@ -50,13 +50,13 @@ pub fn changes_page(data: &Data, room: usize) -> Page {
         }
     }
     let moved = changes.moved.iter().flat_map(|moved| &moved.sections);
-    for section in moved.chain(sections(&changes.saved)) {
+    for section in moved.chain(comparison_sections(&changes.saved)) {
         view.push_section(&mut page, section);
     }
     page
 }
 
-fn sections(state: &ComparisonState) -> &[Section] {
+fn comparison_sections(state: &ComparisonState) -> &[Section] {
     match &state.result {
         Some(Ok(Some(compared))) => &compared.sections,
         Some(Ok(None) | Err(_)) | None => &[],
@@ -64,7 +64,7 @@ fn sections(state: &ComparisonState) -> &[Section] {
 }
 
 fn reference_lines(
-    data: &Data,
+    data: &ScreenData,
     (label, state, empty, key): (&'static str, &ComparisonState, &str, &str),
     room: usize,
 ) -> Vec<Line<'static>> {

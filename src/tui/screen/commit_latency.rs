@@ -7,7 +7,7 @@ use crate::report::latency::{has_no_flushes, sync_method_in_force};
 use crate::report::time_axis::LogTimeAxis;
 use crate::report::view::latency as latency_view;
 use crate::text::{format_micros_or_dash, group_digits};
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::theme::{TextRole, Theme};
@@ -23,7 +23,7 @@ const GAP_WIDTH: usize = 2;
 
 /// Results so far of a running probe, or else the last measurement. The text is the time of the
 /// measurement.
-pub fn live_or_last_measurement(data: &Data) -> Option<(&Measurement, String)> {
+pub fn live_or_last_measurement(data: &ScreenData) -> Option<(&Measurement, String)> {
     let live = data
         .running_measurement()
         .map(|live| (live, "measuring …".to_owned()));
@@ -33,7 +33,7 @@ pub fn live_or_last_measurement(data: &Data) -> Option<(&Measurement, String)> {
     })
 }
 
-pub fn how_to_measure(data: &Data) -> (String, TextRole) {
+pub fn measure_hint(data: &ScreenData) -> (String, TextRole) {
     match data.check_measurable() {
         Ok(()) => (
             "press p to measure (asks first)".to_owned(),
@@ -44,7 +44,7 @@ pub fn how_to_measure(data: &Data) -> (String, TextRole) {
 }
 
 pub struct MethodTable<'a> {
-    pub data: &'a Data,
+    pub data: &'a ScreenData,
     pub report: &'a Report,
     pub measurement: &'a Measurement,
     pub room: usize,
@@ -54,8 +54,8 @@ impl MethodTable<'_> {
     /// One row per method; each row can be selected.
     pub fn push_table(&self, page: &mut Page) {
         let in_force = sync_method_in_force(self.report, self.data.focus.cluster.as_ref());
-        let Chart { head, rows, axis } =
-            build_chart(self.measurement, in_force, self.data.theme, self.room);
+        let MethodChart { head, rows, axis } =
+            build_method_chart(self.measurement, in_force, self.data.theme, self.room);
         page.push_text(
             self.suppressed_flush_warning_lines()
                 .into_iter()
@@ -83,7 +83,12 @@ impl MethodTable<'_> {
     }
 }
 
-pub fn push_method(details: &mut DetailLines, data: &Data, report: &Report, method: Method) {
+pub fn push_method_details(
+    details: &mut DetailLines,
+    data: &ScreenData,
+    report: &Report,
+    method: Method,
+) {
     let measured = live_or_last_measurement(data).map(|(measurement, _)| measurement);
     let row = measured.and_then(|of| {
         of.server_rows_with_errors()
@@ -140,26 +145,26 @@ pub fn push_caveats(details: &mut DetailLines, measurement: &Measurement) {
 }
 
 /// Whether flushes of the target do not reach the disk. The measured commits are then not durable.
-fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
+fn flushes_are_suppressed(data: &ScreenData, report: &Report) -> bool {
     data.focus
         .target
         .as_ref()
         .is_some_and(|target| has_no_flushes(report, target))
 }
 
-struct Chart {
+struct MethodChart {
     head: Line<'static>,
     rows: Vec<Line<'static>>,
     axis: Vec<Line<'static>>,
 }
 
 /// Widths in columns; `field` holds the intervals and is 0 if they do not fit.
-struct ChartColumns {
+struct MethodChartWidths {
     field: usize,
     remark: usize,
 }
 
-impl ChartColumns {
+impl MethodChartWidths {
     fn new(room: usize, said: usize) -> Self {
         let figures = GAP_WIDTH + TAIL_WIDTH + GAP_WIDTH + BACK_TO_BACK_WIDTH;
         let rest = room.saturating_sub(NAME_WIDTH + GAP_WIDTH + MEDIAN_WIDTH + GAP_WIDTH + figures);
@@ -183,18 +188,18 @@ impl ChartColumns {
     const FIELD_START: usize = NAME_WIDTH + GAP_WIDTH + MEDIAN_WIDTH + GAP_WIDTH;
 }
 
-fn build_chart(
+fn build_method_chart(
     measurement: &Measurement,
     in_force: Option<WalSyncMethod>,
     theme: Theme,
     room: usize,
-) -> Chart {
+) -> MethodChart {
     let methods: Vec<&MethodResult> = measurement.server_rows_with_errors().collect();
     let longest = methods
         .iter()
         .map(|row| text::width(&row_remark(measurement, row, in_force)))
         .max();
-    let widths = ChartColumns::new(room, longest.unwrap_or_default());
+    let widths = MethodChartWidths::new(room, longest.unwrap_or_default());
     let measured = methods.iter().filter(|row| row.error.is_none());
     let axis = LogTimeAxis::from_spans(
         measured
@@ -219,7 +224,7 @@ fn build_chart(
     });
     let rows = drawn.collect();
     let dim = theme.role_style(TextRole::Dim);
-    let left = text::spaces(ChartColumns::FIELD_START);
+    let left = text::spaces(MethodChartWidths::FIELD_START);
     let scale = axis.iter().flat_map(|(_, lines)| lines);
     let scale = scale
         .map(|row| Line::styled(format!("{left}{}", row.trim_end()), dim))
@@ -241,7 +246,7 @@ fn build_chart(
         "median",
         text::spaces(GAP_WIDTH)
     );
-    Chart {
+    MethodChart {
         head: Line::styled(head, dim),
         rows,
         axis: scale,
@@ -251,7 +256,7 @@ fn build_chart(
 fn method_line(
     row: &MethodResult,
     axis: Option<&LogTimeAxis>,
-    widths: &ChartColumns,
+    widths: &MethodChartWidths,
     (is_in_force, said): (bool, &str),
     theme: Theme,
 ) -> Line<'static> {

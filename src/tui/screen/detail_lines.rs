@@ -100,7 +100,7 @@ impl DetailLines {
 
     /// `told` holds details that are already shown. The rule's reason is left out if it is one of
     /// them, and the fix if there are any.
-    pub fn push_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
+    pub fn push_finding_reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
         let is_it = |detail: &Detail| match detail {
             Detail::Sentence(says) | Detail::Continuation(says) | Detail::Field(_, says) => {
                 *says.to_string() == *finding.because
@@ -221,7 +221,7 @@ mod tests {
     use crate::facts::catalog::target::DirectoryRole;
 
     #[test]
-    fn names_of_a_list_stand_whole_and_what_they_are_beneath_each_other() {
+    fn field_names_are_complete_and_values_aligned() {
         let names: Vec<String> = DirectoryRole::ALL
             .iter()
             .map(|role| format!("  {role}"))

@@ -6,14 +6,14 @@ use super::detail_lines::DetailLines;
 use super::sections::SectionView;
 use super::{commit_latency, export, rules, storage, unknown_facts};
 use crate::report::Report;
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::page::{Block, Page, PageState, RowDetails};
 
 impl Block {
     /// The title and the page of details for a pane of these columns and rows.
     pub fn details_page(
         &self,
-        data: &Data,
+        data: &ScreenData,
         state: &PageState,
         (room, rows): (usize, usize),
     ) -> (String, Page) {
@@ -34,7 +34,7 @@ impl Block {
                 // host.
                 let assumed = data.assumed_host.as_ref().map(|host| &host.report);
                 let reports: Vec<&Report> = [report].into_iter().chain(assumed).collect();
-                lines.lines = view.detail_lines(&reports, about, shown);
+                lines.lines = view.item_detail_lines(&reports, about, shown);
                 title.clone()
             }
             RowDetails::Sections(title, sections) => {
@@ -44,18 +44,18 @@ impl Block {
                 (*title).to_owned()
             }
             RowDetails::Layer(subject) => {
-                storage::push_layer(&mut page, data, subject, state, room)
+                storage::push_layer_details(&mut page, data, subject, state, room)
             }
             RowDetails::Fact(subject, fact) => {
-                storage::push_fact(&mut lines, data, report, subject, fact);
+                storage::push_subject_fact_details(&mut lines, data, report, subject, fact);
                 fact.clone()
             }
-            RowDetails::Rule(at) => rules::push_rule(&mut lines, data, report, *at),
+            RowDetails::Rule(at) => rules::push_rule_details(&mut lines, data, report, *at),
             RowDetails::MissingFact(at) => {
                 unknown_facts::push_missing_fact(&mut lines, data, report, *at)
             }
             RowDetails::Method(method) => {
-                commit_latency::push_method(&mut lines, data, report, *method);
+                commit_latency::push_method_details(&mut lines, data, report, *method);
                 method.name().to_owned()
             }
             RowDetails::Document(format) => {

@@ -2,7 +2,7 @@ mod sidebar {
     use ratatui::text::Line;
 
     use crate::report::Report;
-    use crate::tui::data::Data;
+    use crate::tui::data::ScreenData;
     use crate::tui::sidebar::{Sidebar, SidebarRow};
     use crate::tui::target_row;
     use crate::tui::theme::TextRole;
@@ -12,7 +12,7 @@ mod sidebar {
     const CONTENT_WIDTH: usize = 41;
 
     /// Builds the list of targets for a page of `rows` rows.
-    pub fn build_sidebar(data: &Data, report: &Report, rows: usize) -> Sidebar {
+    pub fn build_sidebar(data: &ScreenData, report: &Report, rows: usize) -> Sidebar {
         let mut all = target_rows(data, report, rows.saturating_sub(2));
         all.truncate(rows);
         Sidebar {
@@ -21,7 +21,7 @@ mod sidebar {
         }
     }
 
-    fn target_rows(data: &Data, report: &Report, most: usize) -> Vec<SidebarRow> {
+    fn target_rows(data: &ScreenData, report: &Report, most: usize) -> Vec<SidebarRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
         let title = format!(" Targets {count}, worst first");
@@ -82,7 +82,7 @@ use crate::report::view::latency::HEADING;
 use crate::report::view::target::{self, device_content_sentences, verdict_heading};
 use crate::report::view::{Detail, ItemRef, Tone};
 use crate::report::{AnswerAction, Plan, Report, TargetSummary, Topic};
-use crate::tui::data::{Activity, Data};
+use crate::tui::data::{BackgroundActivity, ScreenData};
 use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::theme::TextRole;
 use crate::tui::viewport::Viewport;
@@ -95,21 +95,21 @@ const CURVE_ROWS: usize = 10;
 /// Minimum columns for reasons at the right of the answers.
 const MIN_COLUMNS_WITH_REASONS: usize = 104;
 
-pub fn overview_page(data: &Data, room: Viewport) -> Page {
+pub fn overview_page(data: &ScreenData, room: Viewport) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
         page.push_text(loading_lines(data));
         return page;
     };
-    let view = Dashboard { data, report, room };
+    let view = OverviewPage { data, report, room };
     let columns = room.columns;
     match report.targets.get(data.focus.position) {
-        _ if !data.complete => page.push_text(targets_so_far(data, report, columns)),
+        _ if !data.complete => page.push_text(partial_target_lines(data, report, columns)),
         Some(target) if data.focus.target.is_some() => view.push_target(&mut page, target),
         _ => page.push_text(no_target_lines(data, columns)),
     }
     if let Some(section) = host::notes_section(report) {
-        view.sections().push_section(&mut page, &section);
+        view.section_view().push_section(&mut page, &section);
     }
     if data.complete && room.side > 0 {
         page.side = Some(sidebar::build_sidebar(data, report, room.rows));
@@ -117,14 +117,14 @@ pub fn overview_page(data: &Data, room: Viewport) -> Page {
     page
 }
 
-struct Dashboard<'a> {
-    data: &'a Data,
+struct OverviewPage<'a> {
+    data: &'a ScreenData,
     report: &'a Report,
     room: Viewport,
 }
 
-impl Dashboard<'_> {
-    fn sections(&self) -> SectionView<'_> {
+impl OverviewPage<'_> {
+    fn section_view(&self) -> SectionView<'_> {
         SectionView {
             data: self.data,
             room: self.room.columns,
@@ -135,7 +135,7 @@ impl Dashboard<'_> {
     /// Adds the parts, the most important first: a short terminal hides the last ones.
     fn push_target(&self, page: &mut Page, target: &TargetSummary) {
         self.push_verdict(page, target);
-        what_if::push_what_if_summary(page, self.sections());
+        what_if::push_what_if_summary(page, self.section_view());
         self.push_flush_path(page);
         let answers = self.answer_blocks(target);
         let other_fixes = self.push_fixes(page, &answers);
@@ -147,15 +147,15 @@ impl Dashboard<'_> {
         self.push_latency(page);
         let advised = &self.data.focus.advised;
         if let Some(section) = &advised.undecided {
-            self.sections().push_section(page, section);
+            self.section_view().push_section(page, section);
         }
         unknown_facts::push_unknown_section(page, self.data, self.report, self.room.columns);
         for section in advised.sections_after_fixes() {
-            self.sections().push_section(page, section);
+            self.section_view().push_section(page, section);
         }
         let verdict = self.data.verdict();
         for section in verdict.into_iter().flat_map(target::evidence_sections) {
-            self.sections().push_section(page, &section);
+            self.section_view().push_section(page, &section);
         }
     }
 
@@ -246,7 +246,7 @@ impl Dashboard<'_> {
         };
         let view = SectionView {
             with_commands: true,
-            ..self.sections()
+            ..self.section_view()
         };
         let mut fixes = Page::default();
         view.push_section(&mut fixes, section);
@@ -346,7 +346,7 @@ impl Dashboard<'_> {
         }
         if let Some(grid) = answers::filesystem_candidates_grid(self.report, target) {
             page.push_heading(theme, "Candidates", "");
-            self.sections().push_grid(&mut page, &grid);
+            self.section_view().push_grid(&mut page, &grid);
         }
         page.blocks
     }
@@ -357,7 +357,7 @@ impl Dashboard<'_> {
             row.topic,
             commit_latency::live_or_last_measurement(self.data),
         ) {
-            (Topic::CommitLatency, None) => commit_latency::how_to_measure(self.data).0,
+            (Topic::CommitLatency, None) => commit_latency::measure_hint(self.data).0,
             _ => row.recommended.clone(),
         }
     }
@@ -392,9 +392,9 @@ impl Dashboard<'_> {
     }
 }
 
-fn loading_lines(data: &Data) -> Vec<Line<'static>> {
+fn loading_lines(data: &ScreenData) -> Vec<Line<'static>> {
     let said = match &data.activity {
-        Activity::Collecting { what, .. } => format!("reading {what} …"),
+        BackgroundActivity::Collecting { what, .. } => format!("reading {what} …"),
         _ => "Reading failed; press r to try again.".to_owned(),
     };
     vec![
@@ -404,7 +404,7 @@ fn loading_lines(data: &Data) -> Vec<Line<'static>> {
 }
 
 /// Verdicts are left out, because they could still change.
-fn targets_so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
+fn partial_target_lines(data: &ScreenData, report: &Report, room: usize) -> Vec<Line<'static>> {
     let mut lines = loading_lines(data);
     lines.push(Line::default());
     for target in &report.targets {
@@ -416,7 +416,7 @@ fn targets_so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static
     lines
 }
 
-fn no_target_lines(data: &Data, room: usize) -> Vec<Line<'static>> {
+fn no_target_lines(data: &ScreenData, room: usize) -> Vec<Line<'static>> {
     let mut details = DetailLines::new(data.theme, room);
     details.push_empty_line();
     details.push_paragraph(

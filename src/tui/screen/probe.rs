@@ -13,7 +13,7 @@ use crate::report::Report;
 use crate::report::latency::sync_method_in_force;
 use crate::report::view::latency::HEADING;
 use crate::text::{format_micros, format_micros_or_dash, group_digits};
-use crate::tui::data::{Activity, Data};
+use crate::tui::data::{BackgroundActivity, ScreenData};
 use crate::tui::page::Page;
 use crate::tui::theme::TextRole;
 use crate::tui::viewport::Viewport;
@@ -29,7 +29,7 @@ const GAP: usize = 3;
 /// Columns of the tail latency table, including gaps, without the bars of the rounds.
 const WIDTH_BESIDE_ROUNDS: usize = 55;
 
-pub fn probe_page(data: &Data, room: Viewport) -> Page {
+pub fn probe_page(data: &ScreenData, room: Viewport) -> Page {
     let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "measure");
     };
@@ -42,7 +42,7 @@ pub fn probe_page(data: &Data, room: Viewport) -> Page {
     };
     match (&data.activity, data.reported_measurement()) {
         (
-            Activity::Probing {
+            BackgroundActivity::Probing {
                 target,
                 progress,
                 cancelled,
@@ -59,7 +59,7 @@ pub fn probe_page(data: &Data, room: Viewport) -> Page {
 }
 
 struct ProbePage<'a> {
-    data: &'a Data,
+    data: &'a ScreenData,
     report: &'a Report,
     room: usize,
     rows: usize,
@@ -293,7 +293,7 @@ impl ProbePage<'_> {
         let times = self.histogram_lines(measurement, histogram, (columns, rows));
         let gap = || vec![Line::default()];
         let both = if is_wide && !curves.is_empty() && !times.is_empty() {
-            vec![columns::side_by_side(curves, times, half + GAP)]
+            vec![columns::join_lines_side_by_side(curves, times, half + GAP)]
         } else {
             vec![curves, times]
         };

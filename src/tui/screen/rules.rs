@@ -9,7 +9,7 @@ use crate::facts::Subject;
 use crate::report::Report;
 use crate::report::view::Badge;
 use crate::rules::{self, EvaluationOptions, Finding, Level, Outcome};
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::labels;
 use crate::tui::page::{Block, Page, PageState, RowDetails};
 use crate::tui::rule_results::{RuleResult, RuleSummary};
@@ -19,7 +19,7 @@ use crate::tui::widgets::columns::{self, Column, StyledText};
 /// Limit on the traces that are shown for a rule that does not apply; `walwise explain` shows all.
 const MAX_TRACES: usize = 8;
 
-pub fn rules_page(data: &Data, state: &PageState, room: usize) -> Page {
+pub fn rules_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
     let Some((report, _)) = data.chosen_target() else {
         return no_target_page(data, "judge");
     };
@@ -49,21 +49,26 @@ pub fn rules_page(data: &Data, state: &PageState, room: usize) -> Page {
 }
 
 /// Adds the details of a rule and returns its name.
-pub fn push_rule(details: &mut DetailLines, data: &Data, report: &Report, at: usize) -> String {
+pub fn push_rule_details(
+    details: &mut DetailLines,
+    data: &ScreenData,
+    report: &Report,
+    at: usize,
+) -> String {
     let Some(judged) = data.focus.rules.get(at) else {
         return String::new();
     };
-    RuleDetails { data, report }.push(details, judged);
+    RuleDetails { data, report }.push_findings_and_traces(details, judged);
     judged.rule.clone()
 }
 
 struct RuleDetails<'a> {
-    data: &'a Data,
+    data: &'a ScreenData,
     report: &'a Report,
 }
 
 struct RulesPage<'a> {
-    data: &'a Data,
+    data: &'a ScreenData,
     state: &'a PageState,
     report: &'a Report,
     room: usize,
@@ -186,13 +191,13 @@ impl RulesPage<'_> {
 }
 
 impl RuleDetails<'_> {
-    fn push(&self, details: &mut DetailLines, judged: &RuleSummary) {
+    fn push_findings_and_traces(&self, details: &mut DetailLines, judged: &RuleSummary) {
         let mut told: Option<&Finding> = None;
         for finding in judged.findings_in(self.report) {
             details.push_paragraph(&finding.title);
             // Most rules give the same reason for all subjects; a repeated reason is left out.
             if told.is_none_or(|told| told.because != finding.because) {
-                details.push_reasons(self.report, finding, &[]);
+                details.push_finding_reasons(self.report, finding, &[]);
                 told = Some(finding);
             }
             details.push_missing_fact_sets(finding);

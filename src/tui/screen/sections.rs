@@ -12,7 +12,7 @@ use crate::report::view::{
     Badge, Bullet, Bullets, Detail, Element, Grid, ItemRef, RichText, Section, StepInstruction,
 };
 use crate::rules::{Finding, Level, Outcome};
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::labels;
 use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::theme::TextRole;
@@ -21,7 +21,7 @@ use crate::tui::widgets::text;
 
 #[derive(Clone, Copy, Debug)]
 pub struct SectionView<'a> {
-    pub data: &'a Data,
+    pub data: &'a ScreenData,
     pub room: usize,
     /// Shows the commands of a row below it.
     pub with_commands: bool,
@@ -81,7 +81,7 @@ impl SectionView<'_> {
                     page.blocks.extend(self.item_blocks(items.collect()));
                 }
                 Element::Stack(layers) => {
-                    page.push_text(self.table(layers.iter().map(layer_cells)));
+                    page.push_text(self.wrapped_table_lines(layers.iter().map(layer_cells)));
                 }
                 Element::Grid(grid) => self.push_grid(page, grid),
             }
@@ -92,10 +92,10 @@ impl SectionView<'_> {
         let head = grid.head.iter().map(|&name| name.to_owned()).collect();
         let rows = grid.rows.iter();
         let rows = rows.map(|row| row.iter().map(RichText::to_string).collect());
-        page.push_text(self.table([head].into_iter().chain(rows)));
+        page.push_text(self.wrapped_table_lines([head].into_iter().chain(rows)));
     }
 
-    fn table(&self, rows: impl Iterator<Item = Vec<String>>) -> Vec<Line<'static>> {
+    fn wrapped_table_lines(&self, rows: impl Iterator<Item = Vec<String>>) -> Vec<Line<'static>> {
         let plain = self.data.theme.role_style(TextRole::Plain);
         let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, plain)).collect();
         let rows: Vec<Vec<StyledText>> = rows.map(cells).collect();
@@ -231,20 +231,20 @@ impl SectionView<'_> {
 
     /// The details of an item, then the reasons of its findings, from the first report that
     /// contains them.
-    pub fn detail_lines(
+    pub fn item_detail_lines(
         &self,
         reports: &[&Report],
         about: &ItemRef,
         shown: &[Detail],
     ) -> Vec<Line<'static>> {
         let mut details = DetailLines::new(self.data.theme, self.room);
-        let findings = self.findings_behind(reports, about);
+        let findings = self.findings_of_item(reports, about);
         // The reasons of each finding name its rule.
         let is_new =
             |one: &&Detail| findings.is_empty() || !matches!(one, Detail::Field("rules", _));
         details.push_report_details(shown.iter().filter(is_new));
         for (report, finding) in findings {
-            details.push_reasons(report, finding, shown);
+            details.push_finding_reasons(report, finding, shown);
             if shown.is_empty() {
                 details.push_missing_fact_sets(finding);
             }
@@ -254,7 +254,7 @@ impl SectionView<'_> {
     }
 
     /// The findings about the item's subject or, if there are none, those that concern the target.
-    fn findings_behind<'r>(
+    fn findings_of_item<'r>(
         &self,
         reports: &[&'r Report],
         about: &ItemRef,

@@ -7,7 +7,7 @@ mod fact_line {
     use crate::facts::MissingFact;
     use crate::report::view::wording;
 
-    pub enum FactState {
+    pub enum FactLineState {
         Known(String, String),
         /// The flag is true for a fact that is readable on this host, but was not read.
         Unknown(Box<MissingFact>, bool),
@@ -15,14 +15,14 @@ mod fact_line {
 
     pub struct FactLine<'a> {
         pub name: &'a str,
-        pub state: FactState,
+        pub state: FactLineState,
     }
 
     impl FactLine<'_> {
         pub fn search_text(&self) -> String {
             match &self.state {
-                FactState::Known(value, source) => format!("{} {value} {source}", self.name),
-                FactState::Unknown(need, _) => {
+                FactLineState::Known(value, source) => format!("{} {value} {source}", self.name),
+                FactLineState::Unknown(need, _) => {
                     let remedy = need
                         .remedy
                         .as_ref()
@@ -38,7 +38,7 @@ mod fact_line {
         }
 
         pub fn is_unknown_but_readable(&self) -> bool {
-            matches!(self.state, FactState::Unknown(_, true))
+            matches!(self.state, FactLineState::Unknown(_, true))
         }
     }
 }
@@ -56,7 +56,7 @@ use crate::report::Report;
 use crate::report::view::flush_path::needs_no_remark;
 use crate::report::view::target::{directories_section, evidence_sections};
 use crate::report::view::wording;
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::page::{Block, Page, PageState, RowDetails};
 use crate::tui::theme::{TextRole, Theme};
 use layer::StackNode;
@@ -66,7 +66,7 @@ pub fn layer_key(layer: &Subject) -> String {
     format!("layer {layer}")
 }
 
-pub fn storage_page(data: &Data, state: &PageState, room: usize) -> Page {
+pub fn storage_page(data: &ScreenData, state: &PageState, room: usize) -> Page {
     let Some((report, target)) = data.chosen_target() else {
         return no_target_page(data, "show");
     };
@@ -98,21 +98,21 @@ pub fn storage_page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-pub fn push_fact(
+pub fn push_subject_fact_details(
     details: &mut DetailLines,
-    data: &Data,
+    data: &ScreenData,
     report: &Report,
     subject: &Subject,
     fact: &str,
 ) {
     let layer = LayerDetails::new(data, report, subject, false);
-    layer.push_fact(details, fact);
+    layer.push_named_fact_details(details, fact);
 }
 
 /// Adds the details of a layer and returns its title.
-pub fn push_layer(
+pub fn push_layer_details(
     page: &mut Page,
-    data: &Data,
+    data: &ScreenData,
     subject: &Subject,
     state: &PageState,
     room: usize,
@@ -147,7 +147,7 @@ pub fn push_layer(
 }
 
 struct StoragePage<'a> {
-    data: &'a Data,
+    data: &'a ScreenData,
     report: &'a Report,
     target: &'a Subject,
     state: &'a PageState,
@@ -305,7 +305,7 @@ impl<'a> StoragePage<'a> {
                     .with_issue(self.layer_has_issue(layer.subject)),
             );
             if self.is_filtering() {
-                let facts = facts.found_fact_blocks(layer, self.state, self.room);
+                let facts = facts.matching_fact_blocks(layer, self.state, self.room);
                 page.blocks.extend(facts);
             }
         }

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::report::view::unknown_facts::NONE_MISSING_TEXT;
 use crate::report::view::wording;
 use crate::text::names_and_count;
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::labels;
 use crate::tui::page::{Block, Page, RowDetails};
 use crate::tui::theme::{TextRole, Theme};
@@ -17,7 +17,7 @@ use crate::tui::widgets::columns::{self, Column, StyledText};
 
 const MAX_NAMES: usize = 8;
 
-pub fn push_unknown_section(page: &mut Page, data: &Data, report: &Report, room: usize) {
+pub fn push_unknown_section(page: &mut Page, data: &ScreenData, report: &Report, room: usize) {
     let (theme, needs) = (data.theme, &data.focus.needs);
     if needs.is_empty() {
         page.push_heading(theme, "Unknown", NONE_MISSING_TEXT);
@@ -53,7 +53,7 @@ pub fn push_unknown_section(page: &mut Page, data: &Data, report: &Report, room:
 /// Adds the details of a missing fact and returns its name.
 pub fn push_missing_fact(
     details: &mut DetailLines,
-    data: &Data,
+    data: &ScreenData,
     report: &Report,
     at: usize,
 ) -> String {
@@ -71,7 +71,7 @@ pub fn push_missing_fact(
 }
 
 struct UnknownFactsSection<'a> {
-    data: &'a Data,
+    data: &'a ScreenData,
     report: &'a Report,
     theme: Theme,
 }

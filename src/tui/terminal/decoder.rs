@@ -40,7 +40,7 @@ struct Paste {
     last: u8,
 }
 
-enum Sequence {
+enum DecodedSequence {
     Ignored,
     Event(Msg),
     PasteBegins,
@@ -67,9 +67,9 @@ impl Decoder {
                     break;
                 };
                 match sequence {
-                    Sequence::Ignored => {}
-                    Sequence::Event(msg) => msgs.push(msg),
-                    Sequence::PasteBegins => self.paste = Some(Paste::default()),
+                    DecodedSequence::Ignored => {}
+                    DecodedSequence::Event(msg) => msgs.push(msg),
+                    DecodedSequence::PasteBegins => self.paste = Some(Paste::default()),
                 }
                 used
             };
@@ -157,7 +157,7 @@ impl Paste {
 }
 
 /// The length in bytes of the first sequence, and its meaning; `None` if more input is needed.
-fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Sequence)> {
+fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, DecodedSequence)> {
     match bytes {
         [] | [ESC] | [ESC, b'O'] => None,
         [ESC, b'[', rest @ ..] => {
@@ -166,10 +166,10 @@ fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Sequence)> {
         }
         [ESC, b'O', last, ..] if application_mode_key(*last).is_some() => Some((
             3,
-            application_mode_key(*last).map_or(Sequence::Ignored, key_event),
+            application_mode_key(*last).map_or(DecodedSequence::Ignored, key_event),
         )),
         // Terminals also send these bytes for Alt with Tab or Backspace, so they are ignored.
-        [ESC, b'\t' | 0x7f, ..] => Some((2, Sequence::Ignored)),
+        [ESC, b'\t' | 0x7f, ..] => Some((2, DecodedSequence::Ignored)),
         // No command uses Alt, so Escape and a character in one read count as two keys.
         [ESC, ..] => Some((1, key_event("esc"))),
         [byte, ..] if byte.is_ascii() => Some((1, ascii_key(*byte))),
@@ -177,7 +177,7 @@ fn parse_first_sequence(bytes: &[u8]) -> Option<(usize, Sequence)> {
     }
 }
 
-fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Sequence)> {
+fn parse_control_sequence(rest: &[u8]) -> Option<(usize, DecodedSequence)> {
     match rest {
         // Legacy mouse report (X10 encoding).
         [b'M', what, column, row, ..] => {
@@ -186,7 +186,7 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Sequence)> {
         }
         [b'M', ..] | [b'['] => return None,
         // Function keys of the Linux console.
-        [b'[', ..] => return Some((2, Sequence::Ignored)),
+        [b'[', ..] => return Some((2, DecodedSequence::Ignored)),
         _ => {}
     }
     let end = rest.iter().position(|byte| !(0x20..=0x3f).contains(byte))?;
@@ -198,14 +198,14 @@ fn parse_control_sequence(rest: &[u8]) -> Option<(usize, Sequence)> {
             if end == 0 {
                 key_event("esc")
             } else {
-                Sequence::Ignored
+                DecodedSequence::Ignored
             },
         ));
     }
     Some((end.saturating_add(1), interpret_sequence(parameters, last)))
 }
 
-fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
+fn interpret_sequence(parameters: &[u8], last: u8) -> DecodedSequence {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
     let (private, parameters) = parameters
         .strip_prefix('<')
@@ -217,7 +217,7 @@ fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
     if private {
         return match (last, first, second, third) {
             (b'M', Some(what), Some(column), Some(row)) => mouse_event(what, column, row),
-            _ => Sequence::Ignored,
+            _ => DecodedSequence::Ignored,
         };
     }
     let key = match (last, first) {
@@ -231,15 +231,15 @@ fn interpret_sequence(parameters: &[u8], last: u8) -> Sequence {
         (b'~', Some(3)) => "delete",
         (b'~', Some(5)) => "pgup",
         (b'~', Some(6)) => "pgdn",
-        (b'~', Some(200)) => return Sequence::PasteBegins,
+        (b'~', Some(200)) => return DecodedSequence::PasteBegins,
         // Some terminals send this form for keys with modifiers, although walwise did not request
         // it.
         (b'~', Some(27)) => return modified_key(third, second),
         (b'u', _) => return modified_key(first, second),
-        _ => return Sequence::Ignored,
+        _ => return DecodedSequence::Ignored,
     };
     if has_modifier(second, 2) {
-        Sequence::Ignored
+        DecodedSequence::Ignored
     } else {
         key_event(key)
     }
@@ -251,23 +251,23 @@ fn has_modifier(parameter: Option<u32>, modifier: u32) -> bool {
     parameter.unwrap_or(1).saturating_sub(1) & modifier != 0
 }
 
-fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
+fn modified_key(code: Option<u32>, modifiers: Option<u32>) -> DecodedSequence {
     let Some(c) = code.and_then(char::from_u32) else {
-        return Sequence::Ignored;
+        return DecodedSequence::Ignored;
     };
     if has_modifier(modifiers, 2) {
-        return Sequence::Ignored;
+        return DecodedSequence::Ignored;
     }
     match u8::try_from(c) {
         _ if has_modifier(modifiers, 4) && c.is_ascii_alphabetic() => {
-            Sequence::Event(Msg::Key(KeyPress::from_control_letter(c)))
+            DecodedSequence::Event(Msg::Key(KeyPress::from_control_letter(c)))
         }
         Ok(byte) if byte.is_ascii() => ascii_key(byte),
         _ => char_event(c),
     }
 }
 
-fn ascii_key(byte: u8) -> Sequence {
+fn ascii_key(byte: u8) -> DecodedSequence {
     match byte {
         b'\r' => key_event("enter"),
         b'\t' => key_event("tab"),
@@ -275,7 +275,7 @@ fn ascii_key(byte: u8) -> Sequence {
         ESC => key_event("esc"),
         0x01..=0x1a => {
             let letter = char::from(byte.saturating_add(b'a').saturating_sub(1));
-            Sequence::Event(Msg::Key(KeyPress::from_control_letter(letter)))
+            DecodedSequence::Event(Msg::Key(KeyPress::from_control_letter(letter)))
         }
         _ => char_event(char::from(byte)),
     }
@@ -295,12 +295,14 @@ fn application_mode_key(last: u8) -> Option<&'static str> {
 }
 
 /// The result is the length in bytes and the key; `None` if bytes of the character are missing.
-fn parse_character(bytes: &[u8]) -> Option<(usize, Sequence)> {
+fn parse_character(bytes: &[u8]) -> Option<(usize, DecodedSequence)> {
     let bytes = bytes.get(..4).unwrap_or(bytes);
     let valid = match str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) if error.valid_up_to() == 0 => {
-            return error.error_len().map(|length| (length, Sequence::Ignored));
+            return error
+                .error_len()
+                .map(|length| (length, DecodedSequence::Ignored));
         }
         Err(error) => str::from_utf8(bytes.get(..error.valid_up_to())?).ok()?,
     };
@@ -308,25 +310,27 @@ fn parse_character(bytes: &[u8]) -> Option<(usize, Sequence)> {
     Some((c.len_utf8(), char_event(c)))
 }
 
-fn key_event(key: &str) -> Sequence {
-    Sequence::Event(Msg::Key(KeyPress::from_name(key)))
+fn key_event(key: &str) -> DecodedSequence {
+    DecodedSequence::Event(Msg::Key(KeyPress::from_name(key)))
 }
 
-fn char_event(c: char) -> Sequence {
-    KeyPress::from_char(c).map_or(Sequence::Ignored, |key| Sequence::Event(Msg::Key(key)))
+fn char_event(c: char) -> DecodedSequence {
+    KeyPress::from_char(c).map_or(DecodedSequence::Ignored, |key| {
+        DecodedSequence::Event(Msg::Key(key))
+    })
 }
 
 /// `column` and `row` count from 1. Movements and releases are ignored.
-fn mouse_event(what: u32, column: u32, row: u32) -> Sequence {
+fn mouse_event(what: u32, column: u32, row: u32) -> DecodedSequence {
     const MODIFIERS: u32 = 4 | 8 | 16;
     let pointed = match what & !MODIFIERS {
         0 => MouseAction::Click,
         64 => MouseAction::WheelUp,
         65 => MouseAction::WheelDown,
-        _ => return Sequence::Ignored,
+        _ => return DecodedSequence::Ignored,
     };
     let cell = |number: u32| u16::try_from(number.saturating_sub(1)).unwrap_or(u16::MAX);
-    Sequence::Event(Msg::Mouse(pointed, Position::new(cell(column), cell(row))))
+    DecodedSequence::Event(Msg::Mouse(pointed, Position::new(cell(column), cell(row))))
 }
 
 #[cfg(test)]
@@ -335,7 +339,7 @@ mod tests {
 
     use super::*;
 
-    fn names(msgs: &[Msg]) -> String {
+    fn message_names(msgs: &[Msg]) -> String {
         let word = |msg: &Msg| match msg {
             Msg::Key(key) => key.to_string(),
             Msg::Paste(text) => format!("<{text}>"),
@@ -349,11 +353,11 @@ mod tests {
         let mut decoder = Decoder::default();
         let mut msgs = decoder.decode(bytes);
         msgs.extend(decoder.flush());
-        names(&msgs)
+        message_names(&msgs)
     }
 
     #[test]
-    fn bytes_are_keys_the_mouse_and_pastes() {
+    fn decodes_keys_mouse_events_and_pastes() {
         for (bytes, expected) in [
             ("G äデ", "G space ä デ"),
             (
@@ -407,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_that_never_ends_is_left_by_a_single_interrupt() {
+    fn single_interrupt_ends_unterminated_paste() {
         assert_eq!(decode_all(b"\x1b[200~text"), "");
         assert_eq!(decode_all(b"\x1b[200~text\x03"), "ctrl-c");
         assert_eq!(decode_all(b"\x1b[200~\x03\x03\x03"), "", "its own are text");
@@ -415,12 +419,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_arrives_is_kept_without_bound() {
+    fn buffered_input_is_bounded() {
         let mut decoder = Decoder::default();
         for begin in ["\x1b[", "\x1b[200~"] {
-            assert_eq!(names(&decoder.decode(begin.as_bytes())), "");
+            assert_eq!(message_names(&decoder.decode(begin.as_bytes())), "");
             for _ in 0..1_000 {
-                assert_eq!(names(&decoder.decode(&[b'1'; 4_096])), "");
+                assert_eq!(message_names(&decoder.decode(&[b'1'; 4_096])), "");
                 assert!(
                     decoder.buffer.len() <= MAX_SEQUENCE,
                     "{}",
@@ -434,11 +438,11 @@ mod tests {
                     .is_none_or(|paste| paste.text.len() <= MAX_PASTE)
             );
             if begin == "\x1b[" {
-                assert_eq!(names(&decoder.decode(b"~j")), "j");
+                assert_eq!(message_names(&decoder.decode(b"~j")), "j");
             }
         }
         assert_eq!(
-            names(&decoder.decode(b"\x1b[201~j")),
+            message_names(&decoder.decode(b"\x1b[201~j")),
             format!("<{}> j", "1".repeat(MAX_PASTE))
         );
     }
@@ -472,11 +476,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_not_matter_where_the_bytes_are_cut(pieces in prop::collection::vec(input_chunk(), 0..20), size in 1_usize..9) {
+        fn decoding_is_independent_of_chunk_boundaries(pieces in prop::collection::vec(input_chunk(), 0..20), size in 1_usize..9) {
             let bytes = pieces.concat();
             let mut decoder = Decoder::default();
             let cut: Vec<Msg> = bytes.chunks(size).flat_map(|chunk| decoder.decode(chunk)).collect();
-            prop_assert_eq!(names(&cut), names(&Decoder::default().decode(&bytes)));
+            prop_assert_eq!(message_names(&cut), message_names(&Decoder::default().decode(&bytes)));
         }
     }
 }

@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    fn output(before: &Buffer, after: &Buffer) -> String {
+    fn written_changes(before: &Buffer, after: &Buffer) -> String {
         let mut out = Vec::new();
         write_changes(&mut out, before, after).unwrap();
         String::from_utf8(out).unwrap()
@@ -85,7 +85,7 @@ mod tests {
 
     /// Characters from the host must neither control the terminal nor shift later columns.
     #[test]
-    fn what_is_treacherous_takes_the_columns_of_its_cell() {
+    fn unsafe_characters_are_replaced_at_same_width() {
         let mut one = Buffer::empty(Rect::new(0, 0, 8, 1));
         let blank = one.clone();
         for (x, symbol) in ["a", "\u{a0}", "b", "\u{202e}", "c", "\u{3000}"]
@@ -94,7 +94,7 @@ mod tests {
         {
             one[(u16::try_from(x).unwrap(), 0)].set_symbol(symbol);
         }
-        let drawn = output(&blank, &one);
+        let drawn = written_changes(&blank, &one);
         let shown: String = drawn
             .split('\x1b')
             .map(|piece| piece.trim_start_matches(|c: char| c.is_ascii_digit() || "[;".contains(c)))
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_written_in_the_colours_that_all_terminals_know() {
+    fn only_changed_cells_are_written_with_basic_colours() {
         let blank = Buffer::empty(Rect::new(0, 0, 8, 2));
         let mut one = blank.clone();
         one.set_string(
@@ -115,10 +115,10 @@ mod tests {
         );
         one.set_string(3, 0, "c", Style::new());
         assert_eq!(
-            output(&blank, &one),
+            written_changes(&blank, &one),
             "\x1b[1;2H\x1b[0;1;36mab\x1b[0mc\x1b[0m"
         );
-        assert_eq!(output(&one, &one), "");
+        assert_eq!(written_changes(&one, &one), "");
         let mut two = one.clone();
         two.set_string(
             2,
@@ -129,7 +129,7 @@ mod tests {
         two.set_string(7, 0, "y", Style::new());
         two.set_string(0, 1, "z", Style::new());
         assert_eq!(
-            output(&one, &two),
+            written_changes(&one, &two),
             "\x1b[1;3H\x1b[0;31mデx\x1b[1;8H\x1b[0my\x1b[2;1Hz\x1b[0m"
         );
     }

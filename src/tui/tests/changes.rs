@@ -1,16 +1,16 @@
 use super::screen_text;
-use crate::tui::data::Question;
-use crate::tui::job::{Job, JobResult, Reference, SaveOutcome};
+use crate::tui::data::ConfirmationRequest;
+use crate::tui::job::{ComparisonReference, Job, JobResult, SaveOutcome};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, SideEffect};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, finish_job, finish_started_job, press_keys, sample_host_change,
-    session_before_report, session_with, session_with_changes, upgrade_choices,
+    sample_upgrade_choices, session_before_report, session_with_changes, session_with_report,
 };
 use crate::tui::update::update;
 
-fn started(effects: &[SideEffect]) -> Vec<Job> {
+fn started_jobs(effects: &[SideEffect]) -> Vec<Job> {
     let job = |effect: &'_ SideEffect| match effect {
         SideEffect::Start(_, job) => Some(job.clone()),
         _ => None,
@@ -19,12 +19,12 @@ fn started(effects: &[SideEffect]) -> Vec<Job> {
 }
 
 #[test]
-fn a_report_is_saved_after_the_place_is_confirmed() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn report_is_saved_after_location_is_confirmed() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     let effects = press_keys(&mut model, "7");
     assert_eq!(
-        started(&effects),
-        [Job::Compare(Reference::SavedReport, None)]
+        started_jobs(&effects),
+        [Job::Compare(ComparisonReference::SavedReport, None)]
     );
     finish_started_job(&mut model, &effects, JobResult::Comparison(None));
     let shown = screen_text(&model);
@@ -37,7 +37,7 @@ fn a_report_is_saved_after_the_place_is_confirmed() {
         "{shown}"
     );
     let effects = press_keys(&mut model, "s");
-    assert_eq!(started(&effects), [Job::PlanReportSave]);
+    assert_eq!(started_jobs(&effects), [Job::PlanReportSave]);
     finish_job(
         &mut model,
         JobResult::Plan(vec!["Saved in /state.".to_owned()]),
@@ -45,35 +45,35 @@ fn a_report_is_saved_after_the_place_is_confirmed() {
     assert!(matches!(
         &model.overlay,
         Some(Overlay::Confirm {
-            question: Question::SaveReport,
+            question: ConfirmationRequest::SaveReport,
             ..
         })
     ));
     let effects = press_keys(&mut model, "y");
-    assert_eq!(started(&effects), [Job::SaveReport]);
+    assert_eq!(started_jobs(&effects), [Job::SaveReport]);
     let saved = JobResult::Saved(SaveOutcome::At("/state/1.json".to_owned()));
     let effects = finish_started_job(&mut model, &effects, saved);
     assert!(screen_text(&model).contains("saved: /state/1.json"));
     // The first saved report becomes the baseline.
     assert_eq!(
-        started(&effects),
-        [Job::Compare(Reference::SavedReport, None)]
+        started_jobs(&effects),
+        [Job::Compare(ComparisonReference::SavedReport, None)]
     );
 }
 
 #[test]
 fn an_upgrade_is_chosen_or_typed_on_any_screen() {
     for (keys, name) in [("down enter", "rhel10"), ("6 . 9 enter", "6.9")] {
-        let mut model = session_with(at_risk_report(), (80, 24), RICH);
+        let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
         let effects = press_keys(&mut model, "2 o");
         finish_started_job(
             &mut model,
             &effects,
-            JobResult::References(upgrade_choices()),
+            JobResult::References(sample_upgrade_choices()),
         );
         let effects = press_keys(&mut model, keys);
-        let wanted = Job::Compare(Reference::Upgrade, Some(name.to_owned()));
-        assert!(started(&effects).contains(&wanted), "{effects:?}");
+        let wanted = Job::Compare(ComparisonReference::Upgrade, Some(name.to_owned()));
+        assert!(started_jobs(&effects).contains(&wanted), "{effects:?}");
         assert_eq!(
             (model.screen, model.overlay.is_none()),
             (ScreenId::Changes, true)
@@ -82,7 +82,7 @@ fn an_upgrade_is_chosen_or_typed_on_any_screen() {
 }
 
 #[test]
-fn commands_that_fix_what_is_worse_are_copied() {
+fn fix_commands_of_comparison_are_copied() {
     let mut model = session_with_changes((100, 30), RICH);
     let copied = |effects: &[SideEffect]| match effects {
         [SideEffect::Copy(text)] => text.clone(),
@@ -92,12 +92,12 @@ fn commands_that_fix_what_is_worse_are_copied() {
     assert!(all.contains("mount -o remount"), "{all}");
 }
 
-fn moved_session() -> Model {
+fn session_with_host_change() -> Model {
     let mut model = session_before_report((100, 30), RICH);
     let read = finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
-    assert_eq!(started(&read), [Job::Watch]);
+    assert_eq!(started_jobs(&read), [Job::Watch]);
     assert!(
-        started(&press_keys(&mut model, "2")).is_empty(),
+        started_jobs(&press_keys(&mut model, "2")).is_empty(),
         "one watch at a time"
     );
     let again = finish_started_job(
@@ -105,13 +105,13 @@ fn moved_session() -> Model {
         &read,
         JobResult::Moved(Box::new(sample_host_change())),
     );
-    assert_eq!(started(&again), [Job::Watch]);
+    assert_eq!(started_jobs(&again), [Job::Watch]);
     model
 }
 
 #[test]
-fn what_moves_is_marked_until_a_rescan() {
-    let mut model = moved_session();
+fn host_changes_are_marked_until_rescan() {
+    let mut model = session_with_host_change();
     let shown = screen_text(&model);
     assert!(
         shown.contains("CHANGED  mount.super_options of /srv: removed nobarrier"),
@@ -127,12 +127,12 @@ fn what_moves_is_marked_until_a_rescan() {
         assert!(screen_text(&model).contains("CHANGED  mount"), "{screen:?}");
     }
     let effects = press_keys(&mut model, "r");
-    assert_eq!(started(&effects), [Job::Collect]);
+    assert_eq!(started_jobs(&effects), [Job::Collect]);
     assert!(!screen_text(&model).contains("CHANGED"));
 }
 
 #[test]
-fn a_watch_that_ends_in_an_error_is_not_repeated() {
+fn failed_watch_is_not_restarted() {
     let mut model = session_before_report((80, 24), RICH);
     let read = finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
     let effects = finish_started_job(&mut model, &read, JobResult::Failed("a bug".to_owned()));
@@ -141,7 +141,7 @@ fn a_watch_that_ends_in_an_error_is_not_repeated() {
 }
 
 #[test]
-fn a_capture_is_not_watched() {
+fn capture_starts_no_watch_job() {
     let mut report = at_risk_report();
     report.host.live = false;
     let mut model = session_before_report((80, 24), RICH);

@@ -9,8 +9,8 @@ use crate::tui::msg::{Msg, SideEffect};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, assumed_older_kernel, at_risk_report, named_sessions, press_keys,
-    report_with_two_targets, sample_document, session_before_report, session_with,
-    session_with_open_export,
+    report_with_two_targets, sample_document, session_before_report, session_with_open_export,
+    session_with_report,
 };
 use crate::tui::update::update;
 
@@ -21,12 +21,12 @@ fn started_job(effects: &[SideEffect]) -> (JobId, Job) {
     (*id, job.clone())
 }
 
-fn finish_job(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
+fn finish_job_by_id(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
     update(model, Msg::Done(id, result))
 }
 
 #[test]
-fn pictures_of_naming_a_file() {
+fn snapshots_of_save_form() {
     for (name, model) in named_sessions((80, 24), PLAIN) {
         if ["naming a file", "naming a file again", "replacing a file"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
@@ -35,9 +35,9 @@ fn pictures_of_naming_a_file() {
 }
 
 #[test]
-fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() {
+fn export_key_opens_screen_and_documents_render_on_demand() {
     for screen in ScreenId::ALL {
-        let mut model = session_with(at_risk_report(), (80, 24), RICH);
+        let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
         press_keys(&mut model, screen.digit());
         assert_eq!(
             press_keys(&mut model, "e"),
@@ -53,14 +53,14 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
             [],
             "one after the other"
         );
-        let (next, job) = started_job(&finish_job(
+        let (next, job) = started_job(&finish_job_by_id(
             &mut model,
             id,
             JobResult::Document("{\n}\n".into()),
         ));
         assert_eq!(job, Job::Document(Format::ALL[Format::ALL.len() - 1]));
         assert_eq!(
-            finish_job(
+            finish_job_by_id(
                 &mut model,
                 next,
                 JobResult::Failed("this is a bug in walwise".to_owned())
@@ -82,7 +82,7 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
 }
 
 #[test]
-fn a_fresher_report_is_another_document() {
+fn new_report_invalidates_rendered_document() {
     let mut model = session_with_open_export((80, 24), RICH);
     assert!(
         screen_text(&model).contains("as text"),
@@ -91,7 +91,7 @@ fn a_fresher_report_is_another_document() {
     );
     press_keys(&mut model, "r");
     let job = model.data.activity.job_id().unwrap();
-    let (id, again) = started_job(&finish_job(
+    let (id, again) = started_job(&finish_job_by_id(
         &mut model,
         job,
         JobResult::Report(Box::new(at_risk_report())),
@@ -101,19 +101,19 @@ fn a_fresher_report_is_another_document() {
     // A newer report arrives before the document, so the document is outdated.
     press_keys(&mut model, "r");
     let job = model.data.activity.job_id().unwrap();
-    let (last, _) = started_job(&finish_job(
+    let (last, _) = started_job(&finish_job_by_id(
         &mut model,
         job,
         JobResult::Report(Box::new(at_risk_report())),
     ));
-    finish_job(&mut model, id, JobResult::Document("old".into()));
+    finish_job_by_id(&mut model, id, JobResult::Document("old".into()));
     assert!(!screen_text(&model).contains("old"));
-    finish_job(&mut model, last, JobResult::Document("new".into()));
+    finish_job_by_id(&mut model, last, JobResult::Document("new".into()));
     assert!(screen_text(&model).contains("new"));
 }
 
 #[test]
-fn what_was_shown_is_what_is_saved() {
+fn shown_document_is_saved_and_overwrite_is_confirmed() {
     let mut model = session_with_open_export((80, 24), RICH);
     press_keys(&mut model, "s");
     let typed = "ctrl-u / r o o t / a space b . t x t left left left left backspace C end";
@@ -126,7 +126,7 @@ fn what_was_shown_is_what_is_saved() {
         replace: false,
     };
     assert_eq!(job, Job::Save(save.clone()));
-    finish_job(
+    finish_job_by_id(
         &mut model,
         id,
         JobResult::Saved(SaveOutcome::Exists("/root/a C.txt".to_owned())),
@@ -144,7 +144,7 @@ fn what_was_shown_is_what_is_saved() {
         screen_text(&model)
     );
     let (id, _) = started_job(&press_keys(&mut model, "enter"));
-    finish_job(
+    finish_job_by_id(
         &mut model,
         id,
         JobResult::Saved(SaveOutcome::Exists("/root/a C.txt".to_owned())),
@@ -157,7 +157,7 @@ fn what_was_shown_is_what_is_saved() {
             ..save
         })
     );
-    finish_job(
+    finish_job_by_id(
         &mut model,
         id,
         JobResult::Saved(SaveOutcome::At("/root/a C.txt".to_owned())),
@@ -172,8 +172,8 @@ fn what_was_shown_is_what_is_saved() {
 }
 
 #[test]
-fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
-    let mut model = session_with(report_with_two_targets(), (80, 24), RICH);
+fn unrendered_document_is_saved_only_after_naming() {
+    let mut model = session_with_report(report_with_two_targets(), (80, 24), RICH);
     assert_eq!(press_keys(&mut model, "6 j s"), []);
     assert!(
         screen_text(&model).contains("walwise-db7.sh"),
@@ -195,10 +195,10 @@ fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
+fn failed_save_states_reason_and_keeps_file_name() {
     let mut model = session_with_open_export((80, 24), RICH);
     let (id, _) = started_job(&press_keys(&mut model, "s enter"));
-    finish_job(
+    finish_job_by_id(
         &mut model,
         id,
         JobResult::Failed("cannot write /x/y: No such file or directory".to_owned()),
@@ -225,7 +225,7 @@ fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
         ),
     ] {
         let mut model = model.clone();
-        finish_job(&mut model, id, result);
+        finish_job_by_id(&mut model, id, result);
         assert!(
             model.overlay.is_none() && screen_text(&model).contains(said),
             "{}",
@@ -254,7 +254,7 @@ fn y_copies_the_document_that_is_shown() {
         screen_text(&model)
     );
     let (id, _) = started_job(&press_keys(&mut model, "enter"));
-    finish_job(
+    finish_job_by_id(
         &mut model,
         id,
         JobResult::Document("x".repeat(80_000).into()),
@@ -268,7 +268,7 @@ fn y_copies_the_document_that_is_shown() {
 }
 
 #[test]
-fn nothing_is_exported_before_everything_was_read() {
+fn export_waits_until_all_facts_are_read() {
     let mut model = session_before_report((80, 24), RICH);
     assert_eq!(press_keys(&mut model, "e enter s y"), []);
     assert!(
@@ -279,15 +279,15 @@ fn nothing_is_exported_before_everything_was_read() {
 }
 
 #[test]
-fn exporting_goes_on_beside_a_probe() {
+fn export_works_while_a_probe_runs() {
     let mut model = session_with_open_export((80, 24), RICH);
     press_keys(&mut model, "p");
     let job = model.data.activity.job_id().unwrap();
-    finish_job(&mut model, job, JobResult::Plan(vec!["Writes.".to_owned()]));
+    finish_job_by_id(&mut model, job, JobResult::Plan(vec!["Writes.".to_owned()]));
     press_keys(&mut model, "y");
     assert!(model.data.activity.job_id().is_some());
     let (id, _) = started_job(&press_keys(&mut model, "6 s enter"));
-    finish_job(
+    finish_job_by_id(
         &mut model,
         id,
         JobResult::Saved(SaveOutcome::At("/x".to_owned())),
@@ -301,14 +301,14 @@ fn exporting_goes_on_beside_a_probe() {
 }
 
 #[test]
-fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
+fn export_states_all_targets_and_real_host_scope() {
     const TARGETS: &str =
         "This export covers all targets; for /srv/pg/15/main alone: `walwise check";
     const MACHINE: &str =
         "This export describes the real host, without assumptions or entered values.";
     for (report, several) in [(at_risk_report(), false), (report_with_two_targets(), true)] {
         for supposing in [false, true] {
-            let mut model = session_with(report.clone(), (80, 24), PLAIN);
+            let mut model = session_with_report(report.clone(), (80, 24), PLAIN);
             model.data.assumed_host = supposing.then(|| Box::new(assumed_older_kernel()));
             press_keys(&mut model, "e");
             let screen = screen_text(&model);

@@ -3,7 +3,7 @@ use crate::settings::NewFilesystem;
 use crate::tui::test_sessions::session_with_chosen_filesystem;
 
 #[test]
-fn pictures_of_the_choice() {
+fn snapshots_of_filesystem_choice() {
     for (name, model) in named_sessions((80, 24), RICH) {
         if ["which file system", "another file system"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), screen_text(&model));
@@ -15,8 +15,8 @@ fn pictures_of_the_choice() {
 }
 
 #[test]
-fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back() {
-    let mut model = session_with(sample_reports::free_disk(), (80, 24), RICH);
+fn filesystem_is_chosen_by_key_and_default_removes_choice() {
+    let mut model = session_with_report(sample_reports::free_disk(), (80, 24), RICH);
     let disk = sample_reports::free_disk_target();
     assert!(
         screen_text(&model)
@@ -68,8 +68,8 @@ fn a_file_system_is_chosen_by_its_key_and_the_first_choice_takes_the_wish_back()
 }
 
 #[test]
-fn what_is_refused_gives_its_reason_and_what_is_no_free_disk_has_no_choice() {
-    let mut model = session_with(sample_reports::free_disk(), (80, 24), RICH);
+fn refused_filesystem_states_reason_and_needs_free_disk() {
+    let mut model = session_with_report(sample_reports::free_disk(), (80, 24), RICH);
     press_keys(&mut model, "f end");
     assert!(
         screen_text(&model).contains("No rule recommends this file system here."),
@@ -80,7 +80,7 @@ fn what_is_refused_gives_its_reason_and_what_is_no_free_disk_has_no_choice() {
     press_keys(&mut model, "esc");
     assert!(model.overlay.is_none());
 
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     assert_eq!(press_keys(&mut model, "f"), []);
     assert!(
         screen_text(&model).contains("free disks only"),

@@ -1,14 +1,14 @@
 use super::{PLAIN, screen_text};
 use crate::report::Format;
-use crate::tui::data::Activity;
+use crate::tui::data::BackgroundActivity;
 use crate::tui::model::Model;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     at_risk_report, measurement_after, press_keys, report_with_measurement,
-    report_with_two_targets, session_before_report, session_with, session_with_open_export,
+    report_with_two_targets, session_before_report, session_with_open_export, session_with_report,
 };
 
-fn find(model: &mut Model, word: &str) {
+fn type_filter(model: &mut Model, word: &str) {
     press_keys(model, "/");
     for c in word.chars() {
         press_keys(model, &c.to_string());
@@ -16,16 +16,16 @@ fn find(model: &mut Model, word: &str) {
 }
 
 #[test]
-fn a_word_that_is_looked_for_is_typed_on_every_screen() {
+fn filter_is_typed_on_every_screen() {
     for screen in ScreenId::ALL {
-        let mut before = session_with(at_risk_report(), (80, 24), PLAIN);
+        let mut before = session_with_report(at_risk_report(), (80, 24), PLAIN);
         press_keys(&mut before, screen.digit());
         let mut model = before.clone();
         // As commands, these letters would quit, measure, export and change the screen.
-        find(&mut model, "qpew4");
+        type_filter(&mut model, "qpew4");
         assert_eq!((model.exit, model.screen), (None, screen));
         assert!(
-            model.overlay.is_none() && model.data.activity == Activity::Idle,
+            model.overlay.is_none() && model.data.activity == BackgroundActivity::Idle,
             "{screen:?}"
         );
         let found = screen_text(&model);
@@ -39,9 +39,9 @@ fn a_word_that_is_looked_for_is_typed_on_every_screen() {
 }
 
 #[test]
-fn what_is_found_stands_beneath_its_heading() {
-    let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
-    find(&mut model, "noatime");
+fn filter_matches_are_shown_below_their_heading() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), PLAIN);
+    type_filter(&mut model, "noatime");
     let screen = screen_text(&model);
     assert!(
         screen.contains("Fix first") && screen.contains("noatime"),
@@ -60,13 +60,13 @@ fn what_is_found_stands_beneath_its_heading() {
     press_keys(&mut model, "esc");
     assert!(screen_text(&model).contains("/ noatime"), "it was kept");
     // A heading that matches keeps everything below it.
-    let mut model = session_with(
+    let mut model = session_with_report(
         report_with_measurement(measurement_after(71)),
         (80, 40),
         PLAIN,
     );
     press_keys(&mut model, "4");
-    find(&mut model, "undecided");
+    type_filter(&mut model, "undecided");
     let screen = screen_text(&model);
     assert!(
         screen.contains("ext4.fast-commit") && !screen.contains("No change needed"),
@@ -75,9 +75,9 @@ fn what_is_found_stands_beneath_its_heading() {
 }
 
 #[test]
-fn nothing_is_looked_for_before_the_machine_was_read() {
+fn filter_before_first_report_keeps_loading_screen() {
     let mut model = session_before_report((80, 24), PLAIN);
-    find(&mut model, "word");
+    type_filter(&mut model, "word");
     assert!(
         screen_text(&model).contains("reading this host"),
         "{}",
@@ -86,7 +86,7 @@ fn nothing_is_looked_for_before_the_machine_was_read() {
 }
 
 #[test]
-fn of_a_document_the_lines_with_the_words_are_shown() {
+fn document_filter_shows_only_matching_lines() {
     let mut model = session_with_open_export((80, 24), PLAIN);
     let all = model
         .data
@@ -96,7 +96,7 @@ fn of_a_document_the_lines_with_the_words_are_shown() {
         .unwrap()
         .clone();
     let word = all.text.split_whitespace().next().unwrap().to_owned();
-    find(&mut model, &word);
+    type_filter(&mut model, &word);
     let screen = screen_text(&model);
     assert!(screen.contains("matching lines only"), "{screen}");
     assert!(
@@ -114,17 +114,17 @@ fn of_a_document_the_lines_with_the_words_are_shown() {
 }
 
 #[test]
-fn another_target_is_not_looked_through_for_the_same() {
-    let mut model = session_with(report_with_two_targets(), (80, 24), PLAIN);
-    find(&mut model, "noatime");
+fn switching_target_clears_filter() {
+    let mut model = session_with_report(report_with_two_targets(), (80, 24), PLAIN);
+    type_filter(&mut model, "noatime");
     press_keys(&mut model, "enter ]");
     assert_eq!(model.current_page_state().filter, None);
 }
 
 #[test]
-fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_none() {
+fn slash_is_ignored_in_lists_filtered_by_typing() {
     for (keys, found) in [("w", "which fact?"), ("?", "type to filter")] {
-        let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
+        let mut model = session_with_report(at_risk_report(), (80, 24), PLAIN);
         press_keys(&mut model, keys);
         let before = screen_text(&model);
         press_keys(&mut model, "/");
@@ -141,7 +141,7 @@ fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_
         );
     }
     // A typed value may start with a slash, although the key `/` starts a filter on the screens.
-    let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
+    let mut model = session_with_report(at_risk_report(), (80, 24), PLAIN);
     press_keys(&mut model, "w k e r n e l . r e l e a s e enter / s");
     assert!(
         screen_text(&model).contains("= /s_"),
@@ -151,9 +151,9 @@ fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_
 }
 
 #[test]
-fn ctrl_u_takes_back_what_was_typed_wherever_something_is() {
+fn ctrl_u_clears_every_text_field() {
     for keys in ["w", "?", "/", "2 /", "w k e r n e l . r e l e a s e enter"] {
-        let mut model = session_with(at_risk_report(), (80, 24), PLAIN);
+        let mut model = session_with_report(at_risk_report(), (80, 24), PLAIN);
         press_keys(&mut model, keys);
         let before = screen_text(&model);
         press_keys(&mut model, "x q backspace z down");

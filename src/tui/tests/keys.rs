@@ -5,18 +5,20 @@ use ratatui::style::Modifier;
 
 use super::{PLAIN, draw_screen};
 use crate::tui::command;
-use crate::tui::export_state::SaveState;
+use crate::tui::export_state::SaveFormStage;
 use crate::tui::key_press::KeyPress;
 use crate::tui::model::{Model, Overlay};
 use crate::tui::page::PaneFocus;
 use crate::tui::screen_id::ScreenId;
-use crate::tui::test_sessions::{RICH, at_risk_report, named_sessions, press_keys, session_with};
+use crate::tui::test_sessions::{
+    RICH, at_risk_report, named_sessions, press_keys, session_with_report,
+};
 use crate::tui::update::is_text_field_active;
 
 #[test]
-fn keys_are_unique_and_the_ways_out_exist() {
+fn keys_are_unique_and_exit_keys_exist() {
     for (name, model) in named_sessions((80, 24), RICH) {
-        let commands = command::commands(&model, &model.current_page_view());
+        let commands = command::current_commands(&model, &model.current_page_view());
         let mut seen = BTreeSet::new();
         for key in commands
             .iter()
@@ -52,9 +54,9 @@ fn keys_are_unique_and_the_ways_out_exist() {
     }
 }
 
-fn ambiguous(model: &Model) -> Vec<String> {
+fn ambiguous_keys(model: &Model) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let commands = command::commands(model, &model.current_page_view());
+    let commands = command::current_commands(model, &model.current_page_view());
     let keys = commands
         .iter()
         .filter(|c| c.enabled.is_ok())
@@ -77,10 +79,10 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             Some(Overlay::Confirm { plan: Ok(_), .. }) => 2,
             Some(Overlay::Confirm { plan: Err(_), .. }) => 3,
             Some(Overlay::Save(form)) => match form.stage {
-                SaveState::Naming(None) => 4,
-                SaveState::Naming(Some(_)) => 5,
-                SaveState::Saving => 6,
-                SaveState::Exists(_) => 7,
+                SaveFormStage::Naming(None) => 4,
+                SaveFormStage::Naming(Some(_)) => 5,
+                SaveFormStage::Saving => 6,
+                SaveFormStage::Exists(_) => 7,
             },
             Some(Overlay::WhatIf(_)) => 8,
             Some(Overlay::Filesystem { .. }) => 9,
@@ -90,7 +92,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
         for screen in ScreenId::ALL {
             let mut model = model.clone();
             (model.overlay, model.screen) = (None, screen);
-            assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}");
+            assert_eq!(ambiguous_keys(&model), [""; 0], "{name}, {screen:?}");
             let page = model.build_page(&model.current_page_state());
             for key in page.blocks.into_iter().filter_map(|block| block.key) {
                 for focus in [PaneFocus::List, PaneFocus::Pane, PaneFocus::Full] {
@@ -98,7 +100,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
                     state.list.selected = Some(key.clone());
                     state.focus = focus;
                     model.pages.insert(screen, state);
-                    assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}, {key}");
+                    assert_eq!(ambiguous_keys(&model), [""; 0], "{name}, {screen:?}, {key}");
                 }
             }
         }
@@ -115,10 +117,10 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
 
 /// The focus is inverse in any palette, and its mark shows even without inverse.
 #[test]
-fn the_focus_is_seen_with_and_without_colours() {
+fn focused_row_is_visible_with_and_without_colours() {
     for theme in [RICH, PLAIN] {
         for size in [(80, 40), (100, 30), (140, 45)] {
-            let mut model = session_with(at_risk_report(), size, theme);
+            let mut model = session_with_report(at_risk_report(), size, theme);
             for screen in [ScreenId::Storage, ScreenId::Advice, ScreenId::Rules] {
                 press_keys(&mut model, screen.digit());
                 let inverse = |model: &Model| {
@@ -154,7 +156,7 @@ fn the_focus_is_seen_with_and_without_colours() {
 }
 
 #[test]
-fn what_is_kept_is_what_would_be_made() {
+fn cached_page_equals_newly_built_page() {
     for (name, model) in named_sessions((120, 40), RICH)
         .into_iter()
         .filter(|(_, model)| model.overlay.is_none())

@@ -12,11 +12,11 @@ use crate::facts::catalog::target::FlushDelivery;
 use crate::measure::{Estimate, Latencies, Measurement, Method, MethodResult};
 use crate::report::{Format, Report, sample_reports};
 use crate::text::{format_latency, format_micros};
-use crate::tui::test_sessions::{measurement_after, press_keys, session_with};
+use crate::tui::test_sessions::{measurement_after, press_keys, session_with_report};
 
 /// Figures of one method in microseconds. `median` holds the value and the ends of its interval;
 /// all but `back_to_back` are of paced commits.
-struct Recorded {
+struct RecordedLatency {
     method: Method,
     samples: u64,
     median: [f64; 3],
@@ -24,14 +24,14 @@ struct Recorded {
     back_to_back: f64,
 }
 
-const fn row(
+const fn recorded_latency(
     method: Method,
     samples: u64,
     median: [f64; 3],
     p99: Option<f64>,
     back_to_back: f64,
-) -> Recorded {
-    Recorded {
+) -> RecordedLatency {
+    RecordedLatency {
         method,
         samples,
         median,
@@ -42,95 +42,95 @@ const fn row(
 
 use Method::{Fdatasync, Fsync, OpenDatasync, OpenSync};
 
-const TEN: [(WalSyncMethod, [Recorded; 4]); 10] = [
+const TEN: [(WalSyncMethod, [RecordedLatency; 4]); 10] = [
     (
         WalSyncMethod::Fdatasync,
         [
-            row(Fdatasync, 47, [293.3, 255.1, 324.8], None, 212.3),
-            row(OpenDatasync, 47, [302.1, 283.9, 318.4], None, 212.7),
-            row(Fsync, 47, [594.6, 555.5, 645.0], None, 227.7),
-            row(OpenSync, 47, [577.8, 542.7, 601.8], None, 212.8),
+            recorded_latency(Fdatasync, 47, [293.3, 255.1, 324.8], None, 212.3),
+            recorded_latency(OpenDatasync, 47, [302.1, 283.9, 318.4], None, 212.7),
+            recorded_latency(Fsync, 47, [594.6, 555.5, 645.0], None, 227.7),
+            recorded_latency(OpenSync, 47, [577.8, 542.7, 601.8], None, 212.8),
         ],
     ),
     (
         WalSyncMethod::OpenDatasync,
         [
-            row(Fdatasync, 46, [336.4, 304.6, 365.2], None, 241.1),
-            row(OpenDatasync, 46, [341.8, 320.1, 367.8], None, 247.7),
-            row(Fsync, 46, [584.2, 528.2, 644.8], None, 231.1),
-            row(OpenSync, 46, [561.4, 528.4, 628.0], None, 252.5),
+            recorded_latency(Fdatasync, 46, [336.4, 304.6, 365.2], None, 241.1),
+            recorded_latency(OpenDatasync, 46, [341.8, 320.1, 367.8], None, 247.7),
+            recorded_latency(Fsync, 46, [584.2, 528.2, 644.8], None, 231.1),
+            recorded_latency(OpenSync, 46, [561.4, 528.4, 628.0], None, 252.5),
         ],
     ),
     (
         WalSyncMethod::Fsync,
         [
-            row(Fdatasync, 41, [1247.6, 1173.7, 1311.1], None, 1071.2),
-            row(OpenDatasync, 41, [1226.9, 1155.2, 1315.2], None, 1035.2),
-            row(Fsync, 41, [1244.9, 1138.9, 1321.0], None, 1068.0),
-            row(OpenSync, 41, [1221.9, 1091.0, 1307.3], None, 1049.0),
+            recorded_latency(Fdatasync, 41, [1247.6, 1173.7, 1311.1], None, 1071.2),
+            recorded_latency(OpenDatasync, 41, [1226.9, 1155.2, 1315.2], None, 1035.2),
+            recorded_latency(Fsync, 41, [1244.9, 1138.9, 1321.0], None, 1068.0),
+            recorded_latency(OpenSync, 41, [1221.9, 1091.0, 1307.3], None, 1049.0),
         ],
     ),
     (
         WalSyncMethod::OpenSync,
         [
-            row(Fdatasync, 45, [278.4, 259.5, 303.7], None, 161.1),
-            row(OpenDatasync, 45, [279.8, 259.0, 299.7], None, 142.9),
-            row(Fsync, 45, [278.3, 250.5, 297.8], None, 152.4),
-            row(OpenSync, 45, [282.7, 252.1, 310.2], None, 149.2),
+            recorded_latency(Fdatasync, 45, [278.4, 259.5, 303.7], None, 161.1),
+            recorded_latency(OpenDatasync, 45, [279.8, 259.0, 299.7], None, 142.9),
+            recorded_latency(Fsync, 45, [278.3, 250.5, 297.8], None, 152.4),
+            recorded_latency(OpenSync, 45, [282.7, 252.1, 310.2], None, 149.2),
         ],
     ),
     (
         WalSyncMethod::Fdatasync,
         [
-            row(Fdatasync, 169, [325.6, 311.4, 340.7], None, 251.2),
-            row(OpenDatasync, 169, [312.7, 286.4, 329.5], None, 248.0),
-            row(Fsync, 169, [654.4, 623.3, 681.2], None, 239.5),
-            row(OpenSync, 169, [666.1, 629.5, 702.5], None, 267.9),
+            recorded_latency(Fdatasync, 169, [325.6, 311.4, 340.7], None, 251.2),
+            recorded_latency(OpenDatasync, 169, [312.7, 286.4, 329.5], None, 248.0),
+            recorded_latency(Fsync, 169, [654.4, 623.3, 681.2], None, 239.5),
+            recorded_latency(OpenSync, 169, [666.1, 629.5, 702.5], None, 267.9),
         ],
     ),
     (
         WalSyncMethod::Fsync,
         [
-            row(Fdatasync, 169, [307.8, 294.0, 323.8], None, 215.2),
-            row(OpenDatasync, 169, [310.6, 295.4, 320.4], None, 224.2),
-            row(Fsync, 169, [532.8, 501.2, 565.3], None, 217.2),
-            row(OpenSync, 169, [527.4, 509.1, 554.7], None, 233.6),
+            recorded_latency(Fdatasync, 169, [307.8, 294.0, 323.8], None, 215.2),
+            recorded_latency(OpenDatasync, 169, [310.6, 295.4, 320.4], None, 224.2),
+            recorded_latency(Fsync, 169, [532.8, 501.2, 565.3], None, 217.2),
+            recorded_latency(OpenSync, 169, [527.4, 509.1, 554.7], None, 233.6),
         ],
     ),
     (
         WalSyncMethod::OpenDatasync,
         [
-            row(Fdatasync, 156, [1129.6, 1071.7, 1204.9], None, 1005.3),
-            row(OpenDatasync, 156, [1177.5, 1103.1, 1222.2], None, 1012.3),
-            row(Fsync, 156, [1156.8, 1103.3, 1214.0], None, 875.4),
-            row(OpenSync, 156, [1129.9, 1081.1, 1182.5], None, 992.0),
+            recorded_latency(Fdatasync, 156, [1129.6, 1071.7, 1204.9], None, 1005.3),
+            recorded_latency(OpenDatasync, 156, [1177.5, 1103.1, 1222.2], None, 1012.3),
+            recorded_latency(Fsync, 156, [1156.8, 1103.3, 1214.0], None, 875.4),
+            recorded_latency(OpenSync, 156, [1129.9, 1081.1, 1182.5], None, 992.0),
         ],
     ),
     (
         WalSyncMethod::Fdatasync,
         [
-            row(Fdatasync, 171, [280.0, 270.7, 291.1], None, 140.1),
-            row(OpenDatasync, 171, [285.4, 273.6, 300.6], None, 142.7),
-            row(Fsync, 171, [284.5, 270.3, 299.8], None, 151.0),
-            row(OpenSync, 171, [288.7, 276.9, 305.6], None, 144.9),
+            recorded_latency(Fdatasync, 171, [280.0, 270.7, 291.1], None, 140.1),
+            recorded_latency(OpenDatasync, 171, [285.4, 273.6, 300.6], None, 142.7),
+            recorded_latency(Fsync, 171, [284.5, 270.3, 299.8], None, 151.0),
+            recorded_latency(OpenSync, 171, [288.7, 276.9, 305.6], None, 144.9),
         ],
     ),
     (
         WalSyncMethod::OpenSync,
         [
-            row(Fdatasync, 962, [301.8, 283.3, 312.9], None, 227.5),
-            row(OpenDatasync, 962, [310.6, 298.1, 322.2], None, 234.6),
-            row(Fsync, 962, [562.2, 534.6, 581.0], None, 232.7),
-            row(OpenSync, 962, [582.9, 547.4, 596.5], None, 235.8),
+            recorded_latency(Fdatasync, 962, [301.8, 283.3, 312.9], None, 227.5),
+            recorded_latency(OpenDatasync, 962, [310.6, 298.1, 322.2], None, 234.6),
+            recorded_latency(Fsync, 962, [562.2, 534.6, 581.0], None, 232.7),
+            recorded_latency(OpenSync, 962, [582.9, 547.4, 596.5], None, 235.8),
         ],
     ),
     (
         WalSyncMethod::Fdatasync,
         [
-            row(Fdatasync, 986, [237.6, 228.3, 244.8], None, 133.9),
-            row(OpenDatasync, 986, [233.7, 228.9, 238.9], None, 131.4),
-            row(Fsync, 986, [238.2, 232.4, 244.9], None, 135.2),
-            row(OpenSync, 986, [241.6, 235.2, 245.1], None, 136.4),
+            recorded_latency(Fdatasync, 986, [237.6, 228.3, 244.8], None, 133.9),
+            recorded_latency(OpenDatasync, 986, [233.7, 228.9, 238.9], None, 131.4),
+            recorded_latency(Fsync, 986, [238.2, 232.4, 244.9], None, 135.2),
+            recorded_latency(OpenSync, 986, [241.6, 235.2, 245.1], None, 136.4),
         ],
     ),
 ];
@@ -144,8 +144,8 @@ fn latencies(samples: u64, [value, low, high]: [f64; 3], p99_us: Option<f64>) ->
     }
 }
 
-fn measurement(rows: &[Recorded]) -> Measurement {
-    let row = |of: &Recorded| MethodResult {
+fn measurement_from_recorded(rows: &[RecordedLatency]) -> Measurement {
+    let row = |of: &RecordedLatency| MethodResult {
         method: of.method,
         pages: 1,
         as_server: true,
@@ -165,7 +165,7 @@ fn measurement(rows: &[Recorded]) -> Measurement {
     }
 }
 
-fn json(report: &Report, is_verbose: bool) -> Json {
+fn report_json(report: &Report, is_verbose: bool) -> Json {
     let text = if is_verbose {
         crate::report::json::render(report)
     } else {
@@ -175,7 +175,7 @@ fn json(report: &Report, is_verbose: bool) -> Json {
 }
 
 #[test]
-fn every_surface_shows_the_same_latency() {
+fn every_output_shows_the_same_latency() {
     for (in_force, rows) in &TEN {
         let spoken = rows
             .iter()
@@ -185,7 +185,7 @@ fn every_surface_shows_the_same_latency() {
         let says = format_latency(value, low, high, spoken.p99);
         let median = format!("{} median", format_micros(value));
         let report = sample_reports::at_risk_with_measurement(
-            measurement(rows),
+            measurement_from_recorded(rows),
             *in_force,
             FlushDelivery::Sent,
         );
@@ -196,7 +196,7 @@ fn every_surface_shows_the_same_latency() {
             ("html", Format::Html.render(&report).unwrap()),
             (
                 "overview",
-                screen_text(&session_with(report.clone(), (100, 45), PLAIN)),
+                screen_text(&session_with_report(report.clone(), (100, 45), PLAIN)),
             ),
         ] {
             assert!(
@@ -214,8 +214,8 @@ fn every_surface_shows_the_same_latency() {
         let near =
             |json: &Json, us: f64| json.as_f64().is_some_and(|of| (of - us).abs() < 1e-6 * us);
         for is_verbose in [false, true] {
-            let current =
-                &json(&report, is_verbose)["targets"][0]["answers"]["commit_latency"]["current"];
+            let current = &report_json(&report, is_verbose)["targets"][0]["answers"]["commit_latency"]
+                ["current"];
             assert_eq!(current["method"], spoken.method.name());
             let all = [("median_us", value), ("low_us", low), ("high_us", high)];
             assert!(
@@ -228,7 +228,7 @@ fn every_surface_shows_the_same_latency() {
                 "{current}"
             );
         }
-        let whole = json(&report, true);
+        let whole = report_json(&report, true);
         let chosen = |row: &&Json| row["chosen"] == true;
         let methods = whole["commit_latencies"][0]["methods"].as_array().unwrap();
         assert!(
@@ -245,7 +245,7 @@ fn every_surface_shows_the_same_latency() {
                 .unwrap()
                 .contains(&format!("={}s;;;0", value / 1e6))
         );
-        let mut probe = session_with(report, (119, 40), PLAIN);
+        let mut probe = session_with_report(report, (119, 40), PLAIN);
         press_keys(&mut probe, "3");
         let screen = screen_text(&probe);
         let row = screen

@@ -1,7 +1,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{screen_text, start_probe};
+use super::{screen_text, session_with_started_probe};
 use crate::tui::click_map::{ClickMap, ClickTarget};
 use crate::tui::command;
 use crate::tui::frame;
@@ -12,22 +12,22 @@ use crate::tui::page::PaneFocus;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, at_risk_report, click_on_text, finish_job, named_sessions, press_keys,
-    report_with_two_targets, session_with, session_with_open_export,
+    report_with_two_targets, session_with_open_export, session_with_report,
 };
 use crate::tui::update::update;
 
-fn drawn_targets(model: &Model) -> ClickMap {
+fn drawn_click_map(model: &Model) -> ClickMap {
     let mut buffer = Buffer::empty(Rect::from((Position::ORIGIN, model.size)));
     frame::draw(model, &mut buffer)
 }
 
-fn targets_by_cell(model: &Model) -> Vec<(Position, ClickTarget)> {
+fn click_targets_by_cell(model: &Model) -> Vec<(Position, ClickTarget)> {
     let (area, hits) = (
         Rect::from((Position::ORIGIN, model.size)),
-        drawn_targets(model),
+        drawn_click_map(model),
     );
     area.positions()
-        .filter_map(|cell| hits.at(cell).cloned().map(|hit| (cell, hit)))
+        .filter_map(|cell| hits.click_target_at(cell).cloned().map(|hit| (cell, hit)))
         .collect()
 }
 
@@ -37,12 +37,12 @@ fn scroll(model: &mut Model, what: MouseAction) {
 
 #[test]
 #[ignore = "exhaustive"]
-fn a_click_presses_only_keys_that_do_something_now() {
+fn clicks_press_only_available_keys() {
     for size in [(60, 15), (80, 24), (140, 50)] {
         for (name, mut model) in named_sessions(size, RICH) {
-            let commands = command::commands(&model, &model.current_page_view());
+            let commands = command::current_commands(&model, &model.current_page_view());
             let mut seen = Vec::new();
-            for (cell, hit) in targets_by_cell(&model) {
+            for (cell, hit) in click_targets_by_cell(&model) {
                 let fine = match &hit {
                     // With a single target, the key for the list of targets is disabled; a click
                     // then shows the reason.
@@ -60,9 +60,9 @@ fn a_click_presses_only_keys_that_do_something_now() {
                 };
                 assert!(fine, "{name}: {hit:?} at {cell}");
             }
-            model.hits = drawn_targets(&model);
+            model.hits = drawn_click_map(&model);
             let mut ends = Vec::new();
-            for (cell, hit) in targets_by_cell(&model) {
+            for (cell, hit) in click_targets_by_cell(&model) {
                 if seen.contains(&(cell.y, hit.clone())) {
                     continue;
                 }
@@ -90,11 +90,11 @@ fn a_click_presses_only_keys_that_do_something_now() {
 }
 
 #[test]
-fn tabs_target_and_footer_are_keys() {
+fn tabs_header_target_and_footer_are_clickable() {
     for screen in ScreenId::ALL {
         for width in [60, 80, 120] {
-            let mut model = session_with(report_with_two_targets(), (width, 24), RICH);
-            model.hits = drawn_targets(&model);
+            let mut model = session_with_report(report_with_two_targets(), (width, 24), RICH);
+            model.hits = drawn_click_map(&model);
             let tabs = screen_text(&model).lines().nth(1).unwrap().to_owned();
             let column = tabs.find(&format!(" {}", screen.digit())).unwrap() + 1;
             let tab = Position::new(u16::try_from(column).unwrap(), 1);
@@ -102,7 +102,7 @@ fn tabs_target_and_footer_are_keys() {
             assert_eq!(model.screen, screen, "{tabs}");
         }
     }
-    let mut model = session_with(report_with_two_targets(), (120, 24), RICH);
+    let mut model = session_with_report(report_with_two_targets(), (120, 24), RICH);
     click_on_text(&mut model, "1/2 ");
     assert!(matches!(model.overlay, Some(Overlay::Targets { .. })));
     click_on_text(&mut model, "· disk");
@@ -127,8 +127,8 @@ fn tabs_target_and_footer_are_keys() {
 }
 
 #[test]
-fn a_row_is_selected_and_the_second_click_shows_its_details() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn second_click_on_row_opens_details() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "2");
     click_on_text(&mut model, "md0 ");
     assert_eq!(model.current_page_state().focus, PaneFocus::List);
@@ -142,13 +142,13 @@ fn a_row_is_selected_and_the_second_click_shows_its_details() {
 }
 
 #[test]
-fn a_hop_shows_its_layer() {
-    let mut model = session_with(at_risk_report(), (80, 60), RICH);
+fn click_on_flush_path_hop_selects_its_layer() {
+    let mut model = session_with_report(at_risk_report(), (80, 60), RICH);
     click_on_text(&mut model, "LOST HERE");
     assert_eq!(
         model
             .current_page_view()
-            .active_selection()
+            .focused_selection()
             .and_then(|block| block.key.as_deref()),
         Some("layer device sdb")
     );
@@ -160,8 +160,8 @@ fn a_hop_shows_its_layer() {
 }
 
 #[test]
-fn the_wheel_goes_through_a_page_and_through_help() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn mouse_wheel_moves_selection_in_page_and_help() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "6");
     scroll(&mut model, MouseAction::WheelDown);
     assert_eq!(
@@ -182,15 +182,15 @@ fn the_wheel_goes_through_a_page_and_through_help() {
 }
 
 #[test]
-fn help_and_questions_are_clicked_through() {
-    let mut model = session_with(at_risk_report(), (80, 40), RICH);
+fn help_and_confirmations_are_clickable() {
+    let mut model = session_with_report(at_risk_report(), (80, 40), RICH);
     press_keys(&mut model, "?");
     assert!(matches!(
         &click_on_text(&mut model, "rescan")[..],
         [SideEffect::Start(_, Job::Collect)]
     ));
     assert!(model.overlay.is_none());
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     click_on_text(&mut model, "p probe");
     finish_job(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     click_on_text(&mut model, "n no");
@@ -201,7 +201,7 @@ fn help_and_questions_are_clicked_through() {
         &click_on_text(&mut model, "y start")[..],
         [SideEffect::Start(_, Job::Probe(_))]
     ));
-    let mut model = start_probe(at_risk_report());
+    let mut model = session_with_started_probe(at_risk_report());
     assert!(matches!(
         &click_on_text(&mut model, "c cancel")[..],
         [SideEffect::Cancel(_)]
@@ -215,8 +215,8 @@ fn help_and_questions_are_clicked_through() {
 }
 
 #[test]
-fn m_frees_the_mouse_and_takes_it_back() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn m_toggles_mouse_capture() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     assert_eq!(press_keys(&mut model, "m"), [SideEffect::Mouse(false)]);
     assert!(screen_text(&model).contains("press m to turn it on again"));
     assert_eq!(press_keys(&mut model, "m"), [SideEffect::Mouse(true)]);

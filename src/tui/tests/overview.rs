@@ -5,13 +5,14 @@ use crate::tui::model::Overlay;
 use crate::tui::screen_id::ScreenId;
 use crate::tui::test_sessions::{
     RICH, WORST_FIRST, at_risk_report, click_on_text, measurement_after, press_keys,
-    report_with_all_verdicts, report_with_measurement, report_with_two_targets, session_with,
+    report_with_all_verdicts, report_with_measurement, report_with_two_targets,
+    session_with_report,
 };
 
 #[test]
-fn each_layout_shows_path_price_and_what_to_do() {
+fn every_layout_shows_flush_path_latency_and_fixes() {
     for size in [(80, 40), (100, 30), (140, 45)] {
-        let screen = screen_text(&session_with(
+        let screen = screen_text(&session_with_report(
             report_with_measurement(measurement_after(71)),
             size,
             PLAIN,
@@ -28,14 +29,18 @@ fn each_layout_shows_path_price_and_what_to_do() {
         }
         assert!(!screen.contains("worst first"), "one target\n{screen}");
     }
-    let several = screen_text(&session_with(report_with_all_verdicts(), (140, 45), PLAIN));
+    let several = screen_text(&session_with_report(
+        report_with_all_verdicts(),
+        (140, 45),
+        PLAIN,
+    ));
     assert!(several.contains("worst first"), "{several}");
 }
 
 #[test]
-fn rows_that_are_left_are_used() {
+fn taller_terminal_shows_intervals_and_curves() {
     let of_height = |height| {
-        screen_text(&session_with(
+        screen_text(&session_with_report(
             report_with_measurement(measurement_after(71)),
             (80, height),
             PLAIN,
@@ -57,7 +62,7 @@ fn rows_that_are_left_are_used() {
 
 #[test]
 fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
-    let mut model = session_with(report_with_all_verdicts(), (80, 24), PLAIN);
+    let mut model = session_with_report(report_with_all_verdicts(), (80, 24), PLAIN);
     press_keys(&mut model, "t");
     let listed = screen_text(&model);
     let places: Vec<usize> = WORST_FIRST
@@ -90,7 +95,7 @@ fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
         WORST_FIRST.len() - 1,
         "round and round"
     );
-    let mut wide = session_with(report_with_all_verdicts(), (140, 45), PLAIN);
+    let mut wide = session_with_report(report_with_all_verdicts(), (140, 45), PLAIN);
     click_on_text(&mut wide, "≠ contradictory");
     assert_eq!(
         wide.data.focus.target.as_ref().map(Subject::name),
@@ -99,9 +104,9 @@ fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
 }
 
 #[test]
-fn names_of_tabs_stay_beside_many_targets() {
+fn tab_names_stay_complete_with_many_targets() {
     for width in [80, 100, 140] {
-        let screen = screen_text(&session_with(
+        let screen = screen_text(&session_with_report(
             report_with_all_verdicts(),
             (width, 24),
             PLAIN,
@@ -119,11 +124,11 @@ fn names_of_tabs_stay_beside_many_targets() {
 }
 
 #[test]
-fn three_keys_are_named_until_the_first() {
+fn key_hints_are_shown_until_first_key_press() {
     let mut unmeasured = at_risk_report();
     unmeasured.probes.clear();
     for report in [unmeasured, report_with_two_targets()] {
-        let mut model = session_with(report, (80, 24), RICH);
+        let mut model = session_with_report(report, (80, 24), RICH);
         let row = |model: &_| screen_text(model).lines().nth(22).unwrap().to_owned();
         let hint = row(&model);
         assert_eq!(hint.matches("   ").count(), 2, "{hint}");
@@ -137,7 +142,7 @@ fn three_keys_are_named_until_the_first() {
 }
 
 #[test]
-fn figures_of_a_probe_stay_after_its_end() {
+fn finished_probe_still_shows_its_figures() {
     let cut = Measurement {
         cancelled: true,
         ..measurement_after(12)
@@ -147,7 +152,7 @@ fn figures_of_a_probe_stay_after_its_end() {
         (cut, (80, 40)),
         (measurement_after(71), (140, 45)),
     ] {
-        let mut model = session_with(report_with_measurement(measurement), size, PLAIN);
+        let mut model = session_with_report(report_with_measurement(measurement), size, PLAIN);
         press_keys(&mut model, "3");
         let screen = screen_text(&model);
         for said in [

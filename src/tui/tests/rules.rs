@@ -2,7 +2,7 @@ use super::{PLAIN, screen_text};
 use crate::facts::catalog;
 use crate::tui::page::Block;
 use crate::tui::screen_id::ScreenId;
-use crate::tui::test_sessions::{at_risk_report, press_keys, session_with};
+use crate::tui::test_sessions::{at_risk_report, press_keys, session_with_report};
 use crate::tui::viewport::{PanePlace, Viewport};
 
 const ROOM: Viewport = Viewport {
@@ -13,8 +13,8 @@ const ROOM: Viewport = Viewport {
 };
 
 #[test]
-fn pictures_of_the_rules() {
-    let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
+fn snapshots_of_rules_screen() {
+    let mut model = session_with_report(at_risk_report(), (80, 60), PLAIN);
     press_keys(&mut model, "5 j enter");
     let applies = screen_text(&model);
     press_keys(&mut model, "esc / d o e s space n o t enter enter");
@@ -22,8 +22,8 @@ fn pictures_of_the_rules() {
 }
 
 #[test]
-fn rules_are_found_by_id_title_and_outcome() {
-    let mut model = session_with(at_risk_report(), (80, 40), PLAIN);
+fn rules_are_filtered_by_id_title_and_result() {
+    let mut model = session_with_report(at_risk_report(), (80, 40), PLAIN);
     press_keys(&mut model, "5");
     let all = screen_text(&model);
     let places = [
@@ -58,8 +58,8 @@ fn rules_are_found_by_id_title_and_outcome() {
 }
 
 #[test]
-fn no_title_has_a_placeholder_in_it() {
-    let model = session_with(at_risk_report(), (120, 40), PLAIN);
+fn rules_screen_shows_no_raw_placeholders() {
+    let model = session_with_report(at_risk_report(), (120, 40), PLAIN);
     let page = ScreenId::Rules.build_page(&model.data, &model.current_page_state(), ROOM);
     let state = model.current_page_state();
     let details = |block: &Block| block.details_page(&model.data, &state, (120, 40)).1.blocks;

@@ -12,7 +12,7 @@ use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 use crate::tui::input_queue::InputQueue;
 use crate::tui::job::{
-    Comparison, HostChange, Job, JobProgress, Reference, ReferenceChoice, SaveOutcome,
+    ComparisonReference, HostChange, HostComparison, Job, JobProgress, ReferenceChoice, SaveOutcome,
 };
 use crate::tui::key_press::KeyPress;
 use crate::tui::msg::{ExitReason, Msg};
@@ -21,7 +21,7 @@ use crate::tui::test_sessions::{RICH, at_risk_report, buffer_text};
 use crate::tui::worker_jobs::{JobRunner, Worker};
 use crate::tui::{AssumedFact, AssumedHost, event_loop, stop_jobs};
 
-struct Script {
+struct ScriptedDisplay {
     steps: Vec<(&'static str, Vec<Msg>)>,
     out: Sender<Msg>,
     /// True if a shell could continue the stopped process.
@@ -29,7 +29,7 @@ struct Script {
     log: Vec<&'static str>,
 }
 
-impl TerminalDisplay for Script {
+impl TerminalDisplay for ScriptedDisplay {
     fn size(&self) -> Size {
         Size::new(100, 30)
     }
@@ -79,13 +79,13 @@ impl TerminalDisplay for Script {
 
 /// Reads the host once, then panics; a probe runs until cancelled.
 #[derive(Default)]
-struct Fragile {
+struct PanicOnRescanWorker {
     reads: Mutex<u32>,
     cancelled: AtomicBool,
     saved: Mutex<Vec<(String, String, bool)>>,
 }
 
-impl Worker for Fragile {
+impl Worker for PanicOnRescanWorker {
     fn collect(&self, progress: &mut dyn FnMut(JobProgress)) -> Result<Report, String> {
         progress(JobProgress::Reading("mounts".to_owned()));
         let mut reads = self
@@ -97,7 +97,7 @@ impl Worker for Fragile {
         Ok(at_risk_report())
     }
 
-    fn plan_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
+    fn describe_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
         Ok(vec!["Writes 16 MiB.".to_owned()])
     }
 
@@ -114,15 +114,19 @@ impl Worker for Fragile {
         Ok(at_risk_report())
     }
 
-    fn list_references(&self, _: Reference) -> Result<Vec<ReferenceChoice>, String> {
+    fn list_references(&self, _: ComparisonReference) -> Result<Vec<ReferenceChoice>, String> {
         Err("no list".to_owned())
     }
 
-    fn compare(&self, _: Reference, _: Option<&str>) -> Result<Option<Comparison>, String> {
+    fn compare_with_reference(
+        &self,
+        _: ComparisonReference,
+        _: Option<&str>,
+    ) -> Result<Option<HostComparison>, String> {
         Ok(None)
     }
 
-    fn plan_report_save(&self) -> Result<Vec<String>, String> {
+    fn describe_report_save(&self) -> Result<Vec<String>, String> {
         Err("no directory".to_owned())
     }
 
@@ -146,7 +150,7 @@ impl Worker for Fragile {
         Err("there is no free disk".to_owned())
     }
 
-    fn raw_lines(&self, _: &Source, _: &str) -> Vec<String> {
+    fn raw_answer_lines(&self, _: &Source, _: &str) -> Vec<String> {
         Vec::new()
     }
 
@@ -174,19 +178,19 @@ impl Worker for Fragile {
     }
 }
 
-fn play(
+fn run_scripted_session(
     shell: bool,
     steps: Vec<(&'static str, Vec<Msg>)>,
-) -> (ExitReason, Vec<&'static str>, Arc<Fragile>) {
+) -> (ExitReason, Vec<&'static str>, Arc<PanicOnRescanWorker>) {
     let (out, inbox) = channel();
-    let worker = Arc::new(Fragile::default());
+    let worker = Arc::new(PanicOnRescanWorker::default());
     let as_worker: Arc<dyn Worker> = worker.clone();
     let mut jobs = JobRunner::new(as_worker, out.clone());
     let ends = out.clone();
     // The alarm ends a script that does not finish; the assertion below then reports its remaining
     // steps.
     let _alarm = Watchdog::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
-    let mut display = Script {
+    let mut display = ScriptedDisplay {
         steps,
         out,
         shell,
@@ -205,45 +209,48 @@ fn play(
     (exit, display.log, worker)
 }
 
-fn key(name: &str) -> Msg {
+fn key_message(name: &str) -> Msg {
     Msg::Key(KeyPress::from_name(name))
 }
 
 #[test]
-fn the_first_picture_comes_before_any_fact() {
-    let steps = vec![("reading this host", vec![]), ("AT RISK", vec![key("q")])];
-    assert_eq!(play(true, steps).0, ExitReason::Quit);
+fn first_frame_is_drawn_before_any_fact() {
+    let steps = vec![
+        ("reading this host", vec![]),
+        ("AT RISK", vec![key_message("q")]),
+    ];
+    assert_eq!(run_scripted_session(true, steps).0, ExitReason::Quit);
 }
 
 #[test]
-fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
+fn worker_panic_becomes_notice_and_screen_stays() {
     let steps = vec![
-        ("AT RISK", vec![key("r")]),
+        ("AT RISK", vec![key_message("r")]),
         (
             "reading the host failed: this is a bug in walwise: read it twice",
-            vec![key("4")],
+            vec![key_message("4")],
         ),
-        ("Plan, in order of application", vec![key("q")]),
+        ("Plan, in order of application", vec![key_message("q")]),
     ];
-    assert_eq!(play(true, steps).0, ExitReason::Quit);
+    assert_eq!(run_scripted_session(true, steps).0, ExitReason::Quit);
 }
 
 #[test]
-fn leaving_stops_the_probe_and_waits_for_it() {
+fn exit_cancels_probe_and_waits_for_it() {
     let steps = vec![
-        ("AT RISK", vec![key("p")]),
-        ("Writes 16 MiB.", vec![key("y")]),
+        ("AT RISK", vec![key_message("p")]),
+        ("Writes 16 MiB.", vec![key_message("y")]),
         ("starting the probe", vec![Msg::Signal(15)]),
     ];
-    let (exit, _, worker) = play(true, steps);
+    let (exit, _, worker) = run_scripted_session(true, steps);
     assert_eq!(exit, ExitReason::Signal(15));
     assert!(worker.cancelled.load(Ordering::Relaxed));
 }
 
 #[test]
-fn a_terminal_that_is_closed_says_so_twice_and_the_probe_still_tidies_up() {
+fn repeated_hangup_still_waits_for_probe_cleanup() {
     let (out, inbox) = channel();
-    let mut jobs = JobRunner::new(Arc::new(Fragile::default()), out.clone());
+    let mut jobs = JobRunner::new(Arc::new(PanicOnRescanWorker::default()), out.clone());
     jobs.start(1, Job::Probe(Subject::host()));
     out.send(Msg::Hangup).unwrap();
     out.send(Msg::Signal(signal_hook::consts::SIGHUP)).unwrap();
@@ -252,23 +259,23 @@ fn a_terminal_that_is_closed_says_so_twice_and_the_probe_still_tidies_up() {
 }
 
 #[test]
-fn while_a_shell_has_the_terminal_nothing_is_drawn() {
+fn nothing_is_drawn_while_suspended() {
     // Input during a suspension is processed at once, but drawn only after SIGCONT.
     let first = vec![
-        key("ctrl-z"),
-        key("4"),
+        key_message("ctrl-z"),
+        key_message("4"),
         Msg::Signal(signal_hook::consts::SIGWINCH),
         Msg::Signal(signal_hook::consts::SIGCONT),
     ];
     let steps = vec![
         ("AT RISK", first),
-        ("Plan, in order of application", vec![key("q")]),
+        ("Plan, in order of application", vec![key_message("q")]),
     ];
-    assert_eq!(play(true, steps).1, ["suspend", "resume"]);
+    assert_eq!(run_scripted_session(true, steps).1, ["suspend", "resume"]);
 }
 
 #[test]
-fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
+fn document_is_rendered_saved_and_failure_is_shown() {
     let place = |wanted| {
         Format::ALL
             .into_iter()
@@ -277,25 +284,30 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
     };
     let down = place(Format::Udev) - place(Format::Text);
     let steps = vec![
-        ("AT RISK", vec![key("e")]),
-        ("same output", vec![key("enter")]),
-        ("as text", vec![key("s")]),
-        ("Save as text", vec![key("enter")]),
-        ("Replace it?", vec![key("y")]),
+        ("AT RISK", vec![key_message("e")]),
+        ("same output", vec![key_message("enter")]),
+        ("as text", vec![key_message("s")]),
+        ("Save as text", vec![key_message("enter")]),
+        ("Replace it?", vec![key_message("y")]),
         (
             "saved: /root/walwise-db7-srv-pg-15-main.txt",
-            [key("esc")]
+            [key_message("esc")]
                 .into_iter()
-                .chain((0..down).map(|_| key("j")))
+                .chain((0..down).map(|_| key_message("j")))
                 .collect(),
         ),
-        ("▌udev", vec![key("enter")]),
+        ("▌udev", vec![key_message("enter")]),
         (
             "this is a bug in walwise: no such form",
-            vec![key("m"), key("m"), key("y"), key("q")],
+            vec![
+                key_message("m"),
+                key_message("m"),
+                key_message("y"),
+                key_message("q"),
+            ],
         ),
     ];
-    let (exit, log, worker) = play(true, steps);
+    let (exit, log, worker) = run_scripted_session(true, steps);
     assert_eq!(
         (exit, log),
         (ExitReason::Quit, vec!["mouse free", "mouse ours"])
@@ -311,19 +323,19 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
 }
 
 #[test]
-fn without_a_shell_it_stays_and_says_so() {
+fn suspend_without_shell_shows_notice() {
     let steps = vec![
-        ("AT RISK", vec![key("ctrl-z")]),
-        ("there is no shell to return to", vec![key("q")]),
+        ("AT RISK", vec![key_message("ctrl-z")]),
+        ("there is no shell to return to", vec![key_message("q")]),
     ];
-    assert_eq!(play(false, steps).1, ["suspend"]);
+    assert_eq!(run_scripted_session(false, steps).1, ["suspend"]);
 }
 
 #[test]
-fn an_interrupt_passes_all_that_was_typed_before_it() {
+fn interrupt_overtakes_earlier_input() {
     let (out, inbox) = channel();
-    let mut jobs = JobRunner::new(Arc::new(Fragile::default()), out.clone());
-    let mut display = Script {
+    let mut jobs = JobRunner::new(Arc::new(PanicOnRescanWorker::default()), out.clone());
+    let mut display = ScriptedDisplay {
         steps: Vec::new(),
         out: out.clone(),
         shell: true,
@@ -331,7 +343,7 @@ fn an_interrupt_passes_all_that_was_typed_before_it() {
     };
     let input = InputQueue::default();
     // Without the interrupt, the first key would quit.
-    input.push(["q", "s", "ctrl-c", "y"].map(key).into());
+    input.push(["q", "s", "ctrl-c", "y"].map(key_message).into());
     out.send(Msg::Input).unwrap();
     assert_eq!(
         event_loop(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(),
@@ -340,13 +352,13 @@ fn an_interrupt_passes_all_that_was_typed_before_it() {
 }
 
 #[test]
-fn many_changes_of_the_size_are_one() {
+fn many_resize_signals_cause_one_redraw() {
     let first = [(); 100]
         .map(|()| Msg::Signal(signal_hook::consts::SIGWINCH))
         .into_iter();
     let steps = vec![
-        ("AT RISK", first.chain([key("4")]).collect()),
-        ("Plan, in order of application", vec![key("q")]),
+        ("AT RISK", first.chain([key_message("4")]).collect()),
+        ("Plan, in order of application", vec![key_message("q")]),
     ];
-    assert_eq!(play(true, steps).1, ["renew"]);
+    assert_eq!(run_scripted_session(true, steps).1, ["renew"]);
 }

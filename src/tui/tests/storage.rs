@@ -7,14 +7,14 @@ use crate::report::{DirectoryRow, LayerRow, sample_reports};
 use crate::rules::{Finding, Level, Outcome};
 use crate::tui::model::Model;
 use crate::tui::screen_id::ScreenId;
-use crate::tui::test_sessions::{RICH, at_risk_report, press_keys, session_with};
+use crate::tui::test_sessions::{RICH, at_risk_report, press_keys, session_with_report};
 
 #[test]
-fn pictures_of_the_storage() {
-    let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
+fn snapshots_of_storage_screen() {
+    let mut model = session_with_report(at_risk_report(), (80, 60), PLAIN);
     press_keys(&mut model, "2 j j j j enter j j enter");
     let unfolded = screen_text(&model);
-    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+    let mut model = session_with_report(at_risk_report(), (120, 40), RICH);
     press_keys(&mut model, "2 j j j j enter j j enter");
     let pane = screen_text(&model);
     press_keys(&mut model, "esc esc u");
@@ -22,7 +22,7 @@ fn pictures_of_the_storage() {
 }
 
 #[test]
-fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
+fn jump_to_issue_finds_one_bad_disk_of_two_hundred() {
     let mut report = at_risk_report();
     let stack = report.stacks.first_mut().unwrap();
     let disk = stack.layers.last().unwrap().clone();
@@ -49,7 +49,7 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
         "{bad:?}"
     );
     report.findings.push(bad);
-    let mut model = session_with(report, (80, 24), PLAIN);
+    let mut model = session_with_report(report, (80, 24), PLAIN);
     press_keys(&mut model, "2 end N N");
     let lines = screen_text(&model);
     assert!(
@@ -60,8 +60,8 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     );
 }
 
-fn all_of_the_storage(size: (u16, u16)) -> String {
-    let mut model = session_with(at_risk_report(), size, PLAIN);
+fn storage_screen_text_of_all_layers(size: (u16, u16)) -> String {
+    let mut model = session_with_report(at_risk_report(), size, PLAIN);
     press_keys(&mut model, "2 v");
     let page = model.build_page(&model.current_page_state());
     let layers: Vec<String> = page
@@ -71,7 +71,7 @@ fn all_of_the_storage(size: (u16, u16)) -> String {
     assert!(layers.len() > 7, "{layers:?}");
     let mut seen = String::new();
     for layer in layers {
-        let mut model = session_with(at_risk_report(), size, PLAIN);
+        let mut model = session_with_report(at_risk_report(), size, PLAIN);
         press_keys(&mut model, "2 v");
         model.page_state_mut().list.selected = Some(layer);
         press_keys(&mut model, "enter");
@@ -90,7 +90,7 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
     let report = at_risk_report();
     let summary = &report.targets[0];
     for size in [(80, 24), (120, 24), (60, 15)] {
-        let seen = all_of_the_storage(size);
+        let seen = storage_screen_text_of_all_layers(size);
         for row in summary
             .subjects
             .iter()
@@ -124,7 +124,7 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
 }
 
 #[test]
-fn what_else_shares_the_disks_is_said() {
+fn storage_screen_shows_disk_sharing() {
     let mut report = at_risk_report();
     let (of, source) = (sample_reports::data_target(), || {
         Source::derived_from(["target.roles"])
@@ -145,7 +145,7 @@ fn what_else_shares_the_disks_is_said() {
     };
     report.targets[0].directories = vec![row("/srv/pg/15/main/pg_wal")];
     for width in [60, 80, 120] {
-        let mut model = session_with(report.clone(), (width, 40), PLAIN);
+        let mut model = session_with_report(report.clone(), (width, 40), PLAIN);
         press_keys(&mut model, "2");
         let screen = screen_text(&model);
         for said in [
@@ -159,9 +159,9 @@ fn what_else_shares_the_disks_is_said() {
 }
 
 #[test]
-fn a_filter_is_typed_kept_and_ended() {
+fn storage_filter_can_be_typed_kept_and_cleared() {
     for size in [(80, 24), (120, 40)] {
-        let mut model = session_with(at_risk_report(), size, PLAIN);
+        let mut model = session_with_report(at_risk_report(), size, PLAIN);
         press_keys(&mut model, "2 / s d a space q q");
         assert_eq!(model.exit, None, "typing is typing");
         assert!(
@@ -204,8 +204,8 @@ fn a_filter_is_typed_kept_and_ended() {
 }
 
 #[test]
-fn only_what_is_unknown_is_what_the_header_counts() {
-    let mut model = session_with(at_risk_report(), (80, 40), PLAIN);
+fn unknown_only_view_matches_unknown_count() {
+    let mut model = session_with_report(at_risk_report(), (80, 40), PLAIN);
     press_keys(&mut model, "2 u");
     let screen = screen_text(&model);
     assert!(
@@ -229,8 +229,8 @@ fn only_what_is_unknown_is_what_the_header_counts() {
 }
 
 #[test]
-fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
-    let mut model = session_with(at_risk_report(), (120, 40), PLAIN);
+fn raw_answer_is_fetched_when_fact_is_unfolded() {
+    let mut model = session_with_report(at_risk_report(), (120, 40), PLAIN);
     press_keys(&mut model, "2");
     let asked = (0..60).find_map(|_| match &press_keys(&mut model, "j enter")[..] {
         [SideEffect::Start(job, Job::Raw(source, value))] => {
@@ -259,8 +259,8 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
 }
 
 #[test]
-fn an_unknown_among_the_facts_can_be_stated() {
-    let mut model = session_with(at_risk_report(), (80, 60), PLAIN);
+fn unknown_fact_can_be_given_a_value() {
+    let mut model = session_with_report(at_risk_report(), (80, 60), PLAIN);
     press_keys(&mut model, "2 u");
     let stated = (0..40).find_map(|_| {
         press_keys(&mut model, "j i");
@@ -279,8 +279,8 @@ fn an_unknown_among_the_facts_can_be_stated() {
 }
 
 #[test]
-fn without_room_for_a_pane_keys_go_to_the_page() {
-    let mut model = session_with(at_risk_report(), (120, 40), PLAIN);
+fn keys_go_to_page_when_pane_does_not_fit() {
+    let mut model = session_with_report(at_risk_report(), (120, 40), PLAIN);
     press_keys(&mut model, "2 home tab j");
     let selected = |model: &Model| model.current_page_state().list.selected;
     let first = selected(&model);
@@ -292,7 +292,7 @@ fn without_room_for_a_pane_keys_go_to_the_page() {
 }
 
 #[test]
-fn no_value_name_or_reason_is_cut() {
+fn long_values_and_names_are_not_cut() {
     let mut report = at_risk_report();
     let (of, long) = (
         sample_reports::data_target(),
@@ -305,7 +305,7 @@ fn no_value_name_or_reason_is_cut() {
         Source::derived_from(["target.roles"]),
     );
     for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
-        let mut model = session_with(report.clone(), size, PLAIN);
+        let mut model = session_with_report(report.clone(), size, PLAIN);
         press_keys(&mut model, "2");
         press_keys(&mut model, "v home");
         let page = model.current_page_view().details;

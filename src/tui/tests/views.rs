@@ -6,16 +6,16 @@ use ratatui::style::Color;
 use super::{ASCII, PLAIN, screen_text};
 use crate::tui::model::Model;
 use crate::tui::test_sessions::{
-    RICH, at_risk_report, draw_screen, named_sessions, press_keys, session_with,
-    session_with_changes, session_with_open_export, styled_text,
+    RICH, at_risk_report, draw_screen, named_sessions, press_keys, session_with_changes,
+    session_with_open_export, session_with_report, styled_text,
 };
 use crate::tui::theme::Theme;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (60, 20)];
 
-fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
+fn sample_screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
     let session = |keys: &str| {
-        let mut model = session_with(at_risk_report(), size, theme);
+        let mut model = session_with_report(at_risk_report(), size, theme);
         press_keys(&mut model, keys);
         model
     };
@@ -34,10 +34,10 @@ fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
 }
 
 #[test]
-fn every_screen_at_every_usual_size() {
+fn snapshots_of_every_screen_at_usual_sizes() {
     let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for size in SIZES {
-        for (name, model) in screens(size, RICH) {
+        for (name, model) in sample_screens(size, RICH) {
             let text = styled_text(&draw_screen(&model));
             texts.entry(name).or_default().push(text);
         }
@@ -50,10 +50,12 @@ fn every_screen_at_every_usual_size() {
 /// Screens without colour need no snapshots, because they differ from coloured ones only in
 /// colours.
 #[test]
-fn without_colour_only_colours_are_missing() {
+fn screens_without_colour_differ_only_in_colours() {
     let mut all: Vec<((u16, u16), &str, Model, Model)> = Vec::new();
     for size in SIZES {
-        let plain = screens(size, PLAIN).into_iter().zip(screens(size, RICH));
+        let plain = sample_screens(size, PLAIN)
+            .into_iter()
+            .zip(sample_screens(size, RICH));
         all.extend(plain.map(|((name, plain), (_, rich))| (size, name, plain, rich)));
     }
     let sessions = named_sessions((100, 30), PLAIN)
@@ -73,7 +75,7 @@ fn without_colour_only_colours_are_missing() {
 }
 
 #[test]
-fn colours_are_few_and_never_those_a_background_may_have() {
+fn screens_use_only_allowed_foreground_colours() {
     for (name, model) in named_sessions((100, 30), RICH) {
         for cell in &draw_screen(&model).content {
             let fine = [
@@ -112,17 +114,17 @@ fn ascii_terminals_get_ascii() {
 }
 
 #[test]
-fn what_is_seen_of_an_advice() {
-    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+fn snapshots_of_advice_and_evidence_details() {
+    let mut model = session_with_report(at_risk_report(), (120, 40), RICH);
     press_keys(&mut model, "4 j enter");
     insta::assert_snapshot!("advice_why", screen_text(&model));
-    let mut model = session_with(at_risk_report(), (120, 40), RICH);
+    let mut model = session_with_report(at_risk_report(), (120, 40), RICH);
     press_keys(&mut model, "enter");
     insta::assert_snapshot!("overview_evidence", screen_text(&model));
 }
 
 #[test]
-fn what_is_seen_of_a_probe() {
+fn snapshots_of_probe_screen_states() {
     for (name, model) in named_sessions((80, 24), RICH) {
         match name {
             "before a probe" => insta::assert_snapshot!("probe_before", screen_text(&model)),
@@ -130,7 +132,7 @@ fn what_is_seen_of_a_probe() {
             _ => {}
         }
     }
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "3 enter");
     insta::assert_snapshot!("probe_why", screen_text(&model));
     let probing = named_sessions((100, 30), ASCII)

@@ -10,8 +10,8 @@ use crate::rules::{Outcome, Risk};
 use crate::tui::hypothesis::{AssumedFact, AssumedHost};
 use crate::tui::test_sessions::assumed_older_kernel;
 
-fn with_assumption(size: (u16, u16), theme: Theme) -> Model {
-    let mut model = session_with(at_risk_report(), size, theme);
+fn session_with_assumption(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = session_with_report(at_risk_report(), size, theme);
     press_keys(&mut model, "w k e r n enter 4 . 1 4 . 2 0 0 enter");
     finish_job(
         &mut model,
@@ -28,7 +28,7 @@ fn full_page(model: &Model) -> String {
 }
 
 #[test]
-fn pictures_of_what_if() {
+fn snapshots_of_what_if() {
     for (name, model) in named_sessions((80, 24), RICH) {
         if ["which fact", "which value", "no such value", "stating"].contains(&name) {
             insta::assert_snapshot!(
@@ -39,7 +39,7 @@ fn pictures_of_what_if() {
     }
     let mut texts = Vec::new();
     for size in [(80, 24), (120, 40), (60, 20)] {
-        let mut model = with_assumption(size, RICH);
+        let mut model = session_with_assumption(size, RICH);
         texts.push(screen_text(&model));
         press_keys(&mut model, "4 g");
         texts.push(screen_text(&model));
@@ -47,13 +47,13 @@ fn pictures_of_what_if() {
     insta::assert_snapshot!("what_if_sizes", texts.join("\n\n"));
     insta::assert_snapshot!(
         "what_if_no_colour",
-        styled_text(&draw_screen(&with_assumption((80, 24), PLAIN)))
+        styled_text(&draw_screen(&session_with_assumption((80, 24), PLAIN)))
     );
 }
 
 #[test]
-fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn fact_is_found_by_typing_and_value_is_sent_unparsed() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "w");
     assert!(
         screen_text(&model).contains("common"),
@@ -109,8 +109,8 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
 }
 
 #[test]
-fn words_are_chosen_from_what_the_fact_can_be() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn allowed_values_of_a_choice_fact_are_offered() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "w b a t t e r y space s d a enter");
     let screen = screen_text(&model);
     for word in ["healthy", "charging", "failed", "absent"] {
@@ -124,9 +124,9 @@ fn words_are_chosen_from_what_the_fact_can_be() {
 }
 
 #[test]
-fn what_would_be_different_stands_beside_the_machine_as_it_is() {
-    let real = session_with(at_risk_report(), (120, 40), RICH);
-    let mut model = with_assumption((120, 40), RICH);
+fn assumed_differences_are_shown_beside_the_real_plan() {
+    let real = session_with_report(at_risk_report(), (120, 40), RICH);
+    let mut model = session_with_assumption((120, 40), RICH);
     let overview = full_page(&model);
     for says in [
         "AT RISK",
@@ -185,8 +185,8 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
 
 #[test]
 #[ignore = "exhaustive"]
-fn what_can_lose_data_is_named_and_cannot_be_copied() {
-    let mut model = with_assumption((120, 40), RICH);
+fn risky_assumed_advice_is_listed_but_never_copied() {
+    let mut model = session_with_assumption((120, 40), RICH);
     press_keys(&mut model, "4");
     let page = full_page(&model);
     assert!(
@@ -223,8 +223,8 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
 }
 
 #[test]
-fn suppositions_add_up_are_changed_and_taken_back() {
-    let mut model = with_assumption((80, 24), RICH);
+fn assumptions_accumulate_change_and_are_removed() {
+    let mut model = session_with_assumption((80, 24), RICH);
     press_keys(&mut model, "w");
     assert!(
         screen_text(&model).contains("assumed 4.14.200"),
@@ -264,8 +264,8 @@ fn suppositions_add_up_are_changed_and_taken_back() {
 }
 
 #[test]
-fn a_machine_read_anew_has_it_worked_out_anew() {
-    let mut model = with_assumption((80, 24), RICH);
+fn rescan_reevaluates_assumptions() {
+    let mut model = session_with_assumption((80, 24), RICH);
     press_keys(&mut model, "r");
     let effects = finish_job(&mut model, JobResult::Report(Box::new(at_risk_report())));
     assert!(
@@ -289,12 +289,12 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
             JobResult::AssumedHost(Box::new(assumed_older_kernel())),
         ),
     );
-    assert!(left.data.assumed_host.is_none() && left.data.activity == Activity::Idle);
+    assert!(left.data.assumed_host.is_none() && left.data.activity == BackgroundActivity::Idle);
 }
 
 #[test]
-fn what_is_not_known_has_the_keys_that_settle_it() {
-    let mut model = session_with(at_risk_report(), (120, 60), RICH);
+fn missing_fact_offers_root_command_and_value_entry() {
+    let mut model = session_with_report(at_risk_report(), (120, 60), RICH);
     model.page_state_mut().list.selected = Some("need ext4.features mount /srv".to_owned());
     press_keys(&mut model, "enter");
     let screen = screen_text(&model);
@@ -338,7 +338,7 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     );
     let mut capture = at_risk_report();
     capture.host.live = false;
-    let mut capture = session_with(capture, (120, 40), RICH);
+    let mut capture = session_with_report(capture, (120, 40), RICH);
     capture.page_state_mut().list.selected = Some("need ext4.features mount /srv".to_owned());
     assert_eq!(
         press_keys(&mut capture, "y"),
@@ -348,9 +348,9 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
 }
 
 #[test]
-fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
+fn advice_screen_states_interruptions_as_in_text() {
     for report in [at_risk_report(), sample_reports::free_disk()] {
-        let mut model = session_with(report, (120, 40), RICH);
+        let mut model = session_with_report(report, (120, 40), RICH);
         press_keys(&mut model, "4");
         let says = plan_interruption_texts(model.data.plan().unwrap()).join("; ");
         assert!(
@@ -362,10 +362,10 @@ fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
 }
 
 #[test]
-fn a_step_is_told_as_in_the_text() {
+fn step_details_equal_text_report() {
     for report in sample_reports::all_samples() {
         let text = crate::report::text::render(&report);
-        let mut model = session_with(report, (120, 40), RICH);
+        let mut model = session_with_report(report, (120, 40), RICH);
         press_keys(&mut model, "4");
         let plan = model.data.plan().unwrap().clone();
         for step in plan.steps.iter().chain(&plan.options) {
@@ -389,7 +389,7 @@ fn a_step_is_told_as_in_the_text() {
                 "verify",
                 "undo",
             ] {
-                for said in step_text(&text, step, label) {
+                for said in step_field_texts(&text, step, label) {
                     assert!(
                         page.contains(&without_whitespace(&said)),
                         "{label} {said}:\n{}",
@@ -405,7 +405,7 @@ fn without_whitespace(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
+fn step_field_texts(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
     let head = format!(
         "{} of {}: ",
         step.advice.setting,
@@ -422,7 +422,7 @@ fn step_text(text: &str, step: &crate::report::Step, label: &str) -> Vec<String>
         .collect()
 }
 
-fn with_entered_fact() -> AssumedHost {
+fn assumed_host_with_entered_fact() -> AssumedHost {
     let (real, mut then) = (at_risk_report(), at_risk_report());
     then.findings
         .retain(|finding| finding.rule != "ext4.journal-features");
@@ -455,18 +455,18 @@ fn with_entered_fact() -> AssumedHost {
 }
 
 #[test]
-fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
+fn entered_fact_shows_decided_rules_and_its_limits() {
     let told = [
         "stated ext4.features of mount /srv = fast_commit (stated, never unlocks changes that can lose data; actual: unknown: \
          denied)",
         "decided ext4.journal-features does not apply, ext4.fast-commit applies",
     ];
     for width in [80, 119] {
-        let mut model = session_with(at_risk_report(), (width, 24), PLAIN);
+        let mut model = session_with_report(at_risk_report(), (width, 24), PLAIN);
         press_keys(&mut model, "u j i f a s t _ c o m m i t enter");
         finish_job(
             &mut model,
-            JobResult::AssumedHost(Box::new(with_entered_fact())),
+            JobResult::AssumedHost(Box::new(assumed_host_with_entered_fact())),
         );
         let screen = screen_text(&model);
         let banner = screen.lines().nth(2).unwrap();
@@ -490,7 +490,7 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
         }
     }
     let report = Report {
-        what_if: Some(with_entered_fact().what_if),
+        what_if: Some(assumed_host_with_entered_fact().what_if),
         ..at_risk_report()
     };
     let text = crate::report::text::render(&report);
@@ -502,8 +502,8 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
 proptest! {
     #[test]
     #[ignore = "exhaustive"]
-    fn choosing_does_nothing_but_suppose(keys in prop::collection::vec(key(), 0..25)) {
-        let mut model = with_assumption((80, 24), RICH);
+    fn picker_keys_start_only_assumption_evaluation(keys in prop::collection::vec(any_picker_key(), 0..25)) {
+        let mut model = session_with_assumption((80, 24), RICH);
         press_keys(&mut model, "w");
         for key in keys {
             for effect in press_keys(&mut model, &key) {
@@ -519,19 +519,19 @@ proptest! {
     }
 
     #[test]
-    fn only_what_can_be_supposed_is_offered(which: prop::sample::Index) {
-        let model = session_with(at_risk_report(), (80, 24), RICH);
+    fn picker_offers_only_assumable_facts(which: prop::sample::Index) {
+        let model = session_with_report(at_risk_report(), (80, 24), RICH);
         let all: Vec<_> = catalog::all_keys().collect();
         let key = which.get(&all);
         for subject in model.data.focus.subjects() {
-            let offered = crate::tui::what_if::Picker::for_fact(&model.data, subject, key.name).is_some();
+            let offered = crate::tui::what_if::AssumptionPicker::for_fact(&model.data, subject, key.name).is_some();
             prop_assert!(!offered || crate::report::can_be_assumed(key.name), "{}", key.name);
             prop_assert!(!offered || key.scope == subject.scope(), "{}", key.name);
         }
     }
 }
 
-fn key() -> impl Strategy<Value = String> {
+fn any_picker_key() -> impl Strategy<Value = String> {
     let special = [
         "up",
         "down",
@@ -551,8 +551,8 @@ fn key() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_sign_before_a_value_is_refused_with_a_hint() {
-    let mut model = session_with(at_risk_report(), (80, 24), RICH);
+fn leading_equals_sign_is_refused_with_hint() {
+    let mut model = session_with_report(at_risk_report(), (80, 24), RICH);
     press_keys(&mut model, "w k e r n enter = 6 . 1");
     assert!(
         screen_text(&model).contains("type kernel.release without “=”: 6.1"),

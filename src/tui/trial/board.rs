@@ -133,7 +133,7 @@ mod tests {
     use crate::trial::{Candidate, LoadShape, TrialLoad, TrialOutcome};
 
     #[test]
-    fn a_time_has_the_unit_that_suits_it() {
+    fn format_duration_picks_seconds_minutes_or_hours() {
         assert_eq!(
             [0.0, 59.4, 61.0, 7_200.0, 7_300.0].map(format_duration),
             ["0 s", "59 s", "2 min", "120 min", "3 h"]
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_answer_stands_beside_the_name_of_its_load() {
+    fn load_name_and_outcome_fit_80_columns() {
         let all = Candidate::ALL.len();
         let places = || (0..all).collect();
         let certain = [TrialOutcome::TooFewBlocks, TrialOutcome::Inconclusive];

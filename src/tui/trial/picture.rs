@@ -31,7 +31,7 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
     } else {
         format!("{} blocks", board.blocks)
     };
-    draw_at_row_ends(
+    draw_left_and_right(
         (
             &format!(" {}", board.title),
             theme.role_style(TextRole::Heading),
@@ -45,7 +45,7 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
         .map(|needed| format!("settled in about {} · ", format_duration(needed)))
         .unwrap_or_default();
     let most = format!("{needed}ends within {} ", format_duration(left));
-    draw_at_row_ends(
+    draw_left_and_right(
         (&format!(" {doing}"), dim),
         (&most, Style::default()),
         news,
@@ -64,7 +64,7 @@ pub fn draw_board(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buff
     }
 }
 
-fn draw_at_row_ends(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
+fn draw_left_and_right(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
     let (place, rest) =
         area::split_right(row, u16::try_from(text::width(right.0)).unwrap_or(u16::MAX));
     Span::styled(
@@ -111,7 +111,7 @@ fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut 
             rows.clear();
         }
     }
-    let field = FieldWidths::for_board(board, usize::from(body.width));
+    let field = CandidateRowWidths::for_board(board, usize::from(body.width));
     let mut lines: Vec<Line<'static>> = Vec::new();
     for (nth, (load, rows)) in parts.iter().enumerate() {
         if nth > 0 && gap > 0 {
@@ -136,13 +136,13 @@ fn draw_loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut 
     }
 }
 
-struct FieldWidths {
+struct CandidateRowWidths {
     name: usize,
     bar: usize,
     words: usize,
 }
 
-impl FieldWidths {
+impl CandidateRowWidths {
     fn for_board(board: &TrialBoard, room: usize) -> Self {
         let names = board
             .loads
@@ -173,7 +173,7 @@ impl FieldWidths {
 fn candidate_line(
     board: &TrialBoard,
     row: &ForestPlotRow,
-    field: &FieldWidths,
+    field: &CandidateRowWidths,
     theme: Theme,
 ) -> Line<'static> {
     let is_below = matches!(
@@ -246,7 +246,11 @@ fn interval_bar_text(board: &TrialBoard, row: &ForestPlotRow, columns: usize) ->
         .collect()
 }
 
-fn axis_line(board: &TrialBoard, field: &FieldWidths, theme: Theme) -> Option<Line<'static>> {
+fn axis_line(
+    board: &TrialBoard,
+    field: &CandidateRowWidths,
+    theme: Theme,
+) -> Option<Line<'static>> {
     let apart = 8.0 / field.bar.max(1) as f64;
     let (_, labels) = axis::label_line(&board.axis.ticks(apart), field.bar);
     let line = format!("{}{labels}", text::spaces(field.bar_start()));

@@ -4,7 +4,7 @@ use crate::measure::{Measurement, measurement_sentence};
 use crate::report::latency::sync_method_in_force;
 use crate::report::{Plan, ProbeResult};
 use crate::tui::changes;
-use crate::tui::data::{Activity, FinishedProbe};
+use crate::tui::data::{BackgroundActivity, FinishedProbe};
 use crate::tui::export;
 use crate::tui::hypothesis::AssumedHost;
 use crate::tui::job::{JobId, JobProgress, JobResult};
@@ -22,8 +22,8 @@ pub(super) fn handle_job_progress(
         return Vec::new();
     }
     match (partial, &mut model.data.activity) {
-        (JobProgress::Reading(now), Activity::Collecting { what, .. }) => *what = now,
-        (JobProgress::Probing(mut now), Activity::Probing { progress, .. }) => {
+        (JobProgress::Reading(now), BackgroundActivity::Collecting { what, .. }) => *what = now,
+        (JobProgress::Probing(mut now), BackgroundActivity::Probing { progress, .. }) => {
             // Most messages contain no figures, so the last figures stay until newer ones arrive.
             if now.interim.is_none()
                 && let Some(before) = progress.take()
@@ -47,11 +47,11 @@ pub(super) fn handle_job_result(
     let Some(result) = export::consume_export_result(model, from, result) else {
         return Vec::new();
     };
-    let Some(result) = model.data.raw.take_raw_result(result) else {
+    let Some(result) = model.data.raw.consume_raw_result(result) else {
         return Vec::new();
     };
-    let result = match changes::take_result(model, from, result) {
-        Ok(is_moved) if is_moved && model.data.activity == Activity::Idle => {
+    let result = match changes::consume_changes_result(model, from, result) {
+        Ok(is_moved) if is_moved && model.data.activity == BackgroundActivity::Idle => {
             return reevaluate_assumptions(model);
         }
         Ok(_) => return Vec::new(),
@@ -60,9 +60,9 @@ pub(super) fn handle_job_result(
     if model.data.activity.job_id() != Some(from) {
         return Vec::new();
     }
-    let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
+    let activity = std::mem::replace(&mut model.data.activity, BackgroundActivity::Idle);
     match (result, activity) {
-        (JobResult::Report(report), Activity::Replanning { .. }) => {
+        (JobResult::Report(report), BackgroundActivity::Replanning { .. }) => {
             model.show_report(report);
             let wish = model
                 .data
@@ -73,7 +73,7 @@ pub(super) fn handle_job_result(
             return reevaluate_assumptions(model);
         }
         (JobResult::Report(report), activity) => {
-            if let Activity::Probing {
+            if let BackgroundActivity::Probing {
                 target, progress, ..
             } = activity
             {
@@ -97,10 +97,10 @@ pub(super) fn handle_job_result(
             model.show_report(report);
             return reevaluate_assumptions(model);
         }
-        (JobResult::AssumedHost(found), Activity::Assuming { .. }) => {
+        (JobResult::AssumedHost(found), BackgroundActivity::Assuming { .. }) => {
             show_assumed_host(model, found);
         }
-        (JobResult::Failed(why), Activity::Assuming { .. }) => {
+        (JobResult::Failed(why), BackgroundActivity::Assuming { .. }) => {
             if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
                 picker.mistake = Some(why);
             } else {
@@ -108,17 +108,17 @@ pub(super) fn handle_job_result(
                 model.notice = Some(format!("assumptions dropped: {why}"));
             }
         }
-        (JobResult::Plan(lines), Activity::Planning { question, .. }) => {
+        (JobResult::Plan(lines), BackgroundActivity::Planning { question, .. }) => {
             let plan = Ok(lines);
             model.overlay = Some(Overlay::Confirm { question, plan });
         }
-        (JobResult::Failed(why), Activity::Planning { question, .. }) => {
+        (JobResult::Failed(why), BackgroundActivity::Planning { question, .. }) => {
             let plan = Err(why);
             model.overlay = Some(Overlay::Confirm { question, plan });
         }
         (
             JobResult::Failed(why),
-            Activity::Probing {
+            BackgroundActivity::Probing {
                 target, cancelled, ..
             },
         ) => {
@@ -137,7 +137,7 @@ pub(super) fn handle_job_result(
                 error: Some(said),
             });
         }
-        (JobResult::Failed(why), Activity::Replanning { .. }) => model.notice = Some(why),
+        (JobResult::Failed(why), BackgroundActivity::Replanning { .. }) => model.notice = Some(why),
         (JobResult::Failed(why), _) => {
             model.notice = Some(format!("reading the host failed: {why}"));
         }

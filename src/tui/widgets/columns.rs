@@ -79,7 +79,7 @@ pub fn wrapped_rows(
 }
 
 /// Joins lines pairwise; the right lines start at column `at`.
-pub fn side_by_side(
+pub fn join_lines_side_by_side(
     left: Vec<Line<'static>>,
     right: Vec<Line<'static>>,
     at: usize,
@@ -230,7 +230,7 @@ pub fn total_width(widths: &[usize]) -> usize {
 mod tests {
     use super::*;
 
-    fn shown(room: usize) -> Vec<String> {
+    fn aligned_sample_rows(room: usize) -> Vec<String> {
         let row = |cells: [&str; 3]| {
             cells
                 .iter()
@@ -253,26 +253,29 @@ mod tests {
     }
 
     #[test]
-    fn columns_align_then_shrink_then_give_way() {
+    fn columns_align_then_shrink_then_drop() {
         assert_eq!(
-            shown(60),
+            aligned_sample_rows(60),
             [
                 "critical  nobarrier → barrier  remount",
                 "keep      fdatasync            at once"
             ]
         );
         assert_eq!(
-            shown(30),
+            aligned_sample_rows(30),
             [
                 "critical  nobarrier …  remount",
                 "keep      fdatasync    at once"
             ]
         );
-        assert_eq!(shown(20), ["critical  nobarrier…", "keep      fdatasync "]);
+        assert_eq!(
+            aligned_sample_rows(20),
+            ["critical  nobarrier…", "keep      fdatasync "]
+        );
     }
 
     #[test]
-    fn what_wraps_loses_no_word_and_leaves_others_out_before_it_cuts_them() {
+    fn wrapping_keeps_all_words_and_drops_before_cutting() {
         let row = |cells: [&str; 3]| {
             cells
                 .iter()
@@ -300,7 +303,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            shown(40),
+            aligned_sample_rows(40),
             [
                 "/srv/data  remove nobarrier,     remount",
                 "           relatime → noatime",
@@ -308,7 +311,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            shown(24),
+            aligned_sample_rows(24),
             [
                 "/srv/data  remove",
                 "           nobarrier,",
@@ -318,18 +321,18 @@ mod tests {
             ]
         );
         assert!(
-            shown(18)
+            aligned_sample_rows(18)
                 .iter()
                 .any(|line| line.starts_with("/sr…  remove")),
             "{:?}",
-            shown(18)
+            aligned_sample_rows(18)
         );
     }
 
     #[test]
-    fn no_room_is_no_panic() {
+    fn too_narrow_width_does_not_panic() {
         for room in 0..40 {
-            assert_eq!(shown(room).len(), 2);
+            assert_eq!(aligned_sample_rows(room).len(), 2);
         }
     }
 }

@@ -50,7 +50,7 @@ pub fn ecdf_chart(
             unplaced_labels: Vec::new(),
         };
     };
-    let mut grid = Grid {
+    let mut grid = ChartGrid {
         cells: vec![vec![(' ', Style::default()); inner]; high],
     };
     if ascii {
@@ -94,7 +94,7 @@ pub fn ecdf_chart(
 }
 
 /// The cells of the curves, row by row from the top.
-struct Grid {
+struct ChartGrid {
     cells: Vec<Vec<(char, Style)>>,
 }
 
@@ -127,7 +127,7 @@ fn share_within(quantiles: &[f64], time: f64) -> f64 {
     (done as f64 + part) / quantiles.len().max(1) as f64
 }
 
-impl Grid {
+impl ChartGrid {
     fn size(&self) -> (usize, usize) {
         (self.cells.first().map_or(0, Vec::len), self.cells.len())
     }
@@ -225,7 +225,7 @@ mod tests {
 
     use super::*;
 
-    fn curve<'a>(label: &str, quantiles: &'a [f64]) -> Curve<'a> {
+    fn sample_curve<'a>(label: &str, quantiles: &'a [f64]) -> Curve<'a> {
         Curve {
             label: label.to_owned(),
             style: Style::default(),
@@ -234,11 +234,14 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_rises_from_nothing_to_all_beside_its_name() {
+    fn ecdf_rises_from_zero_to_hundred_percent_with_label() {
         let (fast, slow): (Vec<f64>, Vec<f64>) = (1..=64)
             .map(|i| (f64::from(i + 100), f64::from(i + 300)))
             .unzip();
-        let curves = [curve("fsync +1", &fast), curve("open_sync", &slow)];
+        let curves = [
+            sample_curve("fsync +1", &fast),
+            sample_curve("open_sync", &slow),
+        ];
         let chart = ecdf_chart(&curves, 60, 7, Style::default(), true);
         assert_eq!(
             chart
@@ -261,14 +264,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn curves_never_fall_and_fill_their_room(
+        fn curves_are_monotonic_and_fill_the_chart(
             mut times in prop::collection::vec(prop_oneof![Just(f64::NAN), Just(-1.0), Just(1e300), 1.0_f64..1e5], 0..64),
             columns in 0_usize..120,
             rows in 0_usize..20,
             ascii: bool,
         ) {
             times.sort_by(f64::total_cmp);
-            let curves = [curve("fdatasync", &times)];
+            let curves = [sample_curve("fdatasync", &times)];
             let drawn = ecdf_chart(&curves, columns, rows, Style::default(), ascii).lines;
             prop_assert!(drawn.is_empty() || drawn.len() == rows);
             for line in &drawn {

@@ -53,7 +53,7 @@ fn merge_passing_layers(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     rows
 }
 
-fn may_be_reached(hop: &FlushHop) -> bool {
+fn can_flush_reach_hop(hop: &FlushHop) -> bool {
     matches!(hop.arrival, FlushDelivery::Sent | FlushDelivery::Unknown)
 }
 
@@ -66,7 +66,7 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         let rest = rows.get(at.saturating_add(1)..).unwrap_or_default();
         let goes_on = rest
             .iter()
-            .any(|below| below.hop.rank > hop.rank && may_be_reached(below.hop))
+            .any(|below| below.hop.rank > hop.rank && can_flush_reach_hop(below.hop))
             && !hop.state.is_dropped();
         let is_followed = rest.first().is_some_and(|below| below.hop.rank == hop.rank);
         let is_many =
@@ -74,7 +74,7 @@ fn row_rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         if at == 0 {
             return ["┏━━", "┃  "];
         }
-        if !may_be_reached(hop) {
+        if !can_flush_reach_hop(hop) {
             return GONE;
         }
         if matches!(hop.arrival, FlushDelivery::Unknown) {
@@ -170,7 +170,7 @@ mod tests {
         ascii: false,
     };
 
-    fn hop(
+    fn sample_hop(
         kind: HopKind,
         names: &str,
         says: &str,
@@ -193,8 +193,8 @@ mod tests {
         }
     }
 
-    fn commit() -> FlushHop {
-        hop(
+    fn commit_hop() -> FlushHop {
+        sample_hop(
             HopKind::Commit,
             "commit",
             "reported once the flush below returns",
@@ -212,12 +212,12 @@ mod tests {
             .collect()
     }
 
-    fn over_a_drop() -> [FlushHop; 5] {
+    fn path_with_dropped_flush() -> [FlushHop; 5] {
         use FlushState::{Dropped, LostHere, Passed};
         use HopKind::{Disk, FileSystem, Layer};
         [
-            commit(),
-            hop(
+            commit_hop(),
+            sample_hop(
                 FileSystem,
                 "xfs",
                 "/data · rw,relatime",
@@ -225,7 +225,7 @@ mod tests {
                 1,
                 FlushDelivery::Sent,
             ),
-            hop(
+            sample_hop(
                 Layer,
                 "loop0",
                 "/images/data.img, 100 GiB",
@@ -233,7 +233,7 @@ mod tests {
                 2,
                 FlushDelivery::Sent,
             ),
-            hop(
+            sample_hop(
                 FileSystem,
                 "ext4",
                 "/images · nobarrier",
@@ -241,7 +241,7 @@ mod tests {
                 3,
                 FlushDelivery::Sent,
             ),
-            hop(
+            sample_hop(
                 Disk,
                 "sda",
                 "SAMSUNG MZ7LH960 · volatile cache",
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn the_rail_ends_where_the_flush_is_dropped() {
         assert_eq!(
-            drawn_lines(&over_a_drop(), 76),
+            drawn_lines(&path_with_dropped_flush(), 76),
             [
                 "┏━━● commit            reported once the flush below returns",
                 "┃  ● xfs               /data · rw,relatime                       passed",
@@ -265,7 +265,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            drawn_lines(&over_a_drop(), 36),
+            drawn_lines(&path_with_dropped_flush(), 36),
             [
                 "┏━━● commit",
                 "┃  ● xfs                 passed",
@@ -280,13 +280,13 @@ mod tests {
     }
 
     #[test]
-    fn ways_part_and_join() {
+    fn rails_branch_and_join_at_parallel_layers() {
         use FlushState::{Disagrees, FlushSent, Passed, Unseen};
         use HopKind::{Beyond, Disk, Layer};
         let diamond = [
-            commit(),
-            hop(Layer, "dm-0", "LVM", Passed, 1, FlushDelivery::Sent),
-            hop(
+            commit_hop(),
+            sample_hop(Layer, "dm-0", "LVM", Passed, 1, FlushDelivery::Sent),
+            sample_hop(
                 Layer,
                 "md0 md1",
                 "2 × RAID1",
@@ -294,7 +294,7 @@ mod tests {
                 2,
                 FlushDelivery::Sent,
             ),
-            hop(
+            sample_hop(
                 Disk,
                 "sda sdb",
                 "2 × PM893",
@@ -320,27 +320,27 @@ mod tests {
             ["┏━━● commit", "┃  ● dm-0", "┣┓ ● md0 md1", "┗┻━● sda sdb"]
         );
         let legs = [
-            commit(),
-            hop(Layer, "md0", "RAID1", Passed, 1, FlushDelivery::Sent),
-            hop(Disk, "sda", "", FlushSent, 2, FlushDelivery::Sent),
-            hop(Disk, "sdb", "", Disagrees, 2, FlushDelivery::Sent),
+            commit_hop(),
+            sample_hop(Layer, "md0", "RAID1", Passed, 1, FlushDelivery::Sent),
+            sample_hop(Disk, "sda", "", FlushSent, 2, FlushDelivery::Sent),
+            sample_hop(Disk, "sdb", "", Disagrees, 2, FlushDelivery::Sent),
         ];
         assert_eq!(
             starts(&legs),
             ["┏━━● commit", "┃  ● md0", "┣━━● sda", "┗━━≠ sdb"]
         );
         let guest = [
-            commit(),
-            hop(Disk, "vdb", "", FlushSent, 1, FlushDelivery::Sent),
-            hop(Beyond, "hypervisor", "", Unseen, 2, FlushDelivery::Unknown),
+            commit_hop(),
+            sample_hop(Disk, "vdb", "", FlushSent, 1, FlushDelivery::Sent),
+            sample_hop(Beyond, "hypervisor", "", Unseen, 2, FlushDelivery::Unknown),
         ];
         assert_eq!(starts(&guest), ["┏━━● commit", "┃  ● vdb", "┊  ? hypervi"]);
     }
 
     #[test]
-    fn a_long_path_is_short_where_nothing_happens() {
+    fn long_path_merges_layers_that_pass_flushes() {
         let layers = (1..30).map(|rank| {
-            hop(
+            sample_hop(
                 HopKind::Layer,
                 &format!("dm-{rank}"),
                 "",
@@ -349,7 +349,7 @@ mod tests {
                 FlushDelivery::Sent,
             )
         });
-        let disk = hop(
+        let disk = sample_hop(
             HopKind::Disk,
             "sda",
             "",
@@ -357,7 +357,11 @@ mod tests {
             30,
             FlushDelivery::Sent,
         );
-        let path: Vec<FlushHop> = [commit()].into_iter().chain(layers).chain([disk]).collect();
+        let path: Vec<FlushHop> = [commit_hop()]
+            .into_iter()
+            .chain(layers)
+            .chain([disk])
+            .collect();
         assert_eq!(
             drawn_lines(&path, 76),
             [
@@ -369,9 +373,9 @@ mod tests {
     }
 
     #[test]
-    fn no_width_is_too_small() {
+    fn flush_path_fits_any_width() {
         for columns in 0..120 {
-            for line in drawn_lines(&over_a_drop(), columns) {
+            for line in drawn_lines(&path_with_dropped_flush(), columns) {
                 assert!(text::width(&line) <= columns.max(20), "{columns}: {line}");
             }
         }

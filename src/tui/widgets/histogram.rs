@@ -117,17 +117,20 @@ mod tests {
 
     use super::*;
 
-    fn drawn(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
+    fn bar_lines_for_counts(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
         let bars = HistogramBars::new(counts, columns);
         bars.bar_lines(bars.max_count(), rows)
     }
 
     #[test]
-    fn columns_are_as_high_as_their_counts() {
-        assert_eq!(drawn(&[1, 8, 16], 3, 2), ["  █", "▁██"]);
-        assert_eq!(drawn(&[1, 8, 16], 6, 2), ["    ██", "▁▁████"]);
+    fn bar_heights_follow_counts() {
+        assert_eq!(bar_lines_for_counts(&[1, 8, 16], 3, 2), ["  █", "▁██"]);
         assert_eq!(
-            drawn(&[1, 100_000], 2, 1),
+            bar_lines_for_counts(&[1, 8, 16], 6, 2),
+            ["    ██", "▁▁████"]
+        );
+        assert_eq!(
+            bar_lines_for_counts(&[1, 100_000], 2, 1),
             ["▁█"],
             "one slow commit among many is seen"
         );
@@ -138,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_times_have_scales() {
+    fn histogram_has_count_and_time_scales() {
         let counts = [0, 3, 40, 210, 380, 260, 120, 60, 22, 9, 4, 1];
         let buckets: Vec<(f64, u64)> = (0..)
             .zip(counts)
@@ -162,12 +165,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_was_counted_is_drawn_within_its_room(
+        fn histogram_fits_its_columns_and_rows(
             counts in prop::collection::vec(prop_oneof![Just(0), 0_u64..50, Just(u64::MAX)], 0..200),
             columns in 0_usize..100,
             rows in 0_usize..9,
         ) {
-            let bars = drawn(&counts, columns, rows);
+            let bars = bar_lines_for_counts(&counts, columns, rows);
             prop_assert_eq!(bars.len(), rows);
             for line in &bars {
                 prop_assert!(text::width(line) <= columns.max(1));

@@ -85,7 +85,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_never_takes_more_room_than_given(text: String, room in 0_usize..40) {
+        fn truncated_and_wrapped_text_fits_width(text: String, room in 0_usize..40) {
             prop_assert!(truncate_to_width(&text, room).width() <= room);
             prop_assert!(truncate_start(&text, room).width() <= room);
             prop_assert!(truncate_middle(&text, room).width() <= room);
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn beneath_a_branch_the_branch_goes_on() {
+    fn wrapped_lines_continue_tree_branch() {
         let wrapped = wrap_with_prefix("├─ mount.fstype is ext4", "│  ", 16);
         assert_eq!(wrapped, ["├─ mount.fstype", "│  is ext4"]);
         assert_eq!(wrap_with_prefix("├─ all of", "│  ", 16), ["├─ all of"]);
     }
 
     #[test]
-    fn wide_characters_are_counted() {
+    fn wide_characters_count_two_columns() {
         assert_eq!(truncate_to_width("データ", 5), "デー…");
         assert_eq!(
             truncate_start("/var/lib/postgresql/16/main", 12),

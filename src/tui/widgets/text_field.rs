@@ -112,9 +112,9 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Naive(Vec<char>, usize);
+    struct NaiveTextField(Vec<char>, usize);
 
-    impl Naive {
+    impl NaiveTextField {
         fn edit(&mut self, edit: TextEdit) {
             match edit {
                 TextEdit::Left => self.1 = self.1.saturating_sub(1),
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    fn step() -> impl Strategy<Value = Result<char, TextEdit>> {
+    fn any_edit_step() -> impl Strategy<Value = Result<char, TextEdit>> {
         use TextEdit::{Backspace, Clear, Delete, End, Home, Left, Right};
         prop_oneof![
             4 => prop::sample::select(vec!['a', '/', '.', 'ä', 'デ']).prop_map(Ok),
@@ -145,8 +145,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn editing_is_what_it_is_on_a_plain_list(steps in prop::collection::vec(step(), 0..60), room in 0_usize..30) {
-            let (mut field, mut naive) = (TextField::default(), Naive::default());
+        fn editing_matches_naive_text_field(steps in prop::collection::vec(any_edit_step(), 0..60), room in 0_usize..30) {
+            let (mut field, mut naive) = (TextField::default(), NaiveTextField::default());
             for step in steps {
                 match step {
                     Ok(c) => {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_holds_so_many_characters_whatever_is_pasted() {
+    fn text_field_limits_length_and_drops_control_characters() {
         let most = "デ".repeat(TextField::MAX_CHARS);
         let mut field = TextField::default();
         assert!(field.insert_text(&most));

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 
 use walwise::session::Session;
 use walwise::tui::{
-    self, AssumedFact, AssumedHost, Comparison, ExitReason, HostChange, JobProgress, Reference,
-    ReferenceChoice, SaveOutcome, ScreenOptions, Worker,
+    self, AssumedFact, AssumedHost, ComparisonReference, ExitReason, HostChange, HostComparison,
+    JobProgress, ReferenceChoice, SaveOutcome, ScreenOptions, Worker,
 };
 use walwise_collect as collect;
 use walwise_judge::rules::RuleSet;
@@ -79,7 +79,7 @@ impl Worker for PanickingWorker {
         Ok(report)
     }
 
-    fn plan_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
+    fn describe_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
         Ok(vec!["It panics.".to_owned()])
     }
 
@@ -110,19 +110,23 @@ impl Worker for PanickingWorker {
         panic!("a panic while choosing")
     }
 
-    fn raw_lines(&self, _: &Source, _: &str) -> Vec<String> {
+    fn raw_answer_lines(&self, _: &Source, _: &str) -> Vec<String> {
         Vec::new()
     }
 
-    fn list_references(&self, _: Reference) -> Result<Vec<ReferenceChoice>, String> {
+    fn list_references(&self, _: ComparisonReference) -> Result<Vec<ReferenceChoice>, String> {
         panic!("a panic while listing")
     }
 
-    fn compare(&self, _: Reference, _: Option<&str>) -> Result<Option<Comparison>, String> {
+    fn compare_with_reference(
+        &self,
+        _: ComparisonReference,
+        _: Option<&str>,
+    ) -> Result<Option<HostComparison>, String> {
         panic!("a panic while comparing")
     }
 
-    fn plan_report_save(&self) -> Result<Vec<String>, String> {
+    fn describe_report_save(&self) -> Result<Vec<String>, String> {
         panic!("a panic while planning")
     }
 

@@ -37,12 +37,12 @@ pub fn parse_entries<'f>(
 ) -> Result<Vec<KnowledgeEntry>, String> {
     let mut all = Vec::new();
     for (name, text) in files {
-        all.extend(file_entries(name, text)?);
+        all.extend(parse_file_entries(name, text)?);
     }
     Ok(all)
 }
 
-fn file_entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
+fn parse_file_entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
     let document = DeTable::parse(text).map_err(|error| format!("{file}: {}", error.message()))?;
     let lines = LineIndex::new(text);
     let mut found = Vec::new();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_has_each_of_its_names_and_its_line() {
+    fn entries_have_their_names_line_and_stamp() {
         let text = "# first\n[[options]]\nof = [\"ext4\", \"xfs\"]\nnames = [\"a\", \"b\"]\nsource = \"s\"\n\
                     checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nrefs = []\n";
         let found = parse_entries([("f.toml", text)]).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_row_is_a_mistake() {
+    fn malformed_rows_are_rejected() {
         for text in [
             "[rule]\nid = \"a.b\"\n",
             "rule = 1\n",

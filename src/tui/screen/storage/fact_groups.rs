@@ -1,11 +1,11 @@
 use std::collections::BTreeSet;
 
-use super::fact_line::{FactLine, FactState};
+use super::fact_line::{FactLine, FactLineState};
 use crate::facts::{FactGroup, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::wording;
 use crate::rules::{Level, Outcome};
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::rule_results::RuleResult;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{Column, StyledText};
@@ -62,7 +62,7 @@ impl FactDisplayGroup {
 /// The facts of a subject on which applying findings above [`Level::Keep`] depend, and missing
 /// facts that would decide a rule.
 pub fn deciding_facts<'a>(
-    data: &'a Data,
+    data: &'a ScreenData,
     report: &'a Report,
     subject: &Subject,
 ) -> BTreeSet<&'a str> {
@@ -106,10 +106,10 @@ pub const COLUMNS: [Column; 4] = [
 
 pub fn full_fact_cells(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
     let (mark, says, role, source) = match &fact.state {
-        FactState::Known(value, source) => {
+        FactLineState::Known(value, source) => {
             ("", value.clone(), TextRole::Plain, shorten_source(source))
         }
-        FactState::Unknown(need, is_gap) => {
+        FactLineState::Unknown(need, is_gap) => {
             let remedy = need
                 .remedy
                 .as_ref()

@@ -1,16 +1,16 @@
 use ratatui::text::{Line, Span};
 
 use super::fact_groups::{self, FactDisplayGroup};
-use super::fact_line::{FactLine, FactState};
+use super::fact_line::{FactLine, FactLineState};
 use super::layer::StackNode;
 use crate::durability::Evidence;
 use crate::facts::{MissingFact, Reading, Scope, Subject, catalog};
 use crate::report::Report;
 use crate::report::view::target::heading_with_reservations;
 use crate::report::view::wording;
-use crate::tui::data::Data;
+use crate::tui::data::ScreenData;
 use crate::tui::page::{Block, Cursor, PageState, RowDetails};
-use crate::tui::raw_answers::RawAnswers;
+use crate::tui::raw_answers::RawAnswerCache;
 use crate::tui::screen::detail_lines::DetailLines;
 use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::{self, StyledText};
@@ -21,18 +21,23 @@ pub struct LayerDetails<'a> {
     evidence: Vec<&'a Evidence>,
     /// `None` for layers below the target.
     verdict: Option<String>,
-    data: &'a Data,
+    data: &'a ScreenData,
     report: &'a Report,
 }
 
 impl<'a> LayerDetails<'a> {
     /// Collects the details of a layer. `is_top` marks the target, whose details also contain the
     /// verdict, and evidence about subjects that the screen does not show.
-    pub fn new(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
+    pub fn new(
+        data: &'a ScreenData,
+        report: &'a Report,
+        subject: &'a Subject,
+        is_top: bool,
+    ) -> Self {
         let mut known: Vec<FactLine<'a>> = report
             .facts
             .rows_of(subject)
-            .map(|row| fact_line(subject, row.fact, row.reading))
+            .map(|row| new_fact_line(subject, row.fact, row.reading))
             .collect();
         // A fact that no collector read has no row in the report, but a rule may need the fact.
         for (need, _) in data
@@ -44,7 +49,7 @@ impl<'a> LayerDetails<'a> {
             if !known.iter().any(|fact| fact.name == need.fact) {
                 known.push(FactLine {
                     name: &need.fact,
-                    state: FactState::Unknown(Box::new(need.clone()), true),
+                    state: FactLineState::Unknown(Box::new(need.clone()), true),
                 });
             }
         }
@@ -166,13 +171,13 @@ impl<'a> LayerDetails<'a> {
         if state.only_unknown || state.has_filter_text() || state.with_sources {
             blocks.extend(self.fact_blocks(&facts, fact_groups::full_fact_cells, place, room));
         } else {
-            blocks.extend(self.group_blocks(&facts, place, room));
+            blocks.extend(self.grouped_fact_blocks(&facts, place, room));
         }
         blocks
     }
 
     /// Lists the facts that pass the filter, as rows of the page.
-    pub fn found_fact_blocks(
+    pub fn matching_fact_blocks(
         &self,
         layer: &StackNode<'_>,
         state: &PageState,
@@ -188,13 +193,18 @@ impl<'a> LayerDetails<'a> {
         blocks
     }
 
-    pub fn push_fact(&self, details: &mut DetailLines, name: &str) {
+    pub fn push_named_fact_details(&self, details: &mut DetailLines, name: &str) {
         if let Some(fact) = self.known.iter().find(|fact| fact.name == name) {
             push_fact_details(details, fact, &self.data.raw);
         }
     }
 
-    fn group_blocks(&self, facts: &[&FactLine<'_>], place: &Cursor, room: usize) -> Vec<Block> {
+    fn grouped_fact_blocks(
+        &self,
+        facts: &[&FactLine<'_>],
+        place: &Cursor,
+        room: usize,
+    ) -> Vec<Block> {
         let theme = self.data.theme;
         let decides = fact_groups::deciding_facts(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
@@ -267,14 +277,14 @@ impl<'a> LayerDetails<'a> {
     }
 }
 
-fn fact_line<'a>(
+fn new_fact_line<'a>(
     subject: &Subject,
     name: &'a str,
     reading: &Reading<crate::facts::Value>,
 ) -> FactLine<'a> {
     let state = match reading {
         Reading::Known { value, source } => {
-            FactState::Known(catalog::format_value(name, value), source.to_string())
+            FactLineState::Known(catalog::format_value(name, value), source.to_string())
         }
         Reading::Unknown {
             why,
@@ -288,21 +298,21 @@ fn fact_line<'a>(
                 detail: detail.clone(),
                 remedy: remedy.clone(),
             };
-            FactState::Unknown(Box::new(need), reading.is_fillable_gap())
+            FactLineState::Unknown(Box::new(need), reading.is_fillable_gap())
         }
     };
     FactLine { name, state }
 }
 
-fn push_fact_details(details: &mut DetailLines, fact: &FactLine<'_>, raw: &RawAnswers) {
+fn push_fact_details(details: &mut DetailLines, fact: &FactLine<'_>, raw: &RawAnswerCache) {
     details.push_field("fact", fact.name);
     match &fact.state {
-        FactState::Known(value, source) => {
+        FactLineState::Known(value, source) => {
             details.push_field("value", value);
             details.push_field("source", source);
             details.push_commands("reads", raw.cached_lines(source, value));
         }
-        FactState::Unknown(need, _) => {
+        FactLineState::Unknown(need, _) => {
             details.push_field("why", &wording::missing_fact_reason(need));
             if let Some(remedy) = &need.remedy {
                 details.push_field("fix", &remedy.to_string());

@@ -15,7 +15,7 @@ const ASCII: Theme = Theme {
 
 /// Builds the record of a running trial: five file systems at three client counts. `xfs` is the
 /// rate of XFS in commits/s.
-fn running(blocks: usize, xfs: f64) -> TrialRecord {
+fn running_trial_record(blocks: usize, xfs: f64) -> TrialRecord {
     let candidates = [
         (Candidate::Ext4, 4_000.0, Some(1_000)),
         (Candidate::Ext4FastCommit, 4_060.0, Some(1_000)),
@@ -50,28 +50,28 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
     record
 }
 
-fn picture(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buffer {
+fn drawn_board(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
     draw_board(board, "block 13, cell 4 of 8", 840.0, theme, &mut buffer);
     buffer
 }
 
 #[test]
-fn a_trial_at_every_usual_size() {
-    let board = TrialBoard::from_record(&running(12, CLOSE));
+fn snapshots_of_trial_at_usual_sizes() {
+    let board = TrialBoard::from_record(&running_trial_record(12, CLOSE));
     let mut texts: Vec<String> = [(80, 24), (100, 30), (140, 45)]
-        .map(|size| styled_text(&picture(&board, size, RICH)))
+        .map(|size| styled_text(&drawn_board(&board, size, RICH)))
         .into();
-    let begins = TrialBoard::from_record(&running(0, CLOSE));
-    texts.push(shown(&picture(&begins, (80, 24), RICH)));
-    texts.push(shown(&picture(&board, (80, 24), ASCII)));
+    let begins = TrialBoard::from_record(&running_trial_record(0, CLOSE));
+    texts.push(shown(&drawn_board(&begins, (80, 24), RICH)));
+    texts.push(shown(&drawn_board(&board, (80, 24), ASCII)));
     insta::assert_snapshot!("trial", texts.join("\n\n"));
 }
 
 #[test]
-fn ascii_terminals_get_ascii_and_colours_only_repeat() {
-    let board = TrialBoard::from_record(&running(15, CLOSE));
-    let plain = picture(
+fn ascii_board_is_ascii_and_colour_adds_nothing() {
+    let board = TrialBoard::from_record(&running_trial_record(15, CLOSE));
+    let plain = drawn_board(
         &board,
         (100, 30),
         Theme {
@@ -79,9 +79,9 @@ fn ascii_terminals_get_ascii_and_colours_only_repeat() {
             ascii: false,
         },
     );
-    let drawn = shown(&picture(&board, (100, 30), ASCII));
+    let drawn = shown(&drawn_board(&board, (100, 30), ASCII));
     assert!(drawn.is_ascii() && !drawn.contains('?'), "{drawn}");
-    let mut rich = picture(&board, (100, 30), RICH);
+    let mut rich = drawn_board(&board, (100, 30), RICH);
     for cell in &mut rich.content {
         cell.set_fg(ratatui::style::Color::Reset);
     }
@@ -89,9 +89,9 @@ fn ascii_terminals_get_ascii_and_colours_only_repeat() {
 }
 
 #[test]
-fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
-    let open = shown(&picture(
-        &TrialBoard::from_record(&running(0, CLOSE)),
+fn load_answers_follow_blocks_and_intervals_shrink() {
+    let open = shown(&drawn_board(
+        &TrialBoard::from_record(&running_trial_record(0, CLOSE)),
         (80, 24),
         RICH,
     ));
@@ -100,8 +100,8 @@ fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
         3,
         "{open}"
     );
-    let some = shown(&picture(
-        &TrialBoard::from_record(&running(15, 4_900.0)),
+    let some = shown(&drawn_board(
+        &TrialBoard::from_record(&running_trial_record(15, 4_900.0)),
         (80, 24),
         RICH,
     ));
@@ -110,7 +110,7 @@ fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
         "{some}"
     );
     let width = |blocks| {
-        let board = TrialBoard::from_record(&running(blocks, CLOSE));
+        let board = TrialBoard::from_record(&running_trial_record(blocks, CLOSE));
         let found = board.loads[0].rows[2].place.interval().unwrap();
         found.high - found.low
     };
@@ -118,14 +118,18 @@ fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
 }
 
 #[test]
-fn a_trial_without_a_result_says_why() {
-    let mut record = running(12, CLOSE);
+fn trial_without_result_states_reason() {
+    let mut record = running_trial_record(12, CLOSE);
     for cell in record.blocks.iter_mut().flat_map(|block| &mut block.cells) {
         if cell.runner == crate::trial::CellTarget::Candidate(0) {
             (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
         }
     }
-    let drawn = shown(&picture(&TrialBoard::from_record(&record), (80, 24), RICH));
+    let drawn = shown(&drawn_board(
+        &TrialBoard::from_record(&record),
+        (80, 24),
+        RICH,
+    ));
     assert!(
         drawn.contains("the first candidate failed: cannot mount"),
         "{drawn}"
@@ -133,12 +137,13 @@ fn a_trial_without_a_result_says_why() {
 }
 
 #[test]
-fn every_size_is_drawn() {
-    let boards = [0, 12].map(|blocks| TrialBoard::from_record(&running(blocks, CLOSE)));
+fn board_is_drawn_at_every_size() {
+    let boards =
+        [0, 12].map(|blocks| TrialBoard::from_record(&running_trial_record(blocks, CLOSE)));
     for width in 0..160 {
         for height in (0..30).chain([45, 60]) {
             for board in &boards {
-                assert_eq!(picture(board, (width, height), RICH).area.width, width);
+                assert_eq!(drawn_board(board, (width, height), RICH).area.width, width);
             }
         }
     }
