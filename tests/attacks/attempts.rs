@@ -16,7 +16,7 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    pub fn at(attack: &'static str) -> Self {
+    pub fn for_attack(attack: &'static str) -> Self {
         Self {
             attack,
             made: 0,
@@ -26,14 +26,14 @@ impl Attempts {
     }
 
     /// Records one attempt; `gains` must be empty for the attack to count as repelled.
-    pub fn made(&mut self, how: &str, gains: &[String]) {
+    pub fn record_attempt(&mut self, how: &str, gains: &[String]) {
         self.made += 1;
         self.lost += usize::from(!gains.is_empty());
         self.gains
             .extend(gains.iter().map(|gain| format!("{how}: {gain}")));
     }
 
-    pub fn end(self) {
+    pub fn write_tally_and_assert(self) {
         let Self {
             attack,
             made,
@@ -58,13 +58,13 @@ impl Attempts {
 }
 
 /// Repeats a race for 1 second, or for `WALWISE_RACE_SECONDS`.
-pub fn race() -> impl Iterator<Item = usize> {
+pub fn race_turns() -> impl Iterator<Item = usize> {
     let seconds = env::var("WALWISE_RACE_SECONDS").map_or(1, |seconds| seconds.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);
     // A slow machine gets at least four turns.
     (0..).take_while(move |turn| *turn < 4 || Instant::now() < end)
 }
 
-pub fn long() -> bool {
+pub fn is_long_run() -> bool {
     env::var_os("WALWISE_RACE_SECONDS").is_some()
 }

@@ -1,9 +1,9 @@
 use std::fs;
 
-use super::attempts::{Attempts, long};
-use super::fakes::{Fakes, postgres_data};
-use super::ground::Ground;
-use super::impostors::setting;
+use super::attempts::{Attempts, is_long_run};
+use super::fakes::{FakeServerPrograms, create_postgres_data};
+use super::ground::AttackDirectory;
+use super::impostors::setting_mismatches;
 use super::root;
 use super::support::postgres::Cluster;
 
@@ -13,15 +13,15 @@ use super::support::postgres::Cluster;
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn a_real_postgresql_is_not_hidden_by_a_crowd() {
-    let mut attempts = Attempts::at("thousands of servers that hide a real one");
-    let many = if long() { 10_000 } else { 2_000 };
-    let ground = Ground::new();
-    let fakes = Fakes::on(&ground);
+    let mut attempts = Attempts::for_attack("thousands of servers that hide a real one");
+    let many = if is_long_run() { 10_000 } else { 2_000 };
+    let ground = AttackDirectory::new();
+    let fakes = FakeServerPrograms::install_in(&ground);
     let one = |n: usize| {
-        let data = ground.at(&format!("data/{n}"));
+        let data = ground.path_of(&format!("data/{n}"));
         fs::create_dir_all(&data).unwrap();
-        postgres_data(&data);
-        fakes.postgres(&data, &[])
+        create_postgres_data(&data);
+        fakes.start_postgres(&data, &[])
     };
     let mut crowd: Vec<_> = (0..many / 2).map(one).collect();
     let cluster = Cluster::new();
@@ -32,13 +32,19 @@ fn a_real_postgresql_is_not_hidden_by_a_crowd() {
         &["check", "--no-probe", cluster.data.to_str().unwrap()],
     ] {
         let arguments = [arguments, &["-v", "--format", "json"]].concat();
-        let ended = root::Run::start(&mut root::walwise(&arguments)).end(root::patience(), |_| ());
-        let gains = match ended.hang() {
+        let ended = root::RunningCommand::start(&mut root::walwise_from_cron(&arguments))
+            .wait_with_timeout(root::time_limit_seconds(), |_| ());
+        let gains = match ended.hang_message() {
             Some(hang) => vec![hang],
-            None => setting(&ended.json(), &cluster.data, "pg.fsync", &false.into()),
+            None => setting_mismatches(
+                &ended.stdout_json(),
+                &cluster.data,
+                "pg.fsync",
+                &false.into(),
+            ),
         };
-        attempts.made(&format!("{many} fakes, {}", arguments.join(" ")), &gains);
+        attempts.record_attempt(&format!("{many} fakes, {}", arguments.join(" ")), &gains);
     }
     drop(crowd);
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

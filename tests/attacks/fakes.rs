@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::ground::{Ground, give, give_all, put};
-use super::stranger::{UID, as_uid};
+use super::ground::{
+    AttackDirectory, chown_to_attacker, chown_tree_to_attacker, write_attacker_file,
+};
+use super::stranger::{UID, command_as_uid};
 use super::support::running::wait_for;
 use crate::support::deadline::ChildInTime as _;
 
@@ -21,32 +23,32 @@ use crate::support::deadline::ChildInTime as _;
 /// spends on one uid.
 static ONE: Mutex<()> = Mutex::new(());
 
-pub struct Fakes {
+pub struct FakeServerPrograms {
     _one: MutexGuard<'static, ()>,
     programs: PathBuf,
     full: std::io::PipeWriter,
     _never_read: PipeReader,
 }
 
-pub struct Fake(Child);
+pub struct FakeServer(Child);
 
-impl Fake {
+impl FakeServer {
     pub fn pid(&self) -> u32 {
         self.0.id()
     }
 }
 
-impl Drop for Fake {
+impl Drop for FakeServer {
     fn drop(&mut self) {
         self.0.kill_in_time();
     }
 }
 
-impl Fakes {
-    pub fn on(ground: &Ground) -> Self {
+impl FakeServerPrograms {
+    pub fn install_in(ground: &AttackDirectory) -> Self {
         // An attack that panicked has dropped its fakes, so a poisoned lock is harmless.
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let programs = ground.shared("programs", 0o755);
+        let programs = ground.create_directory("programs", 0o755);
         for name in ["postgres", "mysqld", "mariadbd"] {
             fs::copy("/usr/bin/echo", programs.join(name)).unwrap();
         }
@@ -66,20 +68,20 @@ impl Fakes {
     }
 
     pub fn command(&self, name: &str) -> Command {
-        let mut command = as_uid(UID, self.program(name));
+        let mut command = command_as_uid(UID, self.program(name));
         command.arg0(name);
         command
     }
 
-    pub fn start(&self, command: &mut Command) -> Fake {
+    pub fn start(&self, command: &mut Command) -> FakeServer {
         command
             .stdout(Stdio::from(self.full.try_clone().unwrap()))
             .stderr(Stdio::null());
-        Fake(command.spawn().unwrap())
+        FakeServer(command.spawn().unwrap())
     }
 
     /// Starts a program such as `unshare` and waits until the process has the server's name.
-    pub fn start_through(&self, command: &mut Command, name: &str) -> Fake {
+    pub fn start_and_wait_for_name(&self, command: &mut Command, name: &str) -> FakeServer {
         let fake = self.start(command);
         wait_for("the name of a server", || {
             fs::read_to_string(format!("/proc/{}/comm", fake.pid()))
@@ -88,12 +90,12 @@ impl Fakes {
         fake
     }
 
-    pub fn postgres(&self, data: &Path, arguments: &[&str]) -> Fake {
-        self.postgres_of(UID, data, arguments)
+    pub fn start_postgres(&self, data: &Path, arguments: &[&str]) -> FakeServer {
+        self.start_postgres_as(UID, data, arguments)
     }
 
-    pub fn postgres_of(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
-        let mut command = as_uid(uid, self.program("postgres"));
+    pub fn start_postgres_as(&self, uid: u32, data: &Path, arguments: &[&str]) -> FakeServer {
+        let mut command = command_as_uid(uid, self.program("postgres"));
         command.arg0("postgres");
         command
             .arg("-D")
@@ -104,7 +106,7 @@ impl Fakes {
         let pid = data.join("postmaster.pid");
         // An attack may have put a trap in the place of `postmaster.pid`, which must stay.
         if fs::symlink_metadata(&pid).is_err() {
-            put(&pid, pid_file(fake.pid(), data, data), 0o600);
+            write_attacker_file(&pid, postmaster_pid_text(fake.pid(), data, data), 0o600);
             std::os::unix::fs::chown(&pid, Some(uid), Some(uid)).unwrap();
         }
         fake
@@ -112,30 +114,30 @@ impl Fakes {
 
     /// Starts a fake MariaDB server that works in the directory and holds the system tablespace
     /// open.
-    pub fn mariadb(&self, data: &Path, arguments: &[&str]) -> Fake {
-        let mut command = as_uid(UID, "/bin/sh");
+    pub fn start_mariadb(&self, data: &Path, arguments: &[&str]) -> FakeServer {
+        let mut command = command_as_uid(UID, "/bin/sh");
         command
             .args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""])
             .arg(self.program("mariadbd"));
         command.args(arguments).current_dir(data);
-        self.start_through(&mut command, "mariadbd")
+        self.start_and_wait_for_name(&mut command, "mariadbd")
     }
 
     /// Starts the installed program, because walwise queries only that program over its socket. The
     /// program prints its help and blocks on the pipe.
-    pub fn installed_mariadb(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
-        let mut command = as_uid(uid, "/bin/sh");
+    pub fn start_installed_mariadb(&self, uid: u32, data: &Path, arguments: &[&str]) -> FakeServer {
+        let mut command = command_as_uid(uid, "/bin/sh");
         command.args([
             "-c",
             "exec 3<>ibdata1; exec \"$0\" \"$@\" --verbose --help",
             "/usr/sbin/mariadbd",
         ]);
         command.args(arguments).current_dir(data);
-        self.start_through(&mut command, "mariadbd")
+        self.start_and_wait_for_name(&mut command, "mariadbd")
     }
 }
 
-pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
+pub fn postmaster_pid_text(pid: u32, data: &Path, socket: &Path) -> String {
     format!(
         "{pid}\n{}\n1700000000\n5432\n{}\n\n  5432001         0\nready   \n",
         data.display(),
@@ -143,7 +145,7 @@ pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     )
 }
 
-pub fn postgres_data(path: &Path) {
+pub fn create_postgres_data(path: &Path) {
     for name in ["global", "base", "pg_wal", "pg_tblspc"] {
         fs::create_dir_all(path.join(name)).unwrap();
     }
@@ -155,11 +157,11 @@ pub fn postgres_data(path: &Path) {
         fs::write(path.join(name), text).unwrap();
     }
     fs::write(path.join("global/pg_control"), [0; 8192]).unwrap();
-    give_all(path);
+    chown_tree_to_attacker(path);
     fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
 }
 
-pub fn mariadb_data(path: &Path) {
+pub fn create_mariadb_data(path: &Path) {
     fs::create_dir_all(path).unwrap();
     for name in ["ibdata1", "ib_logfile0", "aria_log_control"] {
         fs::File::create(path.join(name))
@@ -168,6 +170,6 @@ pub fn mariadb_data(path: &Path) {
             .unwrap();
     }
     fs::create_dir_all(path.join("mysql")).unwrap();
-    give_all(path);
-    give(path);
+    chown_tree_to_attacker(path);
+    chown_to_attacker(path);
 }

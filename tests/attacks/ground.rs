@@ -11,11 +11,11 @@ use super::support::untouched::DirectorySnapshot;
 /// A string that only root may read.
 pub const SECRET: &str = "Vt8secretofroot";
 
-pub struct Ground {
+pub struct AttackDirectory {
     directory: tempfile::TempDir,
 }
 
-impl Ground {
+impl AttackDirectory {
     pub fn new() -> Self {
         let directory = tempfile::Builder::new()
             .prefix("attack-")
@@ -25,48 +25,48 @@ impl Ground {
         let ground = Self { directory };
         fs::create_dir(ground.vault()).unwrap();
         fs::set_permissions(ground.vault(), Permissions::from_mode(0o700)).unwrap();
-        ground.hide("secret", &format!("{SECRET}\n"));
+        ground.create_root_only_file("secret", &format!("{SECRET}\n"));
         ground
     }
 
-    pub fn at(&self, name: &str) -> PathBuf {
+    pub fn path_of(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
     pub fn vault(&self) -> PathBuf {
-        self.at("vault")
+        self.path_of("vault")
     }
 
-    pub fn secret(&self) -> PathBuf {
+    pub fn secret_file(&self) -> PathBuf {
         self.vault().join("secret")
     }
 
-    pub fn hide(&self, name: &str, text: &str) -> PathBuf {
+    pub fn create_root_only_file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.vault().join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         path
     }
 
-    pub fn theirs(&self, name: &str) -> PathBuf {
-        let path = self.shared(name, 0o755);
-        give(&path);
+    pub fn create_attacker_directory(&self, name: &str) -> PathBuf {
+        let path = self.create_directory(name, 0o755);
+        chown_to_attacker(&path);
         path
     }
 
-    pub fn shared(&self, name: &str, mode: u32) -> PathBuf {
-        let path = self.at(name);
+    pub fn create_directory(&self, name: &str, mode: u32) -> PathBuf {
+        let path = self.path_of(name);
         fs::create_dir_all(&path).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         path
     }
 
-    pub fn watch(&self) -> DirectorySnapshot {
+    pub fn snapshot_vault(&self) -> DirectorySnapshot {
         DirectorySnapshot::take(&self.vault())
     }
 }
 
-pub fn damage(vault: &DirectorySnapshot) -> Vec<String> {
+pub fn vault_changes(vault: &DirectorySnapshot) -> Vec<String> {
     vault
         .changed_paths()
         .iter()
@@ -76,22 +76,22 @@ pub fn damage(vault: &DirectorySnapshot) -> Vec<String> {
 
 /// Gives a file to the attacker. For a symbolic link, the link's own owner changes, not that of its
 /// target.
-pub fn give(path: &Path) {
+pub fn chown_to_attacker(path: &Path) {
     lchown(path, Some(UID), Some(UID)).unwrap();
 }
 
-pub fn give_all(directory: &Path) {
-    give(directory);
+pub fn chown_tree_to_attacker(directory: &Path) {
+    chown_to_attacker(directory);
     for entry in fs::read_dir(directory).unwrap().flatten() {
         if entry.file_type().unwrap().is_dir() {
-            give_all(&entry.path());
+            chown_tree_to_attacker(&entry.path());
         } else {
-            give(&entry.path());
+            chown_to_attacker(&entry.path());
         }
     }
 }
 
-pub fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
+pub fn write_attacker_file(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     let _ = fs::remove_file(path);
     fs::write(path, text).unwrap();
     chown(path, Some(UID), Some(UID)).unwrap();
@@ -99,13 +99,13 @@ pub fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-pub fn link(to: &Path, path: &Path) {
+pub fn create_attacker_symlink(to: &Path, path: &Path) {
     let _ = fs::remove_file(path);
     symlink(to, path).unwrap();
-    give(path);
+    chown_to_attacker(path);
 }
 
-pub fn fifo(path: &Path) {
+pub fn create_attacker_fifo(path: &Path) {
     let _ = fs::remove_file(path);
     nix::unistd::mkfifo(path, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();
     chown(path, Some(UID), Some(UID)).unwrap();

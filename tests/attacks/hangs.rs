@@ -9,8 +9,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 
 use super::attempts::Attempts;
-use super::ground::Ground;
-use super::root::{self, Run};
+use super::ground::AttackDirectory;
+use super::root::{self, RunningCommand};
 use super::support::fuse::HungFuse;
 use crate::support::deadline::ChildInTime as _;
 
@@ -35,7 +35,7 @@ const COMMANDS: [&[&str]; 10] = [
     &["drill", "read", "HELD"],
 ];
 
-fn with_held(words: &[&str], held: &str) -> Vec<String> {
+fn replace_held_placeholder(words: &[&str], held: &str) -> Vec<String> {
     words
         .iter()
         .map(|word| word.replace("HELD", held))
@@ -45,18 +45,18 @@ fn with_held(words: &[&str], held: &str) -> Vec<String> {
 /// Root names a path that never answers. The attacker wants root's command never to end.
 #[test]
 #[ignore = "needs root and FUSE"]
-fn what_never_answers_is_given_up() {
+fn commands_give_up_on_unresponsive_mount() {
     let mut attempts =
-        Attempts::at("outputs, rules, hosts and drills on a mount that never answers");
-    let ground = Ground::new();
-    let point = ground.shared("held", 0o755);
+        Attempts::for_attack("outputs, rules, hosts and drills on a mount that never answers");
+    let ground = AttackDirectory::new();
+    let point = ground.create_directory("held", 0o755);
     let _held = HungFuse::mount(&point);
     let runs: Vec<_> = COMMANDS
         .iter()
         .map(|words| {
             (
                 words,
-                Run::start(&mut root::walwise(with_held(
+                RunningCommand::start(&mut root::walwise_from_cron(replace_held_placeholder(
                     words,
                     point.to_str().unwrap(),
                 ))),
@@ -64,28 +64,28 @@ fn what_never_answers_is_given_up() {
         })
         .collect();
     for (words, run) in runs {
-        let ended = run.end(root::patience(), |_| ());
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        let ended = run.wait_with_timeout(root::time_limit_seconds(), |_| ());
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         if ended.code == Some(0) {
             gains.push("it ends as if it had been done".to_owned());
         }
-        attempts.made(&words.join(" "), &gains);
+        attempts.record_attempt(&words.join(" "), &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// Root terminates a walwise that waits for the mount. The attacker wants that process to survive.
 #[test]
 #[ignore = "needs root and FUSE"]
-fn what_waits_there_ends_on_term() {
-    let mut attempts = Attempts::at("TERM to what waits for a mount that never answers");
-    let ground = Ground::new();
-    let point = ground.shared("held", 0o755);
+fn commands_on_unresponsive_mount_exit_on_sigterm() {
+    let mut attempts = Attempts::for_attack("TERM to what waits for a mount that never answers");
+    let ground = AttackDirectory::new();
+    let point = ground.create_directory("held", 0o755);
     let _held = HungFuse::mount(&point);
     let start = |words: &&'static [&str]| {
         (
             *words,
-            Run::start(&mut root::walwise(with_held(
+            RunningCommand::start(&mut root::walwise_from_cron(replace_held_placeholder(
                 words,
                 point.to_str().unwrap(),
             ))),
@@ -95,23 +95,23 @@ fn what_waits_there_ends_on_term() {
     for (words, mut run) in runs {
         // Waits until a process blocks on FUSE, or walwise has given up.
         super::support::running::wait_for("it waits for FUSE", || {
-            !run.runs() || waits(run.pid().as_raw())
+            !run.is_running() || is_blocked_on_fuse(run.pid().as_raw())
         });
-        let asked = run.runs();
+        let asked = run.is_running();
         let _ = kill(run.pid(), Signal::SIGTERM);
         let told = std::time::Instant::now();
-        let ended = run.end(root::patience(), |_| ());
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        let ended = run.wait_with_timeout(root::time_limit_seconds(), |_| ());
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         // SIGTERM must act at once, not when walwise would give up after ten seconds.
         if asked && told.elapsed() > std::time::Duration::from_secs(4) {
             gains.push(format!("it ends {} s after TERM", told.elapsed().as_secs()));
         }
-        attempts.made(&format!("{}, asked: {asked}", words.join(" ")), &gains);
+        attempts.record_attempt(&format!("{}, asked: {asked}", words.join(" ")), &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
-fn waits(pid: i32) -> bool {
+fn is_blocked_on_fuse(pid: i32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
         .flatten()
@@ -129,25 +129,26 @@ fn waits(pid: i32) -> bool {
             || at.contains("request_wait_answer")
             || children
                 .split_whitespace()
-                .any(|child| child.parse().is_ok_and(waits))
+                .any(|child| child.parse().is_ok_and(is_blocked_on_fuse))
     })
 }
 
 #[test]
 #[ignore = "needs root"]
 fn a_drill_whose_output_nobody_reads_ends_on_term() {
-    let mut attempts = Attempts::at("TERM to a drill whose output nobody reads");
-    let ground = Ground::new();
-    let directory = ground.shared("drill", 0o755);
-    let pipe = ground.at("pipe");
-    super::ground::fifo(&pipe);
+    let mut attempts = Attempts::for_attack("TERM to a drill whose output nobody reads");
+    let ground = AttackDirectory::new();
+    let directory = ground.create_directory("drill", 0o755);
+    let pipe = ground.path_of("pipe");
+    super::ground::create_attacker_fifo(&pipe);
     // Opened for reading and writing, so that the pipe neither blocks without a reader nor fails.
     let both = fs::OpenOptions::new()
         .read(true)
         .write(true)
         .open(&pipe)
         .unwrap();
-    let mut command = root::walwise(["drill".as_ref(), "write".as_ref(), directory.as_os_str()]);
+    let mut command =
+        root::walwise_from_cron(["drill".as_ref(), "write".as_ref(), directory.as_os_str()]);
     let mut child = command
         .stdout(both.try_clone().unwrap())
         .stderr(std::process::Stdio::null())
@@ -170,7 +171,8 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         nix::unistd::Pid::from_raw(pid.try_into().unwrap()),
         Signal::SIGTERM,
     );
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(root::patience());
+    let end =
+        std::time::Instant::now() + std::time::Duration::from_secs(root::time_limit_seconds());
     let ends = loop {
         match child.try_wait().unwrap() {
             Some(_) => break true,
@@ -179,7 +181,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         }
     };
     child.kill_in_time();
-    attempts.made(
+    attempts.record_attempt(
         "a full pipe",
         &if ends {
             Vec::new()
@@ -187,5 +189,5 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
             vec!["root hangs".to_owned()]
         },
     );
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::attempts::Attempts;
-use super::ground::{Ground, damage};
-use super::root::{self, Ended};
+use super::ground::{AttackDirectory, vault_changes};
+use super::root::{self, RunResult};
 use super::stranger::UID;
 use crate::support::deadline::CommandInTime as _;
 
 const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging");
 
-struct Prefix(tempfile::TempDir);
+struct InstallerDirectory(tempfile::TempDir);
 
-impl Prefix {
+impl InstallerDirectory {
     fn new() -> Self {
         Self(
             tempfile::Builder::new()
@@ -26,12 +26,12 @@ impl Prefix {
         )
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    fn path_of(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn archive(&self) -> PathBuf {
-        let archive = self.at("archive");
+    fn create_archive(&self) -> PathBuf {
+        let archive = self.path_of("archive");
         for (directory, file) in [
             ("share/man/man1", "walwise.1"),
             ("share/bash-completion/completions", "walwise"),
@@ -54,14 +54,14 @@ impl Prefix {
     }
 }
 
-fn with_own_etc(archive: &Path, script: &str) -> Ended {
+fn run_with_private_etc(archive: &Path, script: &str) -> RunResult {
     let script = format!(
         "mount -t tmpfs -o mode=755 tmpfs /etc
         mkdir -p /etc/systemd/system/timers.target.wants
         ln -s ../walwise-check.timer /etc/systemd/system/timers.target.wants/walwise-check.timer
         {script}"
     );
-    root::end(
+    root::run_with_timeout(
         Command::new("unshare")
             .args(["--mount", "sh", "-ec", &script, "sh"])
             .arg(archive),
@@ -82,11 +82,11 @@ const OPEN: [(&str, u32, bool); 6] = [
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_is_installed_through_a_link() {
-    let mut attempts = Attempts::at("links laid where the installer writes");
+    let mut attempts = Attempts::for_attack("links laid where the installer writes");
     for (open, mode, is_theirs) in OPEN {
         for trap in ["a draft", "a file", "a directory"] {
-            let (ground, place) = (Ground::new(), Prefix::new());
-            let (archive, prefix) = (place.archive(), place.at("prefix"));
+            let (ground, place) = (AttackDirectory::new(), InstallerDirectory::new());
+            let (archive, prefix) = (place.create_archive(), place.path_of("prefix"));
             let directory = if open == "." {
                 prefix.clone()
             } else {
@@ -96,10 +96,10 @@ fn nothing_is_installed_through_a_link() {
             for name in [".walwise.new", "walwise", "walwise.1"] {
                 match trap {
                     "a draft" if name.starts_with('.') => {
-                        symlink(ground.secret(), directory.join(name)).unwrap();
+                        symlink(ground.secret_file(), directory.join(name)).unwrap();
                     }
                     "a file" if !name.starts_with('.') => {
-                        symlink(ground.secret(), directory.join(name)).unwrap();
+                        symlink(ground.secret_file(), directory.join(name)).unwrap();
                     }
                     _ => {}
                 }
@@ -112,31 +112,34 @@ fn nothing_is_installed_through_a_link() {
             if is_theirs {
                 chown(&directory, Some(UID), Some(UID)).unwrap();
             }
-            let vault = ground.watch();
-            let ended = with_own_etc(
+            let vault = ground.snapshot_vault();
+            let ended = run_with_private_etc(
                 &archive,
                 &format!("sh \"$1/install.sh\" {}", prefix.display()),
             );
-            let mut gains = damage(&vault);
-            gains.extend(ended.hang());
+            let mut gains = vault_changes(&vault);
+            gains.extend(ended.hang_message());
             if ended.code == Some(0) {
-                gains.push(format!("it installs where others write: {}", ended.said()));
+                gains.push(format!(
+                    "it installs where others write: {}",
+                    ended.combined_output()
+                ));
             } else if ended.err.split(|b| *b == b'\n').count() != 2 {
                 gains.push(format!(
                     "it refuses in other than one sentence: {}",
-                    ended.said()
+                    ended.combined_output()
                 ));
             }
-            attempts.made(&format!("{trap} in {open}, {mode:o}"), &gains);
+            attempts.record_attempt(&format!("{trap} in {open}, {mode:o}"), &gains);
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 #[test]
 #[ignore = "needs root"]
-fn it_installs_where_it_is_told_and_for_root_alone() {
-    let mut attempts = Attempts::at("the installer from anywhere, with any umask");
+fn installer_uses_prefix_and_root_only_modes_under_any_umask() {
+    let mut attempts = Attempts::for_attack("the installer from anywhere, with any umask");
     for (how, script) in [
         ("plain", "cd /; sh \"$1/install.sh\" \"$1/../prefix\""),
         ("relative", "cd \"$1/..\"; sh archive/install.sh prefix"),
@@ -153,17 +156,17 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
             "cd \"$1/..\"; sh archive/install.sh prefix; sh archive/install.sh prefix",
         ),
     ] {
-        let place = Prefix::new();
-        let archive = place.archive();
+        let place = InstallerDirectory::new();
+        let archive = place.create_archive();
         let kept = "\ncp -R /etc/systemd/system \"$1/../units\"";
-        let ended = with_own_etc(&archive, &format!("{script}{kept}"));
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        let ended = run_with_private_etc(&archive, &format!("{script}{kept}"));
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         for file in [
             "bin/walwise",
             "share/man/man1/walwise.1",
             "share/zsh/site-functions/_walwise",
         ] {
-            let path = place.at("prefix").join(file);
+            let path = place.path_of("prefix").join(file);
             let mode = |path: &Path| {
                 fs::symlink_metadata(path)
                     .map(|found| found.mode() & 0o7777)
@@ -178,36 +181,37 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
             if modes != (Some(expected), Some(0o755)) {
                 gains.push(format!(
                     "{file} and its directory have the modes {modes:?}: {}",
-                    ended.said()
+                    ended.combined_output()
                 ));
             }
         }
-        if fs::read_dir(place.at("prefix/bin")).map_or(0, Iterator::count) != 1 {
+        if fs::read_dir(place.path_of("prefix/bin")).map_or(0, Iterator::count) != 1 {
             gains.push("bin has more or less than the program".to_owned());
         }
-        let unit = fs::read_to_string(place.at("units/walwise-check.service")).unwrap_or_default();
-        let program = place.at("prefix/bin/walwise").display().to_string();
+        let unit =
+            fs::read_to_string(place.path_of("units/walwise-check.service")).unwrap_or_default();
+        let program = place.path_of("prefix/bin/walwise").display().to_string();
         if !unit
             .lines()
             .any(|line| line.starts_with(&format!("ExecStart={program} ")))
         {
             gains.push(format!("the unit does not run {program}"));
         }
-        attempts.made(how, &gains);
+        attempts.record_attempt(how, &gains);
     }
-    let place = Prefix::new();
-    let archive = place.archive();
-    let ended = with_own_etc(
+    let place = InstallerDirectory::new();
+    let archive = place.create_archive();
+    let ended = run_with_private_etc(
         &archive,
         "cd \"$1/..\"; sh archive/install.sh prefix; sh archive/install.sh --remove prefix
         sh archive/install.sh --remove prefix; cp -R /etc/systemd/system units",
     );
-    let mut gains: Vec<String> = ended.hang().into_iter().collect();
+    let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
     if ended.code != Some(0) || !ended.err.is_empty() {
-        gains.push(ended.said());
+        gains.push(ended.combined_output());
     }
     let left = Command::new("find")
-        .args([place.at("units"), place.at("prefix")])
+        .args([place.path_of("units"), place.path_of("prefix")])
         .args(["!", "-type", "d"])
         .output_in_time();
     if !left.stdout.is_empty() {
@@ -216,6 +220,6 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
             String::from_utf8_lossy(&left.stdout)
         ));
     }
-    attempts.made("--remove", &gains);
-    attempts.end();
+    attempts.record_attempt("--remove", &gains);
+    attempts.write_tally_and_assert();
 }

@@ -8,46 +8,46 @@ use std::fs::{self, File};
 const LIMITS: [&str; 4] = ["symlinks", "hardlinks", "fifos", "regular"];
 
 #[derive(Clone, Copy, Debug)]
-pub enum Kernel {
+pub enum FileProtection {
     Protects,
     /// No protection, which is the kernel's default.
     Permits,
 }
 
-impl Kernel {
+impl FileProtection {
     pub const ALL: [Self; 2] = [Self::Protects, Self::Permits];
 
-    pub fn set(self) -> Set {
+    pub fn apply(self) -> SysctlGuard {
         let lock = File::open("/proc/sys/fs/protected_symlinks").unwrap();
         rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
         let values = match self {
             Self::Protects => ["1", "1", "1", "2"],
             Self::Permits => ["0"; 4],
         };
-        let before = LIMITS.map(|limit| fs::read_to_string(file(limit)).unwrap());
+        let before = LIMITS.map(|limit| fs::read_to_string(sysctl_path(limit)).unwrap());
         for (limit, value) in LIMITS.iter().zip(values) {
-            fs::write(file(limit), value).unwrap();
+            fs::write(sysctl_path(limit), value).unwrap();
         }
-        Set {
+        SysctlGuard {
             before,
             _lock: lock,
         }
     }
 }
 
-fn file(limit: &str) -> String {
+fn sysctl_path(limit: &str) -> String {
     format!("/proc/sys/fs/protected_{limit}")
 }
 
-pub struct Set {
+pub struct SysctlGuard {
     before: [String; 4],
     _lock: File,
 }
 
-impl Drop for Set {
+impl Drop for SysctlGuard {
     fn drop(&mut self) {
         for (limit, value) in LIMITS.iter().zip(&self.before) {
-            let _ = fs::write(file(limit), value);
+            let _ = fs::write(sysctl_path(limit), value);
         }
     }
 }

@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::attempts::Attempts;
-use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
-use super::ground::{Ground, SECRET, link, put};
+use super::fakes::{FakeServer, FakeServerPrograms, create_mariadb_data, create_postgres_data};
+use super::ground::{AttackDirectory, SECRET, create_attacker_symlink, write_attacker_file};
 use super::root::{self, VARIABLE};
 
 const OUTPUTS: [&[&str]; 6] = [
@@ -22,23 +22,23 @@ const OUTPUTS: [&[&str]; 6] = [
 /// Number of fake servers at once: walwise may skip further servers of one user.
 const AT_ONCE: usize = 8;
 
-struct Server {
+struct FakeServerSpec {
     program: &'static str,
     data: PathBuf,
     arguments: Vec<String>,
 }
 
-struct Leads {
-    ground: Ground,
-    fakes: Fakes,
-    servers: Vec<Server>,
+struct LeakScenario {
+    ground: AttackDirectory,
+    fakes: FakeServerPrograms,
+    servers: Vec<FakeServerSpec>,
     words: Vec<(String, String)>,
 }
 
-impl Leads {
+impl LeakScenario {
     fn new() -> Self {
-        let ground = Ground::new();
-        let fakes = Fakes::on(&ground);
+        let ground = AttackDirectory::new();
+        let fakes = FakeServerPrograms::install_in(&ground);
         Self {
             ground,
             fakes,
@@ -47,7 +47,7 @@ impl Leads {
         }
     }
 
-    fn secret(&mut self, lead: &str) -> PathBuf {
+    fn create_secret_file(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let text = format!(
             "{word}\n/{word}\nfsync = {word}\nwal_sync_method = '{word}'\ndata_directory = '/{word}'\n\
@@ -57,14 +57,14 @@ impl Leads {
         );
         let name = format!("file{}", self.words.len());
         self.words.push((lead.to_owned(), word));
-        self.ground.hide(&name, &text)
+        self.ground.create_root_only_file(&name, &text)
     }
 
     /// Creates a link in the vault whose target contains a unique word: only root may learn the
     /// target.
-    fn secret_link(&mut self, lead: &str) -> PathBuf {
+    fn create_secret_link(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
-        let to = self.ground.shared(&word, 0o755);
+        let to = self.ground.create_directory(&word, 0o755);
         let at = self
             .ground
             .vault()
@@ -74,7 +74,7 @@ impl Leads {
         at
     }
 
-    fn secret_directory(&mut self, lead: &str) -> PathBuf {
+    fn create_secret_directory(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let directory = self
             .ground
@@ -92,45 +92,46 @@ impl Leads {
         directory
     }
 
-    fn data(&self, server: &str) -> PathBuf {
-        self.ground.theirs(&format!("{server}{}", self.words.len()))
+    fn create_data_directory(&self, server: &str) -> PathBuf {
+        self.ground
+            .create_attacker_directory(&format!("{server}{}", self.words.len()))
     }
 
-    fn postgres(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
-        let data = self.data("pg");
-        postgres_data(&data);
+    fn add_postgres(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
+        let data = self.create_data_directory("pg");
+        create_postgres_data(&data);
         lay(&data);
-        self.add("postgres", data, arguments);
+        self.add_server("postgres", data, arguments);
     }
 
-    fn mariadb(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
-        let data = self.data("my");
-        mariadb_data(&data);
+    fn add_mariadb(&mut self, lay: impl FnOnce(&Path), arguments: &[&str]) {
+        let data = self.create_data_directory("my");
+        create_mariadb_data(&data);
         lay(&data);
-        self.add("mariadbd", data, arguments);
+        self.add_server("mariadbd", data, arguments);
     }
 
-    fn add(&mut self, program: &'static str, data: PathBuf, arguments: &[&str]) {
+    fn add_server(&mut self, program: &'static str, data: PathBuf, arguments: &[&str]) {
         let arguments = arguments
             .iter()
             .map(|argument| (*argument).to_owned())
             .collect();
-        self.servers.push(Server {
+        self.servers.push(FakeServerSpec {
             program,
             data,
             arguments,
         });
     }
 
-    fn start(&self, server: &Server) -> Fake {
+    fn start_server(&self, server: &FakeServerSpec) -> FakeServer {
         let arguments: Vec<&str> = server.arguments.iter().map(String::as_str).collect();
         match server.program {
-            "postgres" => self.fakes.postgres(&server.data, &arguments),
-            _ => self.fakes.mariadb(&server.data, &arguments),
+            "postgres" => self.fakes.start_postgres(&server.data, &arguments),
+            _ => self.fakes.start_mariadb(&server.data, &arguments),
         }
     }
 
-    fn all(&self, attempts: &mut Attempts) {
+    fn attempt_all_outputs(&self, attempts: &mut Attempts) {
         let shadow = fs::read_to_string("/etc/shadow").unwrap();
         let shadow: Vec<String> = shadow
             .lines()
@@ -139,9 +140,12 @@ impl Leads {
         for arguments in OUTPUTS {
             let (mut said, mut late) = (String::new(), false);
             for some in self.servers.chunks(AT_ONCE) {
-                let running: Vec<Fake> = some.iter().map(|server| self.start(server)).collect();
-                let ended = root::end(&mut root::walwise(arguments));
-                said += &ended.said();
+                let running: Vec<FakeServer> = some
+                    .iter()
+                    .map(|server| self.start_server(server))
+                    .collect();
+                let ended = root::run_with_timeout(&mut root::walwise_from_cron(arguments));
+                said += &ended.combined_output();
                 late |= ended.late;
                 // A restarted server has another pid.
                 for (server, _) in some.iter().zip(running) {
@@ -168,7 +172,7 @@ impl Leads {
                 } else {
                     Vec::new()
                 };
-                attempts.made(&format!("{}, {lead}", arguments.join(" ")), &gains);
+                attempts.record_attempt(&format!("{}, {lead}", arguments.join(" ")), &gains);
             }
         }
     }
@@ -178,9 +182,9 @@ impl Leads {
 /// wants their contents in a report or a capture.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn root_s_files_in_the_place_of_a_postgresql_s() {
-    let mut attempts = Attempts::at("links to root's files in a PostgreSQL directory");
-    let mut leads = Leads::new();
+fn postgresql_links_to_root_files_leak_nothing() {
+    let mut attempts = Attempts::for_attack("links to root's files in a PostgreSQL directory");
+    let mut leads = LeakScenario::new();
     for name in [
         "PG_VERSION",
         "postmaster.pid",
@@ -191,34 +195,37 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
         "standby.signal",
         "backup_label",
     ] {
-        let secret = leads.secret(name);
-        leads.postgres(|data| link(&secret, &data.join(name)), &[]);
+        let secret = leads.create_secret_file(name);
+        leads.add_postgres(
+            |data| create_attacker_symlink(&secret, &data.join(name)),
+            &[],
+        );
     }
     for name in ["pg_wal", "pg_tblspc/1", "pg_xlog"] {
-        let secret = leads.secret_link(name);
-        leads.postgres(
+        let secret = leads.create_secret_link(name);
+        leads.add_postgres(
             |data| {
                 let _ = fs::remove_dir(data.join(name));
-                link(&secret, &data.join(name));
+                create_attacker_symlink(&secret, &data.join(name));
             },
             &[],
         );
     }
     for name in ["pg_tblspc", "global"] {
-        let secret = leads.secret_directory(name);
-        leads.postgres(
+        let secret = leads.create_secret_directory(name);
+        leads.add_postgres(
             |data| {
                 fs::remove_dir_all(data.join(name)).unwrap();
-                link(&secret, &data.join(name));
+                create_attacker_symlink(&secret, &data.join(name));
             },
             &[],
         );
     }
     for line in ["include", "include_if_exists", "include_dir"] {
-        let secret = leads.secret(line);
-        leads.postgres(
+        let secret = leads.create_secret_file(line);
+        leads.add_postgres(
             |data| {
-                put(
+                write_attacker_file(
                     &data.join("postgresql.conf"),
                     format!("{line} '{}'\n", secret.display()),
                     0o644,
@@ -227,10 +234,10 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
             &[],
         );
     }
-    let secret = leads.secret_directory("include_dir of a directory");
-    leads.postgres(
+    let secret = leads.create_secret_directory("include_dir of a directory");
+    leads.add_postgres(
         |data| {
-            put(
+            write_attacker_file(
                 &data.join("postgresql.conf"),
                 format!("include_dir '{}'\n", secret.display()),
                 0o644,
@@ -238,20 +245,20 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
         },
         &[],
     );
-    let secret = leads.secret("include in an included file by a link");
-    leads.postgres(
+    let secret = leads.create_secret_file("include in an included file by a link");
+    leads.add_postgres(
         |data| {
-            put(&data.join("postgresql.conf"), "include 'more'\n", 0o644);
-            link(&secret, &data.join("more"));
+            write_attacker_file(&data.join("postgresql.conf"), "include 'more'\n", 0o644);
+            create_attacker_symlink(&secret, &data.join("more"));
         },
         &[],
     );
     for option in ["config_file", "data_directory", "hba_file"] {
-        let secret = leads.secret(option);
-        leads.postgres(|_| (), &["-c", &format!("{option}={}", secret.display())]);
+        let secret = leads.create_secret_file(option);
+        leads.add_postgres(|_| (), &["-c", &format!("{option}={}", secret.display())]);
     }
-    let secret = leads.secret_link("data_directory that is a link");
-    leads.postgres(
+    let secret = leads.create_secret_link("data_directory that is a link");
+    leads.add_postgres(
         |_| (),
         &["-c", &format!("data_directory={}", secret.display())],
     );
@@ -261,45 +268,48 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
                 format!("{name} -> {special}"),
                 "no word of its own".to_owned(),
             ));
-            leads.postgres(|data| link(Path::new(special), &data.join(name)), &[]);
+            leads.add_postgres(
+                |data| create_attacker_symlink(Path::new(special), &data.join(name)),
+                &[],
+            );
         }
     }
-    leads.all(&mut attempts);
-    attempts.end();
+    leads.attempt_all_outputs(&mut attempts);
+    attempts.write_tally_and_assert();
 }
 
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn root_s_files_in_the_place_of_a_mariadb_s() {
-    let mut attempts = Attempts::at("links to root's files in option files of MariaDB");
-    let mut leads = Leads::new();
+fn mariadb_links_to_root_files_leak_nothing() {
+    let mut attempts = Attempts::for_attack("links to root's files in option files of MariaDB");
+    let mut leads = LeakScenario::new();
     for option in ["--defaults-file", "--defaults-extra-file"] {
-        let secret = leads.secret(option);
-        leads.mariadb(|_| (), &[&format!("{option}={}", secret.display())]);
-        let secret = leads.secret(&format!("{option} by a link"));
+        let secret = leads.create_secret_file(option);
+        leads.add_mariadb(|_| (), &[&format!("{option}={}", secret.display())]);
+        let secret = leads.create_secret_file(&format!("{option} by a link"));
         let at = leads
             .ground
-            .theirs("links")
+            .create_attacker_directory("links")
             .join(format!("link{}.cnf", leads.words.len()));
-        link(&secret, &at);
-        leads.mariadb(|_| (), &[&format!("{option}={}", at.display())]);
+        create_attacker_symlink(&secret, &at);
+        leads.add_mariadb(|_| (), &[&format!("{option}={}", at.display())]);
     }
     for line in ["!include", "!includedir"] {
         let secret = if line == "!include" {
-            leads.secret(line)
+            leads.create_secret_file(line)
         } else {
-            leads.secret_directory(line)
+            leads.create_secret_directory(line)
         };
         let at = leads
             .ground
-            .theirs("lines")
+            .create_attacker_directory("lines")
             .join(format!("my{}.cnf", leads.words.len()));
-        put(
+        write_attacker_file(
             &at,
             format!("[mysqld]\n{line} {}\n", secret.display()),
             0o644,
         );
-        leads.mariadb(|_| (), &[&format!("--defaults-file={}", at.display())]);
+        leads.add_mariadb(|_| (), &[&format!("--defaults-file={}", at.display())]);
     }
     for name in [
         "auto.cnf",
@@ -308,10 +318,10 @@ fn root_s_files_in_the_place_of_a_mariadb_s() {
         "mysql_upgrade_info",
         "mariadb_upgrade_info",
     ] {
-        let secret = leads.secret(name);
-        leads.mariadb(
+        let secret = leads.create_secret_file(name);
+        leads.add_mariadb(
             |data| {
-                link(&secret, &data.join(name));
+                create_attacker_symlink(&secret, &data.join(name));
             },
             &[],
         );
@@ -322,11 +332,14 @@ fn root_s_files_in_the_place_of_a_mariadb_s() {
         "innodb-undo-directory",
         "log-bin",
     ] {
-        let secret = leads.secret_link(option);
-        leads.mariadb(|_| (), &[&format!("--{option}={}", secret.display())]);
+        let secret = leads.create_secret_link(option);
+        leads.add_mariadb(|_| (), &[&format!("--{option}={}", secret.display())]);
     }
-    let secret = leads.secret_link("a link in the data directory");
-    leads.mariadb(|data| link(&secret, &data.join("#innodb_redo")), &[]);
-    leads.all(&mut attempts);
-    attempts.end();
+    let secret = leads.create_secret_link("a link in the data directory");
+    leads.add_mariadb(
+        |data| create_attacker_symlink(&secret, &data.join("#innodb_redo")),
+        &[],
+    );
+    leads.attempt_all_outputs(&mut attempts);
+    attempts.write_tally_and_assert();
 }

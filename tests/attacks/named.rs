@@ -8,8 +8,11 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use super::attempts::Attempts;
-use super::ground::{Ground, damage, fifo, give, link};
-use super::root::{self, Ended, Run};
+use super::ground::{
+    AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
+    vault_changes,
+};
+use super::root::{self, RunResult, RunningCommand};
 
 /// A capture, so that walwise needs no time to read the host.
 const HOST: &str = concat!(
@@ -36,15 +39,15 @@ const COMMANDS: [&[&str]; 10] = [
     &["drill", "check", "THEIRS", "THEIRS"],
 ];
 
-fn with_theirs(words: &[&str], theirs: &Path) -> Vec<String> {
+fn replace_theirs_placeholder(words: &[&str], theirs: &Path) -> Vec<String> {
     words
         .iter()
         .map(|word| word.replace("THEIRS", theirs.to_str().unwrap()))
         .collect()
 }
 
-fn gains(ended: &Ended) -> Vec<String> {
-    let mut gains: Vec<String> = ended.hang().into_iter().collect();
+fn refusal_violations(ended: &RunResult) -> Vec<String> {
+    let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
     let says = String::from_utf8_lossy(&ended.err);
     if gains.is_empty() && (!matches!(ended.code, Some(1 | 2)) || says.lines().count() != 1) {
         gains.push(format!(
@@ -58,18 +61,18 @@ fn gains(ended: &Ended) -> Vec<String> {
 /// The attacker wants root's command never to end, or a device opened whose opening has effects.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn what_is_named_ends() {
-    let mut attempts = Attempts::at("pipes, sockets and devices that root names");
+fn commands_end_on_attacker_pipes_sockets_and_devices() {
+    let mut attempts = Attempts::for_attack("pipes, sockets and devices that root names");
     let pty = nix::pty::openpty(None, None).unwrap();
     let terminal = nix::unistd::ttyname(&pty.slave).unwrap();
-    let ground = Ground::new();
-    let directory = ground.theirs("theirs");
+    let ground = AttackDirectory::new();
+    let directory = ground.create_attacker_directory("theirs");
     let at = |name: &str| directory.join(name);
-    fifo(&at("silent"));
-    fifo(&at("stalled"));
+    create_attacker_fifo(&at("silent"));
+    create_attacker_fifo(&at("stalled"));
     let listener = UnixListener::bind(at("socket")).unwrap();
-    give(&at("socket"));
-    link(&terminal, &at("device"));
+    chown_to_attacker(&at("socket"));
+    create_attacker_symlink(&terminal, &at("device"));
     // Opened for reading and writing, so that the pipe has a writer, which writes once and then
     // stays silent.
     let mut stalled = fs::OpenOptions::new()
@@ -82,29 +85,32 @@ fn what_is_named_ends() {
         let start = |words: &&'static [&str]| {
             (
                 *words,
-                Run::start(&mut root::walwise(with_theirs(words, &at(kind)))),
+                RunningCommand::start(&mut root::walwise_from_cron(replace_theirs_placeholder(
+                    words,
+                    &at(kind),
+                ))),
             )
         };
         let runs: Vec<_> = COMMANDS.iter().map(start).collect();
         for (words, run) in runs {
-            attempts.made(
+            attempts.record_attempt(
                 &format!("{kind}, {}", words.join(" ")),
-                &gains(&run.end(root::patience(), |_| ())),
+                &refusal_violations(&run.wait_with_timeout(root::time_limit_seconds(), |_| ())),
             );
         }
     }
     for words in COMMANDS {
-        let words = with_theirs(words, &at("device"));
+        let words = replace_theirs_placeholder(words, &at("device"));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let (ended, trace) = root::traced("open,openat,openat2", &words);
-        let opened = root::opened(&trace, &terminal);
-        attempts.made(
+        let (ended, trace) = root::run_traced("open,openat,openat2", &words);
+        let opened = root::lines_opening_path(&trace, &terminal);
+        attempts.record_attempt(
             &format!("device, {}", words.join(" ")),
-            &[gains(&ended), opened].concat(),
+            &[refusal_violations(&ended), opened].concat(),
         );
     }
     drop(listener);
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 const SAVES: usize = 15;
@@ -113,30 +119,30 @@ const SAVES: usize = 15;
 /// to root's directory. The attacker wants a report lost, readable, or written elsewhere.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn what_is_called_kept_is_kept() {
-    let mut attempts = Attempts::at("`--save` by many at once");
-    let ground = Ground::new();
-    let theirs = ground.theirs("state");
-    link(&ground.vault(), &theirs.join("walwise"));
-    fifo(&theirs.join("000001-20261125T074131Z.json"));
-    let vault = ground.watch();
-    let kept = ground.shared("kept", 0o755);
+fn concurrent_saves_keep_every_report() {
+    let mut attempts = Attempts::for_attack("`--save` by many at once");
+    let ground = AttackDirectory::new();
+    let theirs = ground.create_attacker_directory("state");
+    create_attacker_symlink(&ground.vault(), &theirs.join("walwise"));
+    create_attacker_fifo(&theirs.join("000001-20261125T074131Z.json"));
+    let vault = ground.snapshot_vault();
+    let kept = ground.create_directory("kept", 0o755);
     let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     let start = |_: usize| {
-        let mut command = root::cron("unshare");
+        let mut command = root::cron_command("unshare");
         command
             .args(["-m", "sh", "-c", cover])
             .arg(&kept)
             .arg(crate::support::programs::program_path());
         command.args(["check", "--no-probe", "--no-programs", "--save"]);
-        Run::start(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs))
+        RunningCommand::start(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs))
     };
-    let runs: Vec<Run> = (0..SAVES).map(start).collect();
+    let runs: Vec<RunningCommand> = (0..SAVES).map(start).collect();
     let mut names = std::collections::BTreeSet::new();
     for run in runs {
-        let ended = run.end(root::patience(), |_| ());
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        let said = ended.said();
+        let ended = run.wait_with_timeout(root::time_limit_seconds(), |_| ());
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
+        let said = ended.combined_output();
         let path = said
             .lines()
             .find_map(|line| line.split_once("baseline saved: /var/lib/"));
@@ -157,8 +163,8 @@ fn what_is_called_kept_is_kept() {
                 }
             }
         }
-        attempts.made("one of many", &gains);
+        attempts.record_attempt("one of many", &gains);
     }
-    attempts.made("root's own directory", &damage(&vault));
-    attempts.end();
+    attempts.record_attempt("root's own directory", &vault_changes(&vault));
+    attempts.write_tally_and_assert();
 }

@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 
 use super::attempts::Attempts;
-use super::fakes::{Fakes, mariadb_data, postgres_data};
-use super::ground::{Ground, put};
+use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
+use super::ground::{AttackDirectory, write_attacker_file};
 use super::root;
-use super::stranger::{Act, Answer, UID, as_uid};
+use super::stranger::{AttackerAction, SocketAnswer, UID, command_as_uid};
 
 const TREACHEROUS: [&[u8]; 7] = [
     b"\x1b]0;owned\x07",
@@ -30,7 +30,7 @@ const OUTPUTS: [&[&str]; 5] = [
     &["explain"],
 ];
 
-pub fn treachery(said: &[u8]) -> Vec<String> {
+pub fn terminal_injections(said: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(said);
     let mut gains = Vec::new();
     let bad = |c: char| {
@@ -57,11 +57,11 @@ pub fn treachery(said: &[u8]) -> Vec<String> {
 /// sequences. The attacker wants to control root's terminal, or to add a line to a file of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn nothing_treacherous_is_printed() {
+fn no_control_characters_of_attackers_are_printed() {
     let mut attempts =
-        Attempts::at("control characters in names, arguments, environments and files");
-    let ground = Ground::new();
-    let fakes = Fakes::on(&ground);
+        Attempts::for_attack("control characters in names, arguments, environments and files");
+    let ground = AttackDirectory::new();
+    let fakes = FakeServerPrograms::install_in(&ground);
     let (mut servers, mut doing) = (Vec::new(), Vec::new());
     for (n, evil) in TREACHEROUS.into_iter().enumerate() {
         let word = OsStr::from_bytes(evil);
@@ -71,11 +71,11 @@ fn nothing_treacherous_is_printed() {
             name.push(tail);
             name
         };
-        let data = ground.at("").join(named(&format!("pg{n}"), ""));
+        let data = ground.path_of("").join(named(&format!("pg{n}"), ""));
         fs::create_dir(&data).unwrap();
-        postgres_data(&data);
+        create_postgres_data(&data);
         for file in ["PG_VERSION", "postmaster.pid", "postgresql.auto.conf"] {
-            put(&data.join(file), evil, 0o600);
+            write_attacker_file(&data.join(file), evil, 0o600);
         }
         let quoted = [
             b"fsync = '",
@@ -88,8 +88,8 @@ fn nothing_treacherous_is_printed() {
             evil,
         ]
         .concat();
-        put(&data.join("postgresql.conf"), quoted, 0o600);
-        let mut command = as_uid(UID, fakes.program("postgres"));
+        write_attacker_file(&data.join("postgresql.conf"), quoted, 0o600);
+        let mut command = command_as_uid(UID, fakes.program("postgres"));
         command
             .arg0(named("postgres", ""))
             .arg("-D")
@@ -110,12 +110,12 @@ fn nothing_treacherous_is_printed() {
                 evil,
                 b"\n",
             ];
-            put(&data.join("postmaster.pid"), text.concat(), 0o600);
+            write_attacker_file(&data.join("postmaster.pid"), text.concat(), 0o600);
         }
         servers.push(fake);
-        let data = ground.at("").join(named(&format!("my{n}"), ""));
-        mariadb_data(&data);
-        put(
+        let data = ground.path_of("").join(named(&format!("my{n}"), ""));
+        create_mariadb_data(&data);
+        write_attacker_file(
             &data.join("my.cnf"),
             [
                 b"[mysqld]\ninnodb_flush_method=",
@@ -127,10 +127,10 @@ fn nothing_treacherous_is_printed() {
             .concat(),
             0o600,
         );
-        let bin = ground.at("").join(named(&format!("bin{n}"), ""));
+        let bin = ground.path_of("").join(named(&format!("bin{n}"), ""));
         fs::create_dir(&bin).unwrap();
         fs::copy("/usr/bin/echo", bin.join("mariadbd")).unwrap();
-        let mut command = as_uid(UID, "/bin/sh");
+        let mut command = command_as_uid(UID, "/bin/sh");
         command
             .args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""])
             .arg(bin.join("mariadbd"));
@@ -140,28 +140,31 @@ fn nothing_treacherous_is_printed() {
             .arg(defaults)
             .arg(named("--innodb-flush-method=", ""))
             .arg(named("--datadir=", ""));
-        servers.push(fakes.start_through(command.current_dir(&data), "mariadbd"));
+        servers.push(fakes.start_and_wait_for_name(command.current_dir(&data), "mariadbd"));
     }
     // Linux keeps only 15 bytes of a process name. These processes run no program with a known
     // name.
     for evil in TREACHEROUS {
         let name = OsStr::from_bytes(&evil[..evil.len().min(12)]);
-        let own = ground.theirs("named").join(name);
+        let own = ground.create_attacker_directory("named").join(name);
         if fs::hard_link(fakes.program("postgres"), &own).is_ok() {
-            servers.push(fakes.start(as_uid(UID, &own).args(["-D", "/none"])));
+            servers.push(fakes.start(command_as_uid(UID, &own).args(["-D", "/none"])));
         }
     }
-    let data = ground.theirs("answers");
-    postgres_data(&data);
-    doing.push(Act::Listen(data.join(".s.PGSQL.5432"), Answer::Escapes).start(&ground, UID));
-    servers.push(fakes.postgres(&data, &[]));
-    for arguments in root::looks(&OUTPUTS) {
-        let ended = root::end(&mut root::walwise(&arguments));
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        gains.extend(treachery(&ended.out));
-        gains.extend(treachery(&ended.err));
-        attempts.made(&arguments.join(" "), &gains);
+    let data = ground.create_attacker_directory("answers");
+    create_postgres_data(&data);
+    doing.push(
+        AttackerAction::Listen(data.join(".s.PGSQL.5432"), SocketAnswer::Escapes)
+            .start(&ground, UID),
+    );
+    servers.push(fakes.start_postgres(&data, &[]));
+    for arguments in root::read_command_lines(&OUTPUTS) {
+        let ended = root::run_with_timeout(&mut root::walwise_from_cron(&arguments));
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
+        gains.extend(terminal_injections(&ended.out));
+        gains.extend(terminal_injections(&ended.err));
+        attempts.record_attempt(&arguments.join(" "), &gains);
     }
     drop((servers, doing));
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

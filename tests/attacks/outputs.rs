@@ -12,9 +12,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 
 use super::attempts::Attempts;
-use super::ground::{Ground, damage, fifo, give, link, put};
-use super::kernel::Kernel;
-use super::root::{self, Ended};
+use super::ground::{
+    AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
+    vault_changes, write_attacker_file,
+};
+use super::kernel::FileProtection;
+use super::root::{self, RunResult};
 use super::stranger::UID;
 
 /// A capture, so that walwise needs no time to read the host.
@@ -24,7 +27,7 @@ const HOST: &str = concat!(
 );
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum OutputCommand {
     Json,
     Script,
     Live,
@@ -32,7 +35,7 @@ pub enum Way {
     Record,
 }
 
-impl Way {
+impl OutputCommand {
     const ALL: [Self; 5] = [
         Self::Json,
         Self::Script,
@@ -41,7 +44,7 @@ impl Way {
         Self::Record,
     ];
 
-    pub fn name(self) -> &'static str {
+    pub fn file_name(self) -> &'static str {
         match self {
             Self::Json | Self::Live => "rep.json",
             Self::Script => "plan.sh",
@@ -50,8 +53,8 @@ impl Way {
         }
     }
 
-    pub fn write(self, ground: &Ground, directory: &Path) -> Ended {
-        let file = directory.join(self.name()).display().to_string();
+    pub fn write_output(self, ground: &AttackDirectory, directory: &Path) -> RunResult {
+        let file = directory.join(self.file_name()).display().to_string();
         let arguments: Vec<String> = match self {
             Self::Json => [
                 "check", "--host", HOST, "-v", "--format", "json", "--output", &file,
@@ -76,17 +79,18 @@ impl Way {
             .to_vec(),
             Self::Capture => ["capture", "--output", &file].map(str::to_owned).to_vec(),
             Self::Record => {
-                let [told, survived] = drill(ground).map(|path| path.display().to_string());
+                let [told, survived] =
+                    create_drill_logs(ground).map(|path| path.display().to_string());
                 ["drill", "check", &told, &survived, "--record", &file]
                     .map(str::to_owned)
                     .to_vec()
             }
         };
-        root::end(&mut root::walwise(arguments))
+        root::run_with_timeout(&mut root::walwise_from_cron(arguments))
     }
 
     /// Whether the file has the proper beginning and end. Temporary files of walwise have them too.
-    fn is_whole(self, text: &str) -> bool {
+    fn is_complete(self, text: &str) -> bool {
         match self {
             Self::Json | Self::Live | Self::Record => {
                 text.starts_with('{') && text.ends_with("}\n")
@@ -97,14 +101,14 @@ impl Way {
     }
 }
 
-fn drill(ground: &Ground) -> [PathBuf; 2] {
+fn create_drill_logs(ground: &AttackDirectory) -> [PathBuf; 2] {
     let head = "walwise-drill 1 run=3ffa4d685e4b194f method=fdatasync segments=recycled when=2026-11-22T13:27:57Z directory=/srv/d";
     let of = |boot: &str, rest: &str| {
         format!(
             "{head}\nboot {boot}4bb039a-8418-44fd-a21c-dc0b40dd8247\nstack host host.name=vm\n{rest}"
         )
     };
-    let logs = ground.shared("logs", 0o755);
+    let logs = ground.create_directory("logs", 0o755);
     let [told, survived] = ["told", "survived"].map(|name| logs.join(name));
     if !told.exists() {
         fs::write(&told, of("5", "ack 1\nack 2\n")).unwrap();
@@ -121,7 +125,7 @@ pub const RECORD: &str =
     "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trap {
+enum PlantedObject {
     Nothing,
     SetuidFile,
     WritableFile,
@@ -140,7 +144,7 @@ enum Trap {
     LinkToDirectory,
 }
 
-impl Trap {
+impl PlantedObject {
     const ALL: [Self; 16] = [
         Self::Nothing,
         Self::SetuidFile,
@@ -160,43 +164,43 @@ impl Trap {
         Self::LinkToDirectory,
     ];
 
-    fn lay(self, ground: &Ground, path: &Path) {
+    fn create_at(self, ground: &AttackDirectory, path: &Path) {
         let beside = |end: &str| PathBuf::from(format!("{}.{end}", path.display()));
         match self {
             Self::Nothing => {}
-            Self::SetuidFile => put(path, "", 0o6777),
-            Self::WritableFile => put(path, "", 0o666),
-            Self::FileWithText => put(path, RECORD, 0o666),
-            Self::ReadOnlyFile => put(path, "", 0o444),
-            Self::LinkToRoots => link(&ground.secret(), path),
-            Self::LinkToNewInVault => link(&ground.vault().join("new"), path),
-            Self::DanglingLink => link(Path::new("nowhere"), path),
+            Self::SetuidFile => write_attacker_file(path, "", 0o6777),
+            Self::WritableFile => write_attacker_file(path, "", 0o666),
+            Self::FileWithText => write_attacker_file(path, RECORD, 0o666),
+            Self::ReadOnlyFile => write_attacker_file(path, "", 0o444),
+            Self::LinkToRoots => create_attacker_symlink(&ground.secret_file(), path),
+            Self::LinkToNewInVault => create_attacker_symlink(&ground.vault().join("new"), path),
+            Self::DanglingLink => create_attacker_symlink(Path::new("nowhere"), path),
             Self::ChainOfLinks => {
-                link(&ground.secret(), &beside("chain"));
-                link(&beside("chain"), path);
+                create_attacker_symlink(&ground.secret_file(), &beside("chain"));
+                create_attacker_symlink(&beside("chain"), path);
             }
             Self::LinkToTheirs => {
-                put(&beside("theirs"), "", 0o666);
-                link(&beside("theirs"), path);
+                write_attacker_file(&beside("theirs"), "", 0o666);
+                create_attacker_symlink(&beside("theirs"), path);
             }
-            Self::LinkToDevice => link(Path::new("/dev/null"), path),
-            Self::HardLinkToRoots => fs::hard_link(ground.secret(), path).unwrap(),
-            Self::Fifo => fifo(path),
+            Self::LinkToDevice => create_attacker_symlink(Path::new("/dev/null"), path),
+            Self::HardLinkToRoots => fs::hard_link(ground.secret_file(), path).unwrap(),
+            Self::Fifo => create_attacker_fifo(path),
             Self::Socket => {
                 drop(UnixListener::bind(path).unwrap());
-                give(path);
+                chown_to_attacker(path);
             }
             Self::Directory => {
                 fs::create_dir(path).unwrap();
-                give(path);
+                chown_to_attacker(path);
             }
-            Self::LinkToDirectory => link(&ground.vault(), path),
+            Self::LinkToDirectory => create_attacker_symlink(&ground.vault(), path),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum OutputDirectory {
     Sticky,
     Open,
     Group,
@@ -206,7 +210,7 @@ enum Place {
     ThroughTheirDirectory,
 }
 
-impl Place {
+impl OutputDirectory {
     const ALL: [Self; 7] = [
         Self::Sticky,
         Self::Open,
@@ -217,35 +221,35 @@ impl Place {
         Self::ThroughTheirDirectory,
     ];
 
-    fn make(self, ground: &Ground) -> PathBuf {
+    fn create_in(self, ground: &AttackDirectory) -> PathBuf {
         match self {
-            Self::Sticky => ground.shared("sticky", 0o1777),
-            Self::Open => ground.shared("open", 0o777),
+            Self::Sticky => ground.create_directory("sticky", 0o1777),
+            Self::Open => ground.create_directory("open", 0o777),
             Self::Group => {
-                let path = ground.shared("group", 0o775);
+                let path = ground.create_directory("group", 0o775);
                 std::os::unix::fs::chown(&path, None, Some(UID)).unwrap();
                 path
             }
-            Self::Theirs => ground.theirs("theirs"),
+            Self::Theirs => ground.create_attacker_directory("theirs"),
             Self::TheirsWithGroup => {
-                let path = ground.theirs("setgid");
+                let path = ground.create_attacker_directory("setgid");
                 fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o2775))
                     .unwrap();
                 path
             }
             // Root's own directory, behind a link that the attacker can redirect at any time.
             Self::ThroughTheirLink => {
-                let at = ground.shared("sticky", 0o1777).join("reports");
-                link(&ground.shared("reports", 0o755), &at);
+                let at = ground.create_directory("sticky", 0o1777).join("reports");
+                create_attacker_symlink(&ground.create_directory("reports", 0o755), &at);
                 at
             }
             Self::ThroughTheirDirectory => {
-                ground.theirs("theirs");
-                link(
-                    &ground.shared("reports", 0o755),
-                    &ground.at("theirs/reports"),
+                ground.create_attacker_directory("theirs");
+                create_attacker_symlink(
+                    &ground.create_directory("reports", 0o755),
+                    &ground.path_of("theirs/reports"),
                 );
-                ground.at("theirs/reports")
+                ground.path_of("theirs/reports")
             }
         }
     }
@@ -263,7 +267,7 @@ impl Place {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct FileSnapshot {
     inode: u64,
     mode: u32,
     uid: u32,
@@ -273,7 +277,7 @@ struct Entry {
     text: Vec<u8>,
 }
 
-fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
+fn snapshot_tree(directory: &Path) -> BTreeMap<PathBuf, FileSnapshot> {
     let mut all = BTreeMap::new();
     for path in fs::read_dir(directory)
         .unwrap()
@@ -282,7 +286,7 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
         let found = fs::symlink_metadata(&path).unwrap();
         let kind = found.file_type();
         if found.is_dir() {
-            all.extend(entries(&path));
+            all.extend(snapshot_tree(&path));
         }
         let text = if found.is_file() {
             fs::read(&path).unwrap()
@@ -293,7 +297,7 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
         let (inode, mode, uid, links) = (found.ino(), found.mode(), found.uid(), found.nlink());
         all.insert(
             path,
-            Entry {
+            FileSnapshot {
                 inode,
                 mode,
                 uid,
@@ -307,11 +311,16 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     all
 }
 
-fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<String> {
-    let path = directory.join(way.name());
-    drill(ground);
-    let vault = ground.watch();
-    let before = entries(ground.at("").as_path());
+fn attempt_write(
+    ground: &AttackDirectory,
+    way: OutputCommand,
+    directory: &Path,
+    refused: bool,
+) -> Vec<String> {
+    let path = directory.join(way.file_name());
+    create_drill_logs(ground);
+    let vault = ground.snapshot_vault();
+    let before = snapshot_tree(ground.path_of("").as_path());
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
     // Keeps every old object open, as an attacker would, so that no new file reuses its inode
     // number.
@@ -320,23 +329,23 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
         .keys()
         .map(|name| rustix::fs::open(name, look, Mode::empty()).unwrap())
         .collect();
-    let ended = way.write(ground, directory);
-    let mut gains = damage(&vault);
-    gains.extend(ended.hang());
+    let ended = way.write_output(ground, directory);
+    let mut gains = vault_changes(&vault);
+    gains.extend(ended.hang_message());
     let real = directory.canonicalize().unwrap();
-    for (name, now) in entries(ground.at("").as_path()) {
+    for (name, now) in snapshot_tree(ground.path_of("").as_path()) {
         let old = before.get(&name);
         if old == Some(&now) || name.starts_with(ground.vault()) {
             continue;
         }
         let shown = name.display();
-        if !now.file || !way.is_whole(&String::from_utf8_lossy(&now.text)) {
+        if !now.file || !way.is_complete(&String::from_utf8_lossy(&now.text)) {
             gains.push(format!(
                 "{shown} is left behind, and no whole file: {:o}",
                 now.mode
             ));
         }
-        if name != real.join(way.name()) {
+        if name != real.join(way.file_name()) {
             gains.push(format!("{shown} is written, which nobody asked for"));
         }
         if now.uid != 0 || now.mode & 0o7777 & !0o600 != 0 {
@@ -360,7 +369,7 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     }
     for (name, old) in before.iter().filter(|(_, old)| old.special) {
         if name.exists()
-            && entries(ground.at("").as_path())
+            && snapshot_tree(ground.path_of("").as_path())
                 .get(name)
                 .is_none_or(|now| now.inode != old.inode)
         {
@@ -368,30 +377,37 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
         }
     }
     let whole = path.is_file()
-        && fs::read(&path).is_ok_and(|text| way.is_whole(&String::from_utf8_lossy(&text)));
+        && fs::read(&path).is_ok_and(|text| way.is_complete(&String::from_utf8_lossy(&text)));
     // Exit codes 3 to 5 report findings and are not failures.
     let done = matches!(ended.code, Some(0 | 3..=5));
     if done && !whole {
         gains.push(format!(
             "root is told that it was written, and it was not: {}",
-            ended.said()
+            ended.combined_output()
         ));
     }
     gains
 }
 
-fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], traps: &[Trap]) {
+fn attempt_combinations(
+    attempts: &mut Attempts,
+    way: OutputCommand,
+    kernels: &[FileProtection],
+    places: &[OutputDirectory],
+    traps: &[PlantedObject],
+) {
     for &kernel in kernels {
-        let _set = kernel.set();
+        let _set = kernel.apply();
         for &place in places {
             for &trap in traps {
-                let ground = Ground::new();
-                let directory = place.make(&ground);
-                trap.lay(&ground, &directory.join(way.name()));
+                let ground = AttackDirectory::new();
+                let directory = place.create_in(&ground);
+                trap.create_at(&ground, &directory.join(way.file_name()));
                 // A user may edit scripts in a directory of their own.
-                let refused = place.is_refused() || place == Place::Theirs && way == Way::Script;
-                let gains = attempt(&ground, way, &directory, refused);
-                attempts.made(
+                let refused = place.is_refused()
+                    || place == OutputDirectory::Theirs && way == OutputCommand::Script;
+                let gains = attempt_write(&ground, way, &directory, refused);
+                attempts.record_attempt(
                     &format!("{way:?}, {trap:?}, {place:?}, the kernel {kernel:?}"),
                     &gains,
                 );
@@ -404,18 +420,18 @@ fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], 
 /// Otherwise the tests below would prove nothing.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn in_root_s_own_directory_it_is_written() {
-    for way in Way::ALL {
-        let ground = Ground::new();
-        let directory = ground.shared("reports", 0o755);
-        let ended = way.write(&ground, &directory);
+fn outputs_are_complete_in_root_only_directory() {
+    for way in OutputCommand::ALL {
+        let ground = AttackDirectory::new();
+        let directory = ground.create_directory("reports", 0o755);
+        let ended = way.write_output(&ground, &directory);
         assert!(
             matches!(ended.code, Some(0 | 3..=5)),
             "{way:?}: {}",
-            ended.said()
+            ended.combined_output()
         );
-        let text = fs::read_to_string(directory.join(way.name())).unwrap();
-        assert!(way.is_whole(&text), "{way:?}: {text}");
+        let text = fs::read_to_string(directory.join(way.file_name())).unwrap();
+        assert!(way.is_complete(&text), "{way:?}: {text}");
     }
 }
 
@@ -424,16 +440,16 @@ fn in_root_s_own_directory_it_is_written() {
 /// or overwrite a file of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn what_lies_there_is_neither_written_nor_followed() {
-    let mut attempts = Attempts::at("a file laid where `--record` writes");
-    all(
+fn drill_record_ignores_planted_files() {
+    let mut attempts = Attempts::for_attack("a file laid where `--record` writes");
+    attempt_combinations(
         &mut attempts,
-        Way::Record,
-        &Kernel::ALL,
-        &Place::ALL,
-        &Trap::ALL,
+        OutputCommand::Record,
+        &FileProtection::ALL,
+        &OutputDirectory::ALL,
+        &PlantedObject::ALL,
     );
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
@@ -443,75 +459,79 @@ const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_record_that_a_stranger_began_is_not_continued() {
-    let mut attempts = Attempts::at("a record of drills that a stranger began");
-    for place in [Place::Sticky, Place::Theirs] {
-        let ground = Ground::new();
-        let directory = place.make(&ground);
-        let record = directory.join(Way::Record.name());
-        put(&record, RECORD.replace("[]}", &format!("[{CUT}]}}")), 0o644);
-        let ended = Way::Record.write(&ground, &directory);
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+    let mut attempts = Attempts::for_attack("a record of drills that a stranger began");
+    for place in [OutputDirectory::Sticky, OutputDirectory::Theirs] {
+        let ground = AttackDirectory::new();
+        let directory = place.create_in(&ground);
+        let record = directory.join(OutputCommand::Record.file_name());
+        write_attacker_file(&record, RECORD.replace("[]}", &format!("[{CUT}]}}")), 0o644);
+        let ended = OutputCommand::Record.write_output(&ground, &directory);
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         if fs::metadata(&record).unwrap().uid() == 0 {
             gains.push(format!(
                 "root's record holds it: {}",
                 fs::read_to_string(&record).unwrap()
             ));
         }
-        attempts.made(&format!("{place:?}"), &gains);
+        attempts.record_attempt(&format!("{place:?}"), &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn reports_scripts_and_captures_are_root_s() {
-    use Trap::{DanglingLink, Fifo, LinkToRoots, SetuidFile, WritableFile};
-    let mut attempts = Attempts::at("a file laid where `--output` writes");
+fn output_option_ignores_planted_files() {
+    use PlantedObject::{DanglingLink, Fifo, LinkToRoots, SetuidFile, WritableFile};
+    let mut attempts = Attempts::for_attack("a file laid where `--output` writes");
     let traps = [SetuidFile, WritableFile, LinkToRoots, DanglingLink, Fifo];
-    all(
+    attempt_combinations(
         &mut attempts,
-        Way::Json,
-        &Kernel::ALL,
-        &Place::ALL,
-        &Trap::ALL,
+        OutputCommand::Json,
+        &FileProtection::ALL,
+        &OutputDirectory::ALL,
+        &PlantedObject::ALL,
     );
-    for way in [Way::Script, Way::Capture] {
-        all(
+    for way in [OutputCommand::Script, OutputCommand::Capture] {
+        attempt_combinations(
             &mut attempts,
             way,
-            &[Kernel::Permits],
-            &[Place::Sticky, Place::Open, Place::Theirs],
+            &[FileProtection::Permits],
+            &[
+                OutputDirectory::Sticky,
+                OutputDirectory::Open,
+                OutputDirectory::Theirs,
+            ],
             &traps,
         );
     }
-    all(
+    attempt_combinations(
         &mut attempts,
-        Way::Live,
-        &[Kernel::Protects],
-        &[Place::Sticky],
+        OutputCommand::Live,
+        &[FileProtection::Protects],
+        &[OutputDirectory::Sticky],
         &[SetuidFile, LinkToRoots],
     );
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// The attacker occupies the names of temporary files, and wants root unable to write at all.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn nobody_blocks_an_output() {
-    let mut attempts = Attempts::at("names of drafts taken before");
-    for kernel in Kernel::ALL {
-        let _set = kernel.set();
-        for place in [Place::Sticky, Place::Theirs] {
-            let ground = Ground::new();
-            let directory = place.make(&ground);
-            let name = Way::Json.name();
+fn taken_temporary_names_do_not_block_output() {
+    let mut attempts = Attempts::for_attack("names of drafts taken before");
+    for kernel in FileProtection::ALL {
+        let _set = kernel.apply();
+        for place in [OutputDirectory::Sticky, OutputDirectory::Theirs] {
+            let ground = AttackDirectory::new();
+            let directory = place.create_in(&ground);
+            let name = OutputCommand::Json.file_name();
             for n in 0..1000 {
                 for draft in [
                     format!(".{name}.{n}.tmp"),
                     format!(".{name}.{n}"),
                     format!("{name}.{n}.tmp"),
                 ] {
-                    link(&ground.secret(), &directory.join(draft));
+                    create_attacker_symlink(&ground.secret_file(), &directory.join(draft));
                 }
             }
             for draft in [
@@ -520,32 +540,32 @@ fn nobody_blocks_an_output() {
                 format!("{name}~"),
                 format!(".{name}.tmp"),
             ] {
-                link(&ground.secret(), &directory.join(draft));
+                create_attacker_symlink(&ground.secret_file(), &directory.join(draft));
             }
-            let mut gains = attempt(&ground, Way::Json, &directory, false);
+            let mut gains = attempt_write(&ground, OutputCommand::Json, &directory, false);
             if !directory.join(name).exists() {
                 gains.push("nothing is written".to_owned());
             }
-            attempts.made(&format!("{place:?}, the kernel {kernel:?}"), &gains);
+            attempts.record_attempt(&format!("{place:?}, the kernel {kernel:?}"), &gains);
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// sudo can keep another user's environment. No file of root's may be written into the state
 /// directory that such an environment names.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn a_kept_report_is_not_kept_where_the_environment_says() {
-    let mut attempts = Attempts::at("`--save` with a stranger's environment");
-    let ground = Ground::new();
-    let theirs = ground.theirs("state");
-    link(&ground.vault(), &theirs.join("walwise"));
-    let vault = ground.watch();
+fn save_as_root_ignores_state_directory_of_environment() {
+    let mut attempts = Attempts::for_attack("`--save` with a stranger's environment");
+    let ground = AttackDirectory::new();
+    let theirs = ground.create_attacker_directory("state");
+    create_attacker_symlink(&ground.vault(), &theirs.join("walwise"));
+    let vault = ground.snapshot_vault();
     // Keeps the machine's real /var/lib unchanged.
     let cover =
         "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
-    let mut command = root::cron("unshare");
+    let mut command = root::cron_command("unshare");
     command.args([
         "-m",
         "sh",
@@ -557,9 +577,9 @@ fn a_kept_report_is_not_kept_where_the_environment_says() {
         "--no-probe",
         "--save",
     ]);
-    let ended = root::end(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs));
-    let mut gains = damage(&vault);
-    gains.extend(ended.hang());
-    attempts.made("a link to root's directory", &gains);
-    attempts.end();
+    let ended = root::run_with_timeout(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs));
+    let mut gains = vault_changes(&vault);
+    gains.extend(ended.hang_message());
+    attempts.record_attempt("a link to root's directory", &gains);
+    attempts.write_tally_and_assert();
 }

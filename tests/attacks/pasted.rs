@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::attempts::Attempts;
-use super::fakes::{Fakes, mariadb_data, postgres_data};
-use super::ground::{Ground, put};
-use super::names::treachery;
+use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
+use super::ground::{AttackDirectory, write_attacker_file};
+use super::names::terminal_injections;
 use super::root;
-use super::stranger::stranger;
+use super::stranger::attacker_command;
 use super::support::loops::LoopDevice;
 use super::support::postgres::Cluster;
 
@@ -122,7 +122,7 @@ fn is_command(text: &str) -> bool {
             .any(|name| text.starts_with(name))
 }
 
-fn commands(document: &str) -> BTreeSet<String> {
+fn commands_in_text(document: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let lines = document
         .lines()
@@ -144,11 +144,11 @@ fn commands(document: &str) -> BTreeSet<String> {
             found.insert(format!("echo \"{rest}\""));
         }
     }
-    found.extend(spans(document));
+    found.extend(backquoted_commands(document));
     found
 }
 
-fn spans(text: &str) -> impl Iterator<Item = String> {
+fn backquoted_commands(text: &str) -> impl Iterator<Item = String> {
     text.split('`')
         .skip(1)
         .step_by(2)
@@ -156,12 +156,14 @@ fn spans(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_owned)
 }
 
-fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
+fn collect_json_commands(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => map
             .iter()
-            .for_each(|(key, value)| commands_in(value, key, found)),
-        Value::Array(all) => all.iter().for_each(|value| commands_in(value, key, found)),
+            .for_each(|(key, value)| collect_json_commands(value, key, found)),
+        Value::Array(all) => all
+            .iter()
+            .for_each(|value| collect_json_commands(value, key, found)),
         Value::String(text) => {
             if [
                 "apply", "verify", "undo", "commands", "command", "run", "try",
@@ -170,13 +172,13 @@ fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
             {
                 found.insert(text.clone());
             }
-            found.extend(spans(text));
+            found.extend(backquoted_commands(text));
         }
         _ => {}
     }
 }
 
-fn seen(page: &str) -> (String, &str) {
+fn visible_text_and_json(page: &str) -> (String, &str) {
     let (page, inside) = page
         .split_once("<script type=\"application/json\"")
         .unwrap();
@@ -204,31 +206,31 @@ fn seen(page: &str) -> (String, &str) {
     (text, inside)
 }
 
-struct Shell {
+struct StubbedShell {
     stubs: PathBuf,
     place: PathBuf,
 }
 
-impl Shell {
-    fn on(ground: &Ground) -> Self {
-        let stubs = ground.shared("stubs", 0o755);
+impl StubbedShell {
+    fn create_in(ground: &AttackDirectory) -> Self {
+        let stubs = ground.create_directory("stubs", 0o755);
         for name in PROGRAMS.iter().collect::<BTreeSet<_>>() {
             symlink("/bin/true", stubs.join(name)).unwrap();
         }
         Self {
             stubs,
-            place: ground.theirs("shell"),
+            place: ground.create_attacker_directory("shell"),
         }
     }
 
-    fn is_fooled(&self, text: &str) -> bool {
-        let mut command = stranger("/bin/sh");
+    fn is_injected_by(&self, text: &str) -> bool {
+        let mut command = attacker_command("/bin/sh");
         command
             .env("PATH", &self.stubs)
             .current_dir(&self.place)
             .arg("-c")
             .arg(text);
-        root::end(&mut command);
+        root::run_with_timeout(&mut command);
         let left: Vec<_> = fs::read_dir(&self.place)
             .unwrap()
             .flatten()
@@ -243,17 +245,21 @@ impl Shell {
     }
 }
 
-fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
+fn executed_injections(shell: &StubbedShell, document: &str, json: bool) -> Vec<String> {
     if document.starts_with("<!DOCTYPE html>") {
-        let (text, inside) = seen(document);
-        return [obeyed(shell, &text, false), obeyed(shell, inside, true)].concat();
+        let (text, inside) = visible_text_and_json(document);
+        return [
+            executed_injections(shell, &text, false),
+            executed_injections(shell, inside, true),
+        ]
+        .concat();
     }
-    let mut found = commands(document);
+    let mut found = commands_in_text(document);
     if json {
         found.clear();
         let value =
             serde_json::from_str(document).unwrap_or_else(|e| panic!("no JSON ({e}): {document}"));
-        commands_in(&value, "", &mut found);
+        collect_json_commands(&value, "", &mut found);
     }
     if document.starts_with("#!/bin/sh") {
         // Runs the script as after a review: with confirmation, and with stubs in PATH.
@@ -270,7 +276,7 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
     }
     let traces = found.into_iter().filter(|text| text.contains(TRACE));
     traces
-        .filter(|text| shell.is_fooled(text))
+        .filter(|text| shell.is_injected_by(text))
         .map(|text| format!("a shell obeys {text:?}"))
         .collect()
 }
@@ -279,21 +285,21 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
 /// nothing.
 #[test]
 #[ignore = "needs root: it runs commands as another user"]
-fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
-    let ground = Ground::new();
-    let shell = Shell::on(&ground);
+fn stubbed_shell_detects_unquoted_names() {
+    let ground = AttackDirectory::new();
+    let shell = StubbedShell::create_in(&ground);
     for name in NAMES {
         let bare = format!("umount /srv/{name}");
         let double = format!("umount \"/srv/{name}\"");
         let single = format!("umount '/srv/{name}'");
         let fooled = [&bare, &double, &single]
             .into_iter()
-            .any(|text| shell.is_fooled(text));
+            .any(|text| shell.is_injected_by(text));
         assert!(fooled, "{name:?}");
         let quoted = format!("umount '/srv/{}'", name.replace('\'', "'\\''"));
-        assert!(!shell.is_fooled(&quoted), "{quoted}");
+        assert!(!shell.is_injected_by(&quoted), "{quoted}");
     }
-    let found = commands(
+    let found = commands_in_text(
         "try `walwise check /x --format fstab` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n",
     );
     assert_eq!(
@@ -302,8 +308,8 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
         "{found:?}"
     );
     let page = "<p>try <code>walwise check &#39;/x&#39;</code></p><pre>umount /y\n</pre><script type=\"application/json\">\n{}</script>";
-    let (text, inside) = seen(page);
-    let found = commands(&text);
+    let (text, inside) = visible_text_and_json(page);
+    let found = commands_in_text(&text);
     assert_eq!(
         found.iter().map(String::as_str).collect::<Vec<_>>(),
         ["umount /y", "walwise check '/x'"]
@@ -319,17 +325,17 @@ const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc
 /// attacker wants one printed command to execute code from the path.
 #[test]
 #[ignore = "needs root and loop devices: it attacks as another user"]
-fn no_printed_command_obeys_a_mount_point() {
-    let mut attempts = Attempts::at("hostile mount points in every printed command");
+fn printed_commands_quote_mount_points() {
+    let mut attempts = Attempts::for_attack("hostile mount points in every printed command");
     let disk = LoopDevice::new(64);
-    let forms = root::forms();
+    let forms = root::output_formats();
     disk.mkfs(&["mkfs.ext4", "-q"]);
     for (n, name) in NAMES.into_iter().enumerate() {
-        let ground = Ground::new();
-        let shell = Shell::on(&ground);
-        let point = ground.at("").join(name);
+        let ground = AttackDirectory::new();
+        let shell = StubbedShell::create_in(&ground);
+        let point = ground.path_of("").join(name);
         fs::create_dir(&point).unwrap();
-        let cover = ground.shared("cover", 0o755);
+        let cover = ground.create_directory("cover", 0o755);
         fs::create_dir(cover.join("units")).unwrap();
         let octal = |c: char| {
             if " \t\n\\#".contains(c) {
@@ -361,7 +367,7 @@ fn no_printed_command_obeys_a_mount_point() {
             fs::write(cover.join("units/evil.mount"), unit).unwrap();
         }
         for form in &forms {
-            let mut command = root::cron("unshare");
+            let mut command = root::cron_command("unshare");
             command
                 .args(["-m", "sh", "-c", COVERED, "sh"])
                 .arg(&cover)
@@ -376,80 +382,89 @@ fn no_printed_command_obeys_a_mount_point() {
                     form,
                 ])
                 .arg(point.join("d"));
-            let ended = root::end(&mut command);
-            assert!(!ended.out.is_empty(), "{name:?} {form:?}: {}", ended.said());
-            let mut gains: Vec<String> = ended.hang().into_iter().collect();
-            gains.extend(obeyed(
+            let ended = root::run_with_timeout(&mut command);
+            assert!(
+                !ended.out.is_empty(),
+                "{name:?} {form:?}: {}",
+                ended.combined_output()
+            );
+            let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
+            gains.extend(executed_injections(
                 &shell,
                 &String::from_utf8_lossy(&ended.out),
                 form == "json",
             ));
-            gains.extend(treachery(&ended.out));
-            gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.err), false));
-            attempts.made(&format!("{name:?}, {form}"), &gains);
+            gains.extend(terminal_injections(&ended.out));
+            gains.extend(executed_injections(
+                &shell,
+                &String::from_utf8_lossy(&ended.err),
+                false,
+            ));
+            attempts.record_attempt(&format!("{name:?}, {form}"), &gains);
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// Data directories, sockets and option files of the attacker's servers have hostile names. The
 /// attacker wants one printed command to execute code from a name.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn no_printed_command_obeys_a_data_directory() {
+fn printed_commands_quote_data_directories() {
     let mut attempts =
-        Attempts::at("hostile data directories and sockets in every printed command");
-    let ground = Ground::new();
-    let shell = Shell::on(&ground);
-    let fakes = Fakes::on(&ground);
+        Attempts::for_attack("hostile data directories and sockets in every printed command");
+    let ground = AttackDirectory::new();
+    let shell = StubbedShell::create_in(&ground);
+    let fakes = FakeServerPrograms::install_in(&ground);
     let mut servers = Vec::new();
     for name in NAMES {
-        let data = ground.at("").join(format!("pg{name}"));
+        let data = ground.path_of("").join(format!("pg{name}"));
         fs::create_dir(&data).unwrap();
-        postgres_data(&data);
-        put(
+        create_postgres_data(&data);
+        write_attacker_file(
             &data.join("postgresql.conf"),
             "fsync = off\nfull_page_writes = off\n",
             0o644,
         );
-        servers.push(fakes.postgres(&data, &[]));
-        let data = ground.at("").join(format!("my{name}"));
-        mariadb_data(&data);
+        servers.push(fakes.start_postgres(&data, &[]));
+        let data = ground.path_of("").join(format!("my{name}"));
+        create_mariadb_data(&data);
         let file = data.join("my.cnf");
         let text = format!(
             "[mysqld]\ninnodb_flush_log_at_trx_commit=0\nskip-innodb-doublewrite\nsocket={}/sock\n",
             data.display()
         );
-        put(&file, text, 0o644);
-        servers.push(fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())]));
+        write_attacker_file(&file, text, 0o644);
+        servers.push(fakes.start_mariadb(&data, &[&format!("--defaults-file={}", file.display())]));
     }
     // A command names a socket only if a server answers there.
     let mut cluster = Cluster::new();
-    let place = ground.at("").join(NAMES[0]);
+    let place = ground.path_of("").join(NAMES[0]);
     fs::create_dir(&place).unwrap();
     cluster.chown_to_server(&place);
     cluster.arguments = format!("-k '{}'", place.display());
     cluster.start();
-    for form in root::forms() {
+    for form in root::output_formats() {
         // Only the verbose text report contains every command.
         let whole: &[&str] = if form == "text" { &["-v"] } else { &[] };
-        let ended =
-            root::end(root::walwise(["check", "--no-probe", "--format", &form]).args(whole));
-        let found = commands(&String::from_utf8_lossy(&ended.out));
+        let ended = root::run_with_timeout(
+            root::walwise_from_cron(["check", "--no-probe", "--format", &form]).args(whole),
+        );
+        let found = commands_in_text(&String::from_utf8_lossy(&ended.out));
         let named = found.iter().any(|text| text.contains(TRACE));
         assert!(
             named || form != "text",
             "no command names the socket, so that nothing is shown: {found:?}"
         );
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        gains.extend(obeyed(
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
+        gains.extend(executed_injections(
             &shell,
             &String::from_utf8_lossy(&ended.out),
             form == "json",
         ));
-        gains.extend(treachery(&ended.out));
-        attempts.made(&form, &gains);
+        gains.extend(terminal_injections(&ended.out));
+        attempts.record_attempt(&form, &gains);
     }
     drop(servers);
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

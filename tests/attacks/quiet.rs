@@ -10,7 +10,7 @@ const CALLS: &str = "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,wri
 /// Ioctls that write or cause a write; BLKFLSBUF makes a mounted XFS sync.
 const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
 
-fn writes(trace: &[String]) -> Vec<String> {
+fn write_and_sync_calls(trace: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for line in trace {
         // `strace -ff` writes one file per process, so no pid precedes a call.
@@ -43,8 +43,9 @@ fn writes(trace: &[String]) -> Vec<String> {
 /// wait.
 #[test]
 #[ignore = "needs root and loop devices"]
-fn looking_makes_nobody_write() {
-    let mut attempts = Attempts::at("looking at a mounted file system without writing to it");
+fn check_of_mounted_file_systems_writes_nothing() {
+    let mut attempts =
+        Attempts::for_attack("looking at a mounted file system without writing to it");
     for name in ["ext4", "XFS"] {
         let mounted = if name == "ext4" {
             mount_ext4(&[], "")
@@ -57,19 +58,19 @@ fn looking_makes_nobody_write() {
             &["facts", "--target", &target],
             &["capture", &target],
         ] {
-            let (ended, trace) = root::traced(CALLS, arguments);
-            let mut gains = writes(&trace);
-            gains.extend(ended.hang());
-            attempts.made(&format!("{name}, {}", arguments[0]), &gains);
+            let (ended, trace) = root::run_traced(CALLS, arguments);
+            let mut gains = write_and_sync_calls(&trace);
+            gains.extend(ended.hang_message());
+            attempts.record_attempt(&format!("{name}, {}", arguments[0]), &gains);
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 #[test]
 #[ignore = "needs root"]
-fn a_whole_look_leaves_nothing() {
-    let mut attempts = Attempts::at("looking at the whole machine without writing");
+fn read_commands_without_target_write_nothing() {
+    let mut attempts = Attempts::for_attack("looking at the whole machine without writing");
     for arguments in [
         &["check", "--no-probe"][..],
         &["facts"],
@@ -77,10 +78,10 @@ fn a_whole_look_leaves_nothing() {
         &["upgrade"],
         &["explain"],
     ] {
-        let (ended, trace) = root::traced(CALLS, arguments);
-        let mut gains = writes(&trace);
-        gains.extend(ended.hang());
-        attempts.made(arguments[0], &gains);
+        let (ended, trace) = root::run_traced(CALLS, arguments);
+        let mut gains = write_and_sync_calls(&trace);
+        gains.extend(ended.hang_message());
+        attempts.record_attempt(arguments[0], &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

@@ -14,18 +14,21 @@ pub const VARIABLE: &str = "Qx3rootvariable";
 
 /// Returns the time limit in seconds, far beyond any run on a working machine. `WALWISE_PATIENCE`
 /// sets another limit, for a version that is known to hang.
-pub fn patience() -> u64 {
+pub fn time_limit_seconds() -> u64 {
     std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
 }
 
-pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
-    let mut command = cron(program_path());
+pub fn walwise_from_cron<A: AsRef<std::ffi::OsStr>>(
+    arguments: impl IntoIterator<Item = A>,
+) -> Command {
+    let mut command = cron_command(program_path());
     command.args(arguments);
     command
 }
 
-pub fn forms() -> Vec<String> {
-    let said = end(&mut walwise(["check", "--format", "?"])).said();
+pub fn output_formats() -> Vec<String> {
+    let said =
+        run_with_timeout(&mut walwise_from_cron(["check", "--format", "?"])).combined_output();
     let list = said
         .split_once("possible values: ")
         .and_then(|(_, rest)| rest.split_once(']'));
@@ -39,14 +42,14 @@ pub fn forms() -> Vec<String> {
     forms
 }
 
-pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
+pub fn read_command_lines(further: &[&[&str]]) -> Vec<Vec<String>> {
     let owned = |words: &[&str]| {
         words
             .iter()
             .map(|word| (*word).to_owned())
             .collect::<Vec<String>>()
     };
-    let looks = forms()
+    let looks = output_formats()
         .into_iter()
         .map(|form| owned(&["check", "--no-probe", "--format", &form]));
     looks
@@ -54,7 +57,7 @@ pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
         .collect()
 }
 
-pub fn cron(program: &str) -> Command {
+pub fn cron_command(program: &str) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
@@ -73,7 +76,7 @@ pub fn cron(program: &str) -> Command {
 }
 
 #[derive(Debug)]
-pub struct Ended {
+pub struct RunResult {
     /// The exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
     pub late: bool,
@@ -82,29 +85,29 @@ pub struct Ended {
     pub err: Vec<u8>,
 }
 
-impl Ended {
-    pub fn said(&self) -> String {
+impl RunResult {
+    pub fn combined_output(&self) -> String {
         String::from_utf8_lossy(&[self.out.as_slice(), self.err.as_slice()].concat()).into_owned()
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub fn stdout_json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.out)
-            .unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
+            .unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.combined_output()))
     }
 
-    pub fn hang(&self) -> Option<String> {
+    pub fn hang_message(&self) -> Option<String> {
         self.late.then(|| "root hangs".to_owned())
     }
 }
 
 /// A running command in a process group of its own; the whole group is killed on drop.
-pub struct Run {
+pub struct RunningCommand {
     child: Child,
     started: Instant,
     outputs: tempfile::TempDir,
 }
 
-impl Run {
+impl RunningCommand {
     pub fn start(command: &mut Command) -> Self {
         let outputs = tempfile::tempdir().unwrap();
         let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
@@ -124,15 +127,19 @@ impl Run {
         Pid::from_raw(self.child.id().try_into().unwrap())
     }
 
-    pub fn runs(&mut self) -> bool {
+    pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    pub fn printed(&self) -> String {
+    pub fn stdout_so_far(&self) -> String {
         fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
     }
 
-    pub fn end(mut self, seconds: u64, mut meanwhile: impl FnMut(&Self)) -> Ended {
+    pub fn wait_with_timeout(
+        mut self,
+        seconds: u64,
+        mut meanwhile: impl FnMut(&Self),
+    ) -> RunResult {
         let deadline = self.started + Duration::from_secs(seconds);
         let mut late = false;
         let status = loop {
@@ -149,7 +156,7 @@ impl Run {
             std::thread::sleep(Duration::from_millis(1));
         };
         let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
-        Ended {
+        RunResult {
             code: status.and_then(|status| status.code()),
             signal: status.and_then(|status| status.signal()),
             late,
@@ -159,7 +166,7 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         // After the leader was waited for, the group contains only processes that must not remain.
         let _ = killpg(self.pid(), Signal::SIGKILL);
@@ -168,14 +175,14 @@ impl Drop for Run {
     }
 }
 
-pub fn end(command: &mut Command) -> Ended {
-    Run::start(command).end(patience(), |_| ())
+pub fn run_with_timeout(command: &mut Command) -> RunResult {
+    RunningCommand::start(command).wait_with_timeout(time_limit_seconds(), |_| ())
 }
 
-pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
+pub fn run_traced(calls: &str, arguments: &[&str]) -> (RunResult, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("trace");
-    let mut command = cron("strace");
+    let mut command = cron_command("strace");
     command.args([
         // One file per process keeps calls of several processes apart.
         "-ff",
@@ -190,7 +197,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
         "-o",
     ]);
     command.arg(&trace).arg(program_path()).args(arguments);
-    let ended = end(&mut command);
+    let ended = run_with_timeout(&mut command);
     let traces = fs::read_dir(place.path())
         .unwrap()
         .map(|entry| fs::read(entry.unwrap().path()).unwrap());
@@ -201,7 +208,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
 }
 
 /// Returns the lines of a trace that opened an object of this name without O_PATH.
-pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
+pub fn lines_opening_path(trace: &[String], what: &Path) -> Vec<String> {
     let shown = format!("<{}", what.display());
     let really = |line: &&String| {
         let answer = line.rsplit_once(" = ").map_or("", |(_, answer)| answer);

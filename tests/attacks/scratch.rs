@@ -3,17 +3,17 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 
-use super::attempts::{Attempts, race};
-use super::ground::{Ground, damage};
-use super::root::{self, Run};
-use super::stranger::{Act, UID};
-use super::support::running::{children, wait_for};
+use super::attempts::{Attempts, race_turns};
+use super::ground::{AttackDirectory, vault_changes};
+use super::root::{self, RunningCommand};
+use super::stranger::{AttackerAction, UID};
+use super::support::running::{child_pids, wait_for};
 use crate::support::deadline::CommandInTime as _;
 
 const PREFIX: &str = ".walwise-probe-";
 
-fn probe(directory: &Path) -> std::process::Command {
-    root::walwise([
+fn probe_command(directory: &Path) -> std::process::Command {
+    root::walwise_from_cron([
         "probe".as_ref(),
         directory.as_os_str(),
         "--seconds".as_ref(),
@@ -22,7 +22,7 @@ fn probe(directory: &Path) -> std::process::Command {
     ])
 }
 
-fn left(directory: &Path) -> Vec<PathBuf> {
+fn leftover_paths(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory)
         .into_iter()
@@ -32,7 +32,7 @@ fn left(directory: &Path) -> Vec<PathBuf> {
     {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && !path.is_symlink() {
-            found.extend(left(&path));
+            found.extend(leftover_paths(&path));
         }
         if name.starts_with(PREFIX) || name.starts_with("walwise-") {
             found.push(path);
@@ -46,34 +46,34 @@ fn left(directory: &Path) -> Vec<PathBuf> {
 /// the attacker's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn its_name_is_nobody_s_to_know() {
-    let mut attempts = Attempts::at("the scratch directory's name in a command line");
-    for turn in race() {
-        let ground = Ground::new();
-        let theirs = ground.theirs("theirs");
+fn scratch_name_appears_in_no_command_line() {
+    let mut attempts = Attempts::for_attack("the scratch directory's name in a command line");
+    for turn in race_turns() {
+        let ground = AttackDirectory::new();
+        let theirs = ground.create_attacker_directory("theirs");
         let (place, told) = (
-            ground.shared("open", 0o777),
-            ground.theirs("told").join("name"),
+            ground.create_directory("open", 0o777),
+            ground.create_attacker_directory("told").join("name"),
         );
-        let act = Act::Peek(PREFIX.to_owned(), place.clone(), told.clone());
+        let act = AttackerAction::Peek(PREFIX.to_owned(), place.clone(), told.clone());
         let doing = act.start(&ground, UID);
-        let ended = root::end(&mut probe(&theirs));
+        let ended = root::run_with_timeout(&mut probe_command(&theirs));
         drop(doing);
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         if told.exists() {
             gains.push(format!(
                 "its name is seen: {}",
                 fs::read_to_string(&told).unwrap()
             ));
         }
-        attempts.made(&format!("turn {turn}"), &gains);
-        if turn == 1 && !super::attempts::long() {
+        attempts.record_attempt(&format!("turn {turn}"), &gains);
+        if turn == 1 && !super::attempts::is_long_run() {
             break;
         }
     }
     // A trace of every execve shows whatever an attacker could read at the right moment.
-    let ground = Ground::new();
-    let directory = ground.shared("own", 0o755);
+    let ground = AttackDirectory::new();
+    let directory = ground.create_directory("own", 0o755);
     let arguments = [
         "probe",
         directory.to_str().unwrap(),
@@ -81,13 +81,13 @@ fn its_name_is_nobody_s_to_know() {
         "1",
         "--force",
     ];
-    let (_, trace) = root::traced("execve", &arguments);
+    let (_, trace) = root::run_traced("execve", &arguments);
     let gains: Vec<String> = trace
         .into_iter()
         .filter(|line| line.contains(PREFIX))
         .collect();
-    attempts.made("every program that is started", &gains);
-    attempts.end();
+    attempts.record_attempt("every program that is started", &gains);
+    attempts.write_tally_and_assert();
 }
 
 /// The attacker moves the scratch directory away during a probe, and puts a link to root's
@@ -95,51 +95,55 @@ fn its_name_is_nobody_s_to_know() {
 /// root's removed.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn moved_away_it_is_cleared_or_said() {
-    let mut attempts = Attempts::at("the scratch directory moved while it is used");
+fn moved_scratch_directory_is_removed_or_reported() {
+    let mut attempts = Attempts::for_attack("the scratch directory moved while it is used");
     for ends in ["by itself", "by TERM", "by KILL"] {
-        let ground = Ground::new();
-        let theirs = ground.theirs("theirs");
-        let elsewhere = ground.theirs("elsewhere");
+        let ground = AttackDirectory::new();
+        let theirs = ground.create_attacker_directory("theirs");
+        let elsewhere = ground.create_attacker_directory("elsewhere");
         // Cleaning up through the link would remove this file.
-        ground.hide("walwise-precious", "");
-        let vault = ground.watch();
-        let mut run = Run::start(&mut probe(&theirs));
+        ground.create_root_only_file("walwise-precious", "");
+        let vault = ground.snapshot_vault();
+        let mut run = RunningCommand::start(&mut probe_command(&theirs));
         // The test moves the directory as root, because the attacker's own process would rarely be
         // fast enough.
         let mut moved = false;
-        while run.runs() && !moved {
-            let found = left(&theirs).into_iter().find(|path| path.is_dir());
-            let Some(path) = found.filter(|path| !left(path).is_empty()) else {
+        while run.is_running() && !moved {
+            let found = leftover_paths(&theirs)
+                .into_iter()
+                .find(|path| path.is_dir());
+            let Some(path) = found.filter(|path| !leftover_paths(path).is_empty()) else {
                 continue;
             };
             moved = fs::rename(&path, elsewhere.join("stolen")).is_ok();
-            super::ground::link(&ground.vault(), &path);
+            super::ground::create_attacker_symlink(&ground.vault(), &path);
         }
-        let watchers = children(run.pid());
+        let watchers = child_pids(run.pid());
         match ends {
             "by TERM" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGTERM)),
             "by KILL" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGKILL)),
             _ => {}
         }
-        let ended = run.end(root::patience(), |_| ());
+        let ended = run.wait_with_timeout(root::time_limit_seconds(), |_| ());
         // A killed probe leaves a watcher process, which cleans up.
         wait_for("the end of the watcher", || {
             watchers.iter().all(|pid| !is_alive(pid))
         });
-        let mut gains = damage(&vault);
-        gains.extend(ended.hang());
-        let stays = left(&elsewhere).into_iter().any(|path| path.is_file());
+        let mut gains = vault_changes(&vault);
+        gains.extend(ended.hang_message());
+        let stays = leftover_paths(&elsewhere)
+            .into_iter()
+            .any(|path| path.is_file());
         if stays && ends != "by KILL" && (ended.code == Some(0) || ended.err.is_empty()) {
             gains.push(format!(
                 "root's file stays, and it ends with {:?}: {}",
                 ended.code,
-                ended.said()
+                ended.combined_output()
             ));
         }
-        attempts.made(&format!("{ends}, moved: {moved}"), &gains);
+        attempts.record_attempt(&format!("{ends}, moved: {moved}"), &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 fn is_alive(pid: &str) -> bool {
@@ -150,8 +154,8 @@ fn is_alive(pid: &str) -> bool {
 
 #[test]
 #[ignore = "needs root"]
-fn an_output_that_cannot_be_is_refused_before_it_measures() {
-    let mut attempts = Attempts::at("an output that cannot be written");
+fn unwritable_output_is_refused_before_the_probe() {
+    let mut attempts = Attempts::for_attack("an output that cannot be written");
     for output in [
         "/nowhere/report.json",
         "/dev",
@@ -159,9 +163,9 @@ fn an_output_that_cannot_be_is_refused_before_it_measures() {
         "/dev/null/report",
         "the open directory",
     ] {
-        let ground = Ground::new();
-        let directory = ground.shared("own", 0o755);
-        let open = ground.shared("open", 0o777).join("report.json");
+        let ground = AttackDirectory::new();
+        let directory = ground.create_directory("own", 0o755);
+        let open = ground.create_directory("open", 0o777).join("report.json");
         let output = if output.starts_with('/') {
             output
         } else {
@@ -179,18 +183,18 @@ fn an_output_that_cannot_be_is_refused_before_it_measures() {
             "--output",
             output,
         ];
-        let (ended, trace) = root::traced("mkdir,mkdirat", &arguments);
+        let (ended, trace) = root::run_traced("mkdir,mkdirat", &arguments);
         let mut gains: Vec<String> = trace
             .into_iter()
             .filter(|line| line.contains(PREFIX))
             .collect();
-        gains.extend(ended.hang());
+        gains.extend(ended.hang_message());
         if matches!(ended.code, Some(0 | 3..=5)) {
             gains.push(format!("it ends with {:?}", ended.code));
         }
-        attempts.made(output, &gains);
+        attempts.record_attempt(output, &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// A probe and its watcher are killed in the attacker's directory, which contains directories with
@@ -198,18 +202,18 @@ fn an_output_that_cannot_be_is_refused_before_it_measures() {
 /// another command.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn what_a_killed_probe_left_is_told_and_nothing_else() {
-    let mut attempts = Attempts::at("directories called like what a killed probe left");
+fn only_leftovers_of_a_killed_probe_are_reported() {
+    let mut attempts = Attempts::for_attack("directories called like what a killed probe left");
     for name in ["theirs", "it's; touch moved $(id)"] {
-        let ground = Ground::new();
-        let theirs = ground.theirs(name);
-        let elsewhere = ground.theirs("elsewhere");
-        let vault = ground.watch();
-        let mut run = Run::start(&mut probe(&theirs));
+        let ground = AttackDirectory::new();
+        let theirs = ground.create_attacker_directory(name);
+        let elsewhere = ground.create_attacker_directory("elsewhere");
+        let vault = ground.snapshot_vault();
+        let mut run = RunningCommand::start(&mut probe_command(&theirs));
         wait_for("the scratch directory", || {
-            !run.runs() || left(&theirs).iter().any(|path| path.is_dir())
+            !run.is_running() || leftover_paths(&theirs).iter().any(|path| path.is_dir())
         });
-        let watchers = children(run.pid());
+        let watchers = child_pids(run.pid());
         for pid in watchers
             .iter()
             .map(|pid| nix::unistd::Pid::from_raw(pid.parse().unwrap()))
@@ -217,9 +221,9 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
         {
             let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
         }
-        run.end(root::patience(), |_| ());
+        run.wait_with_timeout(root::time_limit_seconds(), |_| ());
         let mut gains: Vec<String> = Vec::new();
-        let ours: Vec<PathBuf> = left(&theirs)
+        let ours: Vec<PathBuf> = leftover_paths(&theirs)
             .into_iter()
             .filter(|path| path.is_dir())
             .collect();
@@ -233,16 +237,16 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
         ] {
             let path = theirs.join(format!("{PREFIX}{name}"));
             fs::create_dir(&path).unwrap();
-            super::ground::give(&path);
+            super::ground::chown_to_attacker(&path);
             fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
         }
-        super::ground::link(
+        super::ground::create_attacker_symlink(
             &elsewhere,
             &theirs.join(format!("{PREFIX}1-0123456789abcde1")),
         );
         let measured = || {
-            let ended = root::end(probe(&theirs).args(["--format", "json"]));
-            let caveats = ended.json()["caveats"].clone();
+            let ended = root::run_with_timeout(probe_command(&theirs).args(["--format", "json"]));
+            let caveats = ended.stdout_json()["caveats"].clone();
             let of_left = |caveat: &&serde_json::Value| caveat["id"] == "leftover";
             let says = caveats
                 .as_array()
@@ -250,7 +254,7 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
                 .iter()
                 .find(of_left)
                 .map(|caveat| caveat["text"].to_string());
-            (says, ended.said())
+            (says, ended.combined_output())
         };
         let (says, said) = measured();
         let says = says.unwrap_or_default().replace("\\\\", "\\");
@@ -268,8 +272,8 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
         if let (Some(says), _) = measured() {
             gains.push(format!("told again: {says}"));
         }
-        gains.extend(damage(&vault));
-        attempts.made(name, &gains);
+        gains.extend(vault_changes(&vault));
+        attempts.record_attempt(name, &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

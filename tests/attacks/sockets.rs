@@ -11,16 +11,18 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::attempts::Attempts;
-use super::fakes::{Fakes, mariadb_data, pid_file, postgres_data};
-use super::ground::{Ground, link, put};
+use super::fakes::{
+    FakeServerPrograms, create_mariadb_data, create_postgres_data, postmaster_pid_text,
+};
+use super::ground::{AttackDirectory, create_attacker_symlink, write_attacker_file};
 use super::root;
-use super::stranger::{Act, Answer, OTHER, heard};
+use super::stranger::{AttackerAction, OTHER, SocketAnswer, connection_marker_path};
 use super::support::postgres::Cluster;
 use super::support::run;
-use super::support::running::{children, wait_for};
+use super::support::running::{child_pids, wait_for};
 
-fn private(ground: &Ground, owner: u32) -> UnixListener {
-    let place = ground.shared("private", 0o700);
+fn bind_private_socket(ground: &AttackDirectory, owner: u32) -> UnixListener {
+    let place = ground.create_directory("private", 0o700);
     let socket = place.join(".s.PGSQL.5432");
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).unwrap();
@@ -36,8 +38,8 @@ fn private(ground: &Ground, owner: u32) -> UnixListener {
 /// user's. The attacker wants root to connect there.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn root_knocks_at_no_socket_for_a_stranger() {
-    let mut attempts = Attempts::at("sockets of others that a stranger's server names");
+fn root_connects_to_no_socket_of_other_owners() {
+    let mut attempts = Attempts::for_attack("sockets of others that a stranger's server names");
     for owner in [0, OTHER] {
         for server in [
             "postmaster.pid",
@@ -46,19 +48,22 @@ fn root_knocks_at_no_socket_for_a_stranger() {
             "option file",
             "--socket",
         ] {
-            let ground = Ground::new();
-            let fakes = Fakes::on(&ground);
-            let listener = private(&ground, owner);
-            let (place, socket) = (ground.at("private"), ground.at("private/.s.PGSQL.5432"));
-            let data = ground.theirs("data");
+            let ground = AttackDirectory::new();
+            let fakes = FakeServerPrograms::install_in(&ground);
+            let listener = bind_private_socket(&ground, owner);
+            let (place, socket) = (
+                ground.path_of("private"),
+                ground.path_of("private/.s.PGSQL.5432"),
+            );
+            let data = ground.create_attacker_directory("data");
             let fake = if server == "option file" || server == "--socket" {
-                mariadb_data(&data);
+                create_mariadb_data(&data);
                 let line = if server == "option file" {
                     format!("socket={}\n", socket.display())
                 } else {
                     String::new()
                 };
-                put(
+                write_attacker_file(
                     &data.join("my.cnf"),
                     format!(
                         "[mysqld]\ndatadir={}\n{line}[client]\n{line}",
@@ -73,97 +78,98 @@ fn root_knocks_at_no_socket_for_a_stranger() {
                 } else {
                     vec![file.as_str()]
                 };
-                fakes.mariadb(&data, &arguments)
+                fakes.start_mariadb(&data, &arguments)
             } else {
-                postgres_data(&data);
+                create_postgres_data(&data);
                 let line = format!(
                     "unix_socket_directories = '{}'\nport = 5432\n",
                     place.display()
                 );
-                put(&data.join("postgresql.conf"), line, 0o644);
-                let fake = fakes.postgres(&data, &[]);
+                write_attacker_file(&data.join("postgresql.conf"), line, 0o644);
+                let fake = fakes.start_postgres(&data, &[]);
                 let names = if server == "a link" {
-                    link(&socket, &data.join(".s.PGSQL.5432"));
+                    create_attacker_symlink(&socket, &data.join(".s.PGSQL.5432"));
                     data.clone()
                 } else {
                     place.clone()
                 };
-                let mut text = pid_file(fake.pid(), &data, &names);
+                let mut text = postmaster_pid_text(fake.pid(), &data, &names);
                 if server == "unix_socket_directories" {
                     text = format!("{}\n{}\n1700000000\n", fake.pid(), data.display());
                 }
-                put(&data.join("postmaster.pid"), text, 0o600);
+                write_attacker_file(&data.join("postmaster.pid"), text, 0o600);
                 fake
             };
-            let ended = root::end(&mut root::walwise(["check", "--no-probe"]));
-            let mut gains: Vec<String> = ended.hang().into_iter().collect();
+            let ended =
+                root::run_with_timeout(&mut root::walwise_from_cron(["check", "--no-probe"]));
+            let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
             if listener.accept().is_ok() {
                 gains.push("root connects to it".to_owned());
             }
-            attempts.made(&format!("of uid {owner}, named by {server}"), &gains);
+            attempts.record_attempt(&format!("of uid {owner}, named by {server}"), &gains);
             drop(fake);
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// The attacker's server stays silent, never ends its answer, sends control characters, or requests
 /// root's files. The attacker wants root to wait, to run out of memory, or to send a file.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn a_stranger_s_answers_do_no_harm() {
-    let mut attempts = Attempts::at("sockets of the stranger's that answer in any way");
-    for answer in Answer::ALL {
+fn hostile_server_answers_are_survived() {
+    let mut attempts = Attempts::for_attack("sockets of the stranger's that answer in any way");
+    for answer in SocketAnswer::ALL {
         for kind in ["PostgreSQL", "MariaDB"] {
-            let ground = Ground::new();
-            let fakes = Fakes::on(&ground);
-            let data = ground.theirs("data");
+            let ground = AttackDirectory::new();
+            let fakes = FakeServerPrograms::install_in(&ground);
+            let data = ground.create_attacker_directory("data");
             let socket = data.join(".s.PGSQL.5432");
             if kind == "PostgreSQL" {
-                postgres_data(&data);
+                create_postgres_data(&data);
             } else {
-                mariadb_data(&data);
+                create_mariadb_data(&data);
             }
             // walwise connects to PostgreSQL under the name of the server's user, so that user
             // needs an account.
             let uid: u32 = run("id", &["-u", "games"]).trim().parse().unwrap();
             run("chown", &["-R", "games", data.to_str().unwrap()]);
-            let listens = Act::Listen(socket.clone(), answer).start(&ground, uid);
+            let listens = AttackerAction::Listen(socket.clone(), answer).start(&ground, uid);
             let fake = if kind == "PostgreSQL" {
-                fakes.postgres_of(uid, &data, &[])
+                fakes.start_postgres_as(uid, &data, &[])
             } else {
                 let options = [
                     format!("--socket={}", socket.display()),
                     format!("--datadir={}", data.display()),
                 ];
-                fakes.installed_mariadb(uid, &data, &options.each_ref().map(String::as_str))
+                fakes.start_installed_mariadb(uid, &data, &options.each_ref().map(String::as_str))
             };
             let arguments = ["check", "--no-probe"];
-            let ended = root::end(&mut root::walwise(arguments));
+            let ended = root::run_with_timeout(&mut root::walwise_from_cron(arguments));
             assert!(
-                fs::exists(heard(&socket)).unwrap(),
+                fs::exists(connection_marker_path(&socket)).unwrap(),
                 "{kind} is not asked, so that {answer:?} shows nothing"
             );
-            let mut gains: Vec<String> = ended.hang().into_iter().collect();
-            gains.extend(super::names::treachery(&ended.out));
+            let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
+            gains.extend(super::names::terminal_injections(&ended.out));
             let got = fs::read(format!("{}.got", socket.display())).unwrap_or_default();
             let shadow = fs::read_to_string("/etc/shadow").unwrap();
             if String::from_utf8_lossy(&got).contains(shadow.lines().next().unwrap()) {
                 gains.push("root sends /etc/shadow".to_owned());
             }
-            attempts.made(&format!("{kind}, {answer:?}"), &gains);
+            attempts.record_attempt(&format!("{kind}, {answer:?}"), &gains);
             drop((fake, listens));
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// A PostgreSQL server is stopped while walwise queries the server, and continues later. The log
 /// must not mention a client that vanished in the middle.
 #[test]
 #[ignore = "needs root and a PostgreSQL"]
-fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
-    let mut attempts = Attempts::at("a PostgreSQL that is stopped while it is asked");
+fn paused_postgresql_logs_no_broken_connection() {
+    let mut attempts = Attempts::for_attack("a PostgreSQL that is stopped while it is asked");
     let cluster = Cluster::new();
     cluster.start();
     let pid = fs::read_to_string(cluster.data.join("postmaster.pid")).unwrap();
@@ -171,9 +177,9 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     // While the server started, it may have refused waiting clients, so only later lines of its log
     // count.
     let started = cluster.log().len();
-    let before = children(pid);
+    let before = child_pids(pid);
     kill(pid, Signal::SIGSTOP).unwrap();
-    let ended = root::end(&mut root::walwise([
+    let ended = root::run_with_timeout(&mut root::walwise_from_cron([
         "check",
         "--no-probe",
         cluster.data.to_str().unwrap(),
@@ -183,11 +189,11 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     // backends log until they end. Stopping the server earlier would end connections of concurrent
     // walwise runs, and would log that.
     cluster.sql("SELECT 1");
-    let served: BTreeSet<String> = children(pid).difference(&before).cloned().collect();
+    let served: BTreeSet<String> = child_pids(pid).difference(&before).cloned().collect();
     wait_for("the end of all conversations so far", || {
-        served.is_disjoint(&children(pid))
+        served.is_disjoint(&child_pids(pid))
     });
-    let mut gains: Vec<String> = ended.hang().into_iter().collect();
+    let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
     let said = |line: &&str| {
         line.contains("FATAL") || line.contains("incomplete") || line.contains("invalid length")
     };
@@ -200,16 +206,16 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
             .filter(said)
             .map(|line| format!("its log says {line}")),
     );
-    attempts.made("SIGSTOP", &gains);
-    attempts.end();
+    attempts.record_attempt("SIGSTOP", &gains);
+    attempts.write_tally_and_assert();
 }
 
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn what_is_no_socket_is_passed_over() {
-    let mut attempts = Attempts::at("what is no socket in a socket's place");
-    let ground = Ground::new();
-    let fakes = Fakes::on(&ground);
+fn socket_paths_without_socket_are_skipped() {
+    let mut attempts = Attempts::for_attack("what is no socket in a socket's place");
+    let ground = AttackDirectory::new();
+    let fakes = FakeServerPrograms::install_in(&ground);
     let long = "x".repeat(200);
     for (n, place) in [
         "/dev",
@@ -222,25 +228,25 @@ fn what_is_no_socket_is_passed_over() {
     .into_iter()
     .enumerate()
     {
-        let data = ground.theirs(&n.to_string());
-        postgres_data(&data);
-        let fake = fakes.postgres(&data, &[]);
-        put(
+        let data = ground.create_attacker_directory(&n.to_string());
+        create_postgres_data(&data);
+        let fake = fakes.start_postgres(&data, &[]);
+        write_attacker_file(
             &data.join("postmaster.pid"),
-            pid_file(fake.pid(), &data, Path::new(place)),
+            postmaster_pid_text(fake.pid(), &data, Path::new(place)),
             0o600,
         );
-        let ended = root::end(&mut root::walwise(["check", "--no-probe"]));
-        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        let ended = root::run_with_timeout(&mut root::walwise_from_cron(["check", "--no-probe"]));
+        let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
         if !matches!(ended.code, Some(0 | 3..=5)) {
             gains.push(format!(
                 "root ends with {:?} {:?}: {}",
                 ended.code,
                 ended.signal,
-                ended.said()
+                ended.combined_output()
             ));
         }
-        attempts.made(&format!("place {n}"), &gains);
+        attempts.record_attempt(&format!("place {n}"), &gains);
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

@@ -6,10 +6,13 @@ use std::fs::File;
 use std::path::Path;
 
 use super::attempts::Attempts;
-use super::fakes::{Fakes, mariadb_data, postgres_data};
-use super::ground::{Ground, fifo, give, link, put};
+use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
+use super::ground::{
+    AttackDirectory, chown_to_attacker, create_attacker_fifo, create_attacker_symlink,
+    write_attacker_file,
+};
 use super::root;
-use super::stranger::{Act, UID};
+use super::stranger::{AttackerAction, UID};
 
 const READ: [&str; 8] = [
     "PG_VERSION",
@@ -27,8 +30,9 @@ const READ: [&str; 8] = [
 /// or root to read forever.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
-fn what_is_no_file_is_not_opened() {
-    let mut attempts = Attempts::at("devices, fifos and endless files in a server's directory");
+fn special_files_in_server_directories_are_not_opened() {
+    let mut attempts =
+        Attempts::for_attack("devices, fifos and endless files in a server's directory");
     let pty = nix::pty::openpty(None, None).unwrap();
     let terminal = nix::unistd::ttyname(&pty.slave).unwrap();
     for kind in [
@@ -40,57 +44,58 @@ fn what_is_no_file_is_not_opened() {
         "a directory",
         "a loop of links",
     ] {
-        let ground = Ground::new();
-        let fakes = Fakes::on(&ground);
+        let ground = AttackDirectory::new();
+        let fakes = FakeServerPrograms::install_in(&ground);
         let mut forbidden = Vec::new();
         let (mut servers, mut waiting) = (Vec::new(), Vec::new());
-        let theirs = ground.theirs("told");
+        let theirs = ground.create_attacker_directory("told");
         for (n, name) in READ.into_iter().enumerate() {
-            let data = ground.theirs(&format!("data{n}"));
-            postgres_data(&data);
-            put(
+            let data = ground.create_attacker_directory(&format!("data{n}"));
+            create_postgres_data(&data);
+            write_attacker_file(
                 &data.join("postgresql.conf"),
                 "include 'more.conf'\n",
                 0o644,
             );
             if name == "my.cnf" {
-                mariadb_data(&data);
+                create_mariadb_data(&data);
             }
             let path = data.join(name);
             match kind {
                 "a device" => {
-                    link(&terminal, &path);
+                    create_attacker_symlink(&terminal, &path);
                     forbidden.push(terminal.clone());
                 }
                 "a fifo" => {
-                    fifo(&path);
+                    create_attacker_fifo(&path);
                     forbidden.push(path.clone());
                     waiting.push(
-                        Act::Await(path.clone(), theirs.join(n.to_string())).start(&ground, UID),
+                        AttackerAction::Await(path.clone(), theirs.join(n.to_string()))
+                            .start(&ground, UID),
                     );
                 }
                 "an endless device" => {
-                    link(Path::new("/dev/zero"), &path);
+                    create_attacker_symlink(Path::new("/dev/zero"), &path);
                     forbidden.push("/dev/zero".into());
                 }
                 "8 GB" => {
                     let _ = std::fs::remove_file(&path);
                     File::create(&path).unwrap().set_len(8 << 30).unwrap();
-                    give(&path);
+                    chown_to_attacker(&path);
                 }
                 // The file reports size 0, and shows more to root than to others.
-                "the kernel's" => link(Path::new("/proc/kallsyms"), &path),
+                "the kernel's" => create_attacker_symlink(Path::new("/proc/kallsyms"), &path),
                 "a directory" => {
                     let _ = std::fs::remove_file(&path);
                     std::fs::create_dir(&path).unwrap();
-                    give(&path);
+                    chown_to_attacker(&path);
                 }
-                _ => link(&path, &path),
+                _ => create_attacker_symlink(&path, &path),
             }
             servers.push(if name == "my.cnf" {
-                fakes.mariadb(&data, &[&format!("--defaults-file={}", path.display())])
+                fakes.start_mariadb(&data, &[&format!("--defaults-file={}", path.display())])
             } else {
-                fakes.postgres(&data, &[])
+                fakes.start_postgres(&data, &[])
             });
         }
         for arguments in [
@@ -98,18 +103,22 @@ fn what_is_no_file_is_not_opened() {
             &["facts"],
             &["capture"],
         ] {
-            let (ended, trace) = root::traced("open,openat,openat2", arguments);
-            let mut gains: Vec<String> = ended.hang().into_iter().collect();
-            gains.extend(forbidden.iter().flat_map(|what| root::opened(&trace, what)));
+            let (ended, trace) = root::run_traced("open,openat,openat2", arguments);
+            let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
+            gains.extend(
+                forbidden
+                    .iter()
+                    .flat_map(|what| root::lines_opening_path(&trace, what)),
+            );
             if kind == "a fifo" && std::fs::read_dir(&theirs).unwrap().next().is_some() {
                 gains.push("a fifo is opened".to_owned());
             }
             if ended.signal.is_some() {
                 gains.push(format!("root dies: {:?}", ended.signal));
             }
-            attempts.made(&format!("{kind}, {}", arguments.join(" ")), &gains);
+            attempts.record_attempt(&format!("{kind}, {}", arguments.join(" ")), &gains);
         }
         drop((servers, waiting));
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 
-use super::ground::Ground;
+use super::ground::AttackDirectory;
 use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
 
 /// Uid and gid of the attacker, which belong to no account.
@@ -25,13 +25,13 @@ pub const OTHER: u32 = 4343;
 
 const ACT: &str = "WALWISE_ACT";
 
-pub fn stranger(program: impl AsRef<Path>) -> Command {
-    as_uid(UID, program)
+pub fn attacker_command(program: impl AsRef<Path>) -> Command {
+    command_as_uid(UID, program)
 }
 
 /// Runs a program as this uid without supplementary groups; the standard library would keep those
 /// of root.
-pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
+pub fn command_as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
     command
         .uid(uid)
@@ -46,7 +46,7 @@ pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
 }
 
 #[derive(Clone, Debug)]
-pub enum Act {
+pub enum AttackerAction {
     Exchange(PathBuf, PathBuf),
     /// Waits until a process opens the fifo at the first path, under any name, and then creates the
     /// second file as proof.
@@ -54,14 +54,14 @@ pub enum Act {
     /// As soon as the first path exists, moves it to the second and puts a link to the third in its
     /// place; repeats.
     Steal(PathBuf, PathBuf, PathBuf),
-    Listen(PathBuf, Answer),
+    Listen(PathBuf, SocketAnswer),
     /// Searches the command lines of all processes for a word, creates a directory of that name,
     /// and writes the finding to the last file.
     Peek(String, PathBuf, PathBuf),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum SocketAnswer {
     Never,
     Flood,
     /// Acts as a MySQL server that requests /etc/shadow from its client; received bytes go to the
@@ -70,12 +70,12 @@ pub enum Answer {
     Escapes,
 }
 
-impl Answer {
+impl SocketAnswer {
     pub const ALL: [Self; 4] = [Self::Never, Self::Flood, Self::WantsFile, Self::Escapes];
 }
 
-impl Act {
-    fn words(&self) -> String {
+impl AttackerAction {
+    fn encode(&self) -> String {
         let path = |path: &Path| path.to_str().unwrap().to_owned();
         let words = match self {
             Self::Exchange(a, b) => vec!["exchange".to_owned(), path(a), path(b)],
@@ -93,7 +93,7 @@ impl Act {
         words.join("\n")
     }
 
-    fn of(words: &str) -> Self {
+    fn decode(words: &str) -> Self {
         let words: Vec<&str> = words.lines().collect();
         let path = |n: usize| PathBuf::from(words[n]);
         match words[0] {
@@ -101,7 +101,7 @@ impl Act {
             "await" => Self::Await(path(1), path(2)),
             "steal" => Self::Steal(path(1), path(2), path(3)),
             "listen" => {
-                let answer = Answer::ALL
+                let answer = SocketAnswer::ALL
                     .into_iter()
                     .find(|answer| format!("{answer:?}") == words[2]);
                 Self::Listen(path(1), answer.unwrap())
@@ -112,8 +112,8 @@ impl Act {
     }
 
     /// Runs as this user until the guard is dropped. Returns after the first visible effect.
-    pub fn start(&self, ground: &Ground, uid: u32) -> Doing {
-        let program = ground.at("stranger");
+    pub fn start(&self, ground: &AttackDirectory, uid: u32) -> AttackerProcess {
+        let program = ground.path_of("stranger");
         if !program.exists() {
             // Other users cannot reach the build directory. A separate `cp` makes the copy, because
             // a child of this process could hold the copy open for writing. The kernel would then
@@ -124,10 +124,10 @@ impl Act {
                 .status_in_time();
             assert!(copied.success());
         }
-        let mut command = as_uid(uid, &program);
+        let mut command = command_as_uid(uid, &program);
         command
             .args(["stranger::acts", "--exact", "--ignored", "--nocapture"])
-            .env(ACT, self.words());
+            .env(ACT, self.encode());
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -136,15 +136,15 @@ impl Act {
         let begins =
             ChildLines::from_child(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
         assert!(begins, "{self:?}");
-        Doing(child)
+        AttackerProcess(child)
     }
 }
 
 const BEGUN: &str = "begun\n";
 
-pub struct Doing(Child);
+pub struct AttackerProcess(Child);
 
-impl Drop for Doing {
+impl Drop for AttackerProcess {
     fn drop(&mut self) {
         self.0.kill_in_time();
     }
@@ -152,7 +152,7 @@ impl Drop for Doing {
 
 #[test]
 #[ignore = "needs root: what strangers do while root runs something; started by the attacks"]
-fn acts() {
+fn run_attacker_action() {
     let Ok(words) = env::var(ACT) else { return };
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
     let begun = || {
@@ -161,14 +161,14 @@ fn acts() {
             .write_all(BEGUN.as_bytes())
             .unwrap();
     };
-    match Act::of(&words) {
-        Act::Exchange(a, b) => {
+    match AttackerAction::decode(&words) {
+        AttackerAction::Exchange(a, b) => {
             begun();
             loop {
                 let _ = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
             }
         }
-        Act::Await(fifo, to) => {
+        AttackerAction::Await(fifo, to) => {
             let held =
                 rustix::fs::open(&fifo, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
             begun();
@@ -177,7 +177,7 @@ fn acts() {
             fs::OpenOptions::new().write(true).open(it).unwrap();
             fs::write(to, "opened").unwrap();
         }
-        Act::Steal(name, to, link) => {
+        AttackerAction::Steal(name, to, link) => {
             begun();
             loop {
                 if fs::rename(&name, &to).is_ok() {
@@ -186,44 +186,44 @@ fn acts() {
                 std::thread::yield_now();
             }
         }
-        Act::Listen(socket, answer) => {
+        AttackerAction::Listen(socket, answer) => {
             let listener = UnixListener::bind(&socket).unwrap();
             let mode = std::os::unix::fs::PermissionsExt::from_mode(0o777);
             fs::set_permissions(&socket, mode).unwrap();
             begun();
             let mut held = Vec::new();
             for stream in listener.incoming().flatten() {
-                fs::write(heard(&socket), "").unwrap();
+                fs::write(connection_marker_path(&socket), "").unwrap();
                 held.push(stream.try_clone().unwrap());
                 let socket = socket.clone();
                 std::thread::spawn(move || reply(stream, answer, &socket));
             }
         }
-        Act::Peek(word, place, to) => {
+        AttackerAction::Peek(word, place, to) => {
             begun();
-            peek(&word, &place, &to);
+            search_command_lines(&word, &place, &to);
         }
     }
 }
 
-pub fn heard(socket: &Path) -> PathBuf {
+pub fn connection_marker_path(socket: &Path) -> PathBuf {
     socket.with_extension("heard")
 }
 
-fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {
+fn reply(mut stream: UnixStream, answer: SocketAnswer, socket: &Path) {
     match answer {
-        Answer::Never => {}
-        Answer::Flood => {
+        SocketAnswer::Never => {}
+        SocketAnswer::Flood => {
             let much = [b'D', 0, 0, 0, 200, 7].repeat(10_000);
             while stream.write_all(&much).is_ok() {}
         }
-        Answer::Escapes => {
+        SocketAnswer::Escapes => {
             let said = "\u{1b}]0;owned\u{7}\u{202e}\nEVIL=1";
             let body = format!("SFATAL\0C28000\0M{said}\0\0");
             let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
             let _ = stream.write_all(&[b"E", &length[..], body.as_bytes()].concat());
         }
-        Answer::WantsFile => {
+        SocketAnswer::WantsFile => {
             // Greeting of protocol 10, then OK, then a request for the client's file in answer to
             // its query.
             let greeting = b"\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xff\xf7\x21\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0abcdefghijkl\0mysql_native_password\0";
@@ -247,7 +247,7 @@ fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {
     }
 }
 
-fn peek(word: &str, place: &Path, to: &Path) {
+fn search_command_lines(word: &str, place: &Path, to: &Path) {
     loop {
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             let Ok(text) = fs::read(entry.path().join("cmdline")) else {

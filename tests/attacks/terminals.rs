@@ -1,7 +1,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::attempts::Attempts;
-use super::ground::Ground;
+use super::ground::AttackDirectory;
 use super::support::deadline::holds_in_time;
 use super::support::pty::Pty;
 
@@ -22,14 +22,14 @@ const HOSTILE: &str = "py\rses\r\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\u{9b}31m\
 
 const OBEYED: [&str; 5] = ["\x1b]0;", "\x1b]52;", "\u{9b}", "\u{202e}", "\u{200b}"];
 
-fn gains(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
+fn catch_panic_as_gain(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
     catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|cause| {
         let text = cause.downcast_ref::<String>().cloned();
         vec![text.unwrap_or_else(|| "a check failed".to_owned())]
     })
 }
 
-fn memory(pty: &Pty) -> Option<String> {
+fn excess_memory(pty: &Pty) -> Option<String> {
     (pty.peak_memory() > MOST).then(|| format!("{} MB of memory", pty.peak_memory() >> 20))
 }
 
@@ -37,8 +37,8 @@ fn memory(pty: &Pty) -> Option<String> {
 /// Ctrl-C to wait for its end.
 #[test]
 #[ignore = "needs root: it measures what root would"]
-fn what_root_pastes_is_text() {
-    let mut attempts = Attempts::at("a stranger's text that root pastes into the screens");
+fn pasted_text_acts_neither_as_keys_nor_sequences() {
+    let mut attempts = Attempts::for_attack("a stranger's text that root pastes into the screens");
     let much = HOSTILE.repeat((1 << 20) / HOSTILE.len());
     for (keys, shown) in PLACES {
         for (how, text) in [
@@ -49,10 +49,11 @@ fn what_root_pastes_is_text() {
                 format!("\x1b[200~{}", much.replace('\x03', "")),
             ),
         ] {
-            let found = gains(|| {
-                let ground = Ground::new();
-                let directory = ground.shared("data", 0o755);
-                let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
+            let found = catch_panic_as_gain(|| {
+                let ground = AttackDirectory::new();
+                let directory = ground.create_directory("data", 0o755);
+                let mut pty =
+                    Pty::start_walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
                 pty.wait_for_text("Fix first");
                 pty.wait_for_text_gone("reading");
                 pty.press(keys);
@@ -64,25 +65,25 @@ fn what_root_pastes_is_text() {
                 let obeyed = OBEYED.iter().filter(|text| written.contains(**text));
                 obeyed
                     .map(|text| format!("{text:?} is written"))
-                    .chain(memory(&pty))
+                    .chain(excess_memory(&pty))
                     .collect()
             });
-            attempts.made(&format!("{how}, where {shown:?} is shown"), &found);
+            attempts.record_attempt(&format!("{how}, where {shown:?} is shown"), &found);
         }
     }
-    attempts.end();
+    attempts.write_tally_and_assert();
 }
 
 /// The emulator reports an extreme terminal size. The attacker wants walwise to panic, or to use
 /// too much memory.
 #[test]
 #[ignore = "needs root: it measures what root would"]
-fn a_terminal_may_claim_any_size() {
-    let mut attempts = Attempts::at("sizes that the other side of a terminal claims");
+fn any_terminal_size_is_drawn_in_bounded_memory() {
+    let mut attempts = Attempts::for_attack("sizes that the other side of a terminal claims");
     let sides = [0, 1, 59, 200, 30_000, 65_535];
-    let ground = Ground::new();
-    let directory = ground.shared("data", 0o755);
-    let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
+    let ground = AttackDirectory::new();
+    let directory = ground.create_directory("data", 0o755);
+    let mut pty = Pty::start_walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     for (width, height) in sides
         .into_iter()
@@ -96,16 +97,16 @@ fn a_terminal_may_claim_any_size() {
             .then(|| "nothing is drawn".to_owned())
             .into_iter()
             .collect();
-        attempts.made(&format!("{width}×{height}"), &gains);
+        attempts.record_attempt(&format!("{width}×{height}"), &gains);
         if !is_drawn {
             break;
         }
     }
-    let end = gains(|| {
+    let end = catch_panic_as_gain(|| {
         pty.press("q");
         pty.assert_ends_clean(0);
-        memory(&pty).into_iter().collect()
+        excess_memory(&pty).into_iter().collect()
     });
-    attempts.made("all of them, one after the other", &end);
-    attempts.end();
+    attempts.record_attempt("all of them, one after the other", &end);
+    attempts.write_tally_and_assert();
 }

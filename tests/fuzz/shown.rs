@@ -2,28 +2,28 @@ use walwise_model::facts::{FactRow, FactSet, Reading};
 use walwise_model::text::is_display_unsafe;
 
 /// Panics if a text could control a terminal or hide something.
-pub fn safe(text: &str) {
+pub fn assert_display_safe(text: &str) {
     assert!(!text.chars().any(is_display_unsafe), "{text:?}");
 }
 
 /// Panics if any text of the facts is unsafe to display.
 #[allow(dead_code, reason = "not every target has facts")]
-pub fn facts(facts: &FactSet) {
+pub fn assert_facts_display_safe(facts: &FactSet) {
     facts
         .notes()
         .iter()
-        .for_each(|note| safe(&note.to_string()));
+        .for_each(|note| assert_display_safe(&note.to_string()));
     for FactRow {
         subject, reading, ..
     } in facts.rows()
     {
-        safe(subject.name());
+        assert_display_safe(subject.name());
         match reading {
             Reading::Known { value, source } => {
-                safe(&value.to_string());
-                safe(&source.to_string());
+                assert_display_safe(&value.to_string());
+                assert_display_safe(&source.to_string());
             }
-            Reading::Unknown { detail, .. } => safe(detail),
+            Reading::Unknown { detail, .. } => assert_display_safe(detail),
         }
     }
 }

@@ -32,7 +32,7 @@ fn parse_server_kind(of: &str) -> ServerKind {
 
 impl Release {
     fn new(of: &'static str, version: &str) -> Self {
-        let version = self::version(version);
+        let version = self::parse_version(version);
         let source = || Source::file("/usr/sbin/server");
         let (subject, target) = (Subject::cluster("/db"), Subject::target("/db"));
         let mut facts = FactSet::default();
@@ -67,7 +67,7 @@ impl Release {
         Self { of, version, facts }
     }
 
-    fn subject(rule: &Rule) -> Subject {
+    fn subject_of_rule(rule: &Rule) -> Subject {
         match rule.scope {
             Scope::Cluster => Subject::cluster("/db"),
             Scope::Target => Subject::target("/db"),
@@ -93,7 +93,7 @@ impl Release {
         !has(&self.version)
             && ["5.7.9", "10.5.0", "12.0", "99.0"]
                 .iter()
-                .any(|other| has(&version(other)))
+                .any(|other| has(&parse_version(other)))
     }
 
     fn can_never_hold(&self, cond: &Condition) -> bool {
@@ -112,7 +112,7 @@ impl Release {
             when: cond.clone(),
             ..rule.clone()
         };
-        let found = evaluate_rule(&rule, &self.facts, &Self::subject(&rule), NOW);
+        let found = evaluate_rule(&rule, &self.facts, &Self::subject_of_rule(&rule), NOW);
         found.outcome != Outcome::DoesNotApply && !self.can_never_hold(cond)
     }
 
@@ -124,7 +124,7 @@ impl Release {
     }
 }
 
-fn version(text: &str) -> Version {
+fn parse_version(text: &str) -> Version {
     Version::parse(text).unwrap()
 }
 
@@ -170,8 +170,8 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
     let mut wrong = Vec::new();
     for of in ["postgres", "mysql", "mariadb"] {
         let releases = releases(of);
-        for advised in advised::of(setting_area(of), &rules) {
-            let subject = Release::subject(advised.rule);
+        for advised in advised::list_advised_settings(setting_area(of), &rules) {
+            let subject = Release::subject_of_rule(advised.rule);
             let may: Vec<&Release> = releases
                 .iter()
                 .filter(|one| one.may_advise(&advised))
@@ -198,7 +198,7 @@ fn every_advice_can_be_given_on_some_release() {
     let rules = RuleSet::builtin();
     for (area, servers) in [("pg", &["postgres"][..]), ("mysql", &["mysql", "mariadb"])] {
         let releases: Vec<Release> = servers.iter().flat_map(|of| releases(of)).collect();
-        for advised in advised::of(area, &rules) {
+        for advised in advised::list_advised_settings(area, &rules) {
             let possible = releases.iter().any(|release| release.may_advise(&advised));
             assert!(
                 possible,
@@ -210,13 +210,13 @@ fn every_advice_can_be_given_on_some_release() {
 }
 
 #[test]
-fn what_is_advised_without_a_server_is_taken_by_every_release() {
+fn advice_without_a_server_is_accepted_by_every_release() {
     let rules = RuleSet::builtin();
     let subject = Subject::target("/unused");
     let mut facts = FactSet::default();
     facts.insert_known(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
     let mut advice = 0;
-    for advised in advised::of("pg", &rules)
+    for advised in advised::list_advised_settings("pg", &rules)
         .iter()
         .filter(|one| one.rule.scope == Scope::Target)
     {
@@ -238,7 +238,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
         let releases = releases(of);
-        for advised in advised::of(setting_area(of), &rules) {
+        for advised in advised::list_advised_settings(setting_area(of), &rules) {
             if advised.values.is_empty() {
                 continue;
             }
@@ -270,7 +270,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
 
 /// The expected values come from the public release notes of each server.
 #[test]
-fn what_a_release_does_not_take_is_held_back() {
+fn values_unsupported_by_a_release_are_held_back() {
     for (of, version, setting, value, taken) in [
         (
             "postgres",
@@ -492,7 +492,7 @@ fn facts_with_defaults(release: &Release) -> FactSet {
 }
 
 #[test]
-fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
+fn default_settings_of_every_release_raise_no_findings() {
     let rules = RuleSet::builtin();
     for of in ["postgres", "mysql", "mariadb"] {
         for release in releases(of) {

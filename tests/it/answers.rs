@@ -34,7 +34,7 @@ const MYSQL: [&str; 7] = [
     "commit_latency",
 ];
 
-fn report(capture: &str, target: Option<&str>) -> Report {
+fn report_of_capture(capture: &str, target: Option<&str>) -> Report {
     let recording = RecordedHost::parse(capture.as_bytes()).unwrap();
     let request = Request {
         target: target.map(Into::into),
@@ -45,7 +45,7 @@ fn report(capture: &str, target: Option<&str>) -> Report {
     session.report()
 }
 
-fn recommendation(report: &Report) -> Value {
+fn recommendation_json(report: &Report) -> Value {
     serde_json::from_str(&document::render_recommendation(report)).unwrap()
 }
 
@@ -102,9 +102,9 @@ fn every_target_of_every_host_has_every_answer() {
     let (mut undecided, mut all) = (BTreeMap::<String, usize>::new(), 0);
     for path in recorded_host_files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let report = report(&std::fs::read_to_string(&path).unwrap(), None);
+        let report = report_of_capture(&std::fs::read_to_string(&path).unwrap(), None);
         let whole: Value = serde_json::from_str(&document::render(&report)).unwrap();
-        for target in recommendation(&report)["targets"].as_array().unwrap() {
+        for target in recommendation_json(&report)["targets"].as_array().unwrap() {
             let answers = target["answers"].as_object().unwrap();
             let applies = |name: &&str| {
                 answers[*name]["action"] != "not_applicable" || *name == "mkfs_options"
@@ -172,17 +172,20 @@ fn a_report_about_one_target_is_short() {
     };
     for path in recorded_host_files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let report = report(
+        let report = report_of_capture(
             &std::fs::read_to_string(&path).unwrap(),
             Some(recorded_target(name)),
         );
         let bytes = document::render_recommendation(&report).len();
-        let targets = recommendation(&report)["targets"].as_array().unwrap().len();
+        let targets = recommendation_json(&report)["targets"]
+            .as_array()
+            .unwrap()
+            .len();
         assert!(
             bytes <= targets * (8 << 10),
             "{name}: {bytes} bytes for {targets} targets"
         );
-        for (topic, answer) in recommendation(&report)["targets"][0]["answers"]
+        for (topic, answer) in recommendation_json(&report)["targets"][0]["answers"]
             .as_object()
             .unwrap()
         {
@@ -193,7 +196,7 @@ fn a_report_about_one_target_is_short() {
             );
         }
         let urgent = |fix: &Value| fix["level"] == "critical" || fix["level"] == "warning";
-        let is_urgent = recommendation(&report)["targets"][0]["fixes"]
+        let is_urgent = recommendation_json(&report)["targets"][0]["fixes"]
             .as_array()
             .unwrap()
             .iter()
@@ -208,7 +211,7 @@ fn a_report_about_one_target_is_short() {
 }
 
 #[test]
-fn shared_and_user_space_file_systems_are_to_be_left() {
+fn shared_and_fuse_file_systems_are_advised_against() {
     let capture = std::fs::read_to_string(recorded_host_file("ext4-nobarrier")).unwrap();
     for fstype in [
         "fuse.s3fs",
@@ -224,14 +227,14 @@ fn shared_and_user_space_file_systems_are_to_be_left() {
         "ecryptfs",
     ] {
         let capture = capture.replace(" - ext4 ", &format!(" - {fstype} "));
-        let found = recommendation(&report(&capture, Some("/data")));
+        let found = recommendation_json(&report_of_capture(&capture, Some("/data")));
         let answer = &found["targets"][0]["answers"]["filesystem"];
         assert_eq!(answer["action"], "change", "{fstype}: {answer}");
     }
 }
 
 #[test]
-fn the_engine_of_a_server_to_come_can_be_named() {
+fn db_option_selects_answers_for_a_planned_server() {
     let capture = "tests/hosts/lab-sata-cache-off.host";
     for (engine, applies) in [
         (None, &POSTGRES[..]),
@@ -345,7 +348,7 @@ fn commands_of_a_capture_run_as_printed() {
 }
 
 #[test]
-fn a_recommendation_is_no_report() {
+fn recommendation_json_is_refused_as_report() {
     let dir = tempfile::tempdir().unwrap();
     let made = dir.path().join("recommendation.json");
     let host = recorded_host_file("el9-ext4");

@@ -80,11 +80,11 @@ const WRITING: &[&str] = &[
 ];
 
 #[test]
-fn pure_layers_touch_nothing() {
+fn pure_layers_use_no_io() {
     let mut wrong = Vec::new();
     for file in rust_source_files()
         .into_iter()
-        .filter(|file| is_in(repository_path(file), PURE))
+        .filter(|file| is_in_modules(path_in_repository(file), PURE))
     {
         // Only one module may start threads: the one that distributes work.
         let may_thread =
@@ -133,7 +133,7 @@ const WRITES_SCRIPT: &str = "crates/report/src/script/new_filesystem.rs";
 /// Only `escape::ShellCommand` quotes values: a command built by formatting text would leave them
 /// unquoted.
 #[test]
-fn no_command_is_made_of_text() {
+fn commands_are_not_formatted_as_text() {
     let mut wrong = Vec::new();
     for file in rust_source_files()
         .into_iter()
@@ -167,11 +167,11 @@ fn no_command_is_made_of_text() {
 }
 
 #[test]
-fn nobody_else_writes() {
+fn only_listed_modules_write_files() {
     let mut wrong = Vec::new();
     for file in rust_source_files() {
-        let name = repository_path(&file);
-        if is_in(name, WRITERS) {
+        let name = path_in_repository(&file);
+        if is_in_modules(name, WRITERS) {
             continue;
         }
         for (number, line) in product_code_lines(&file) {
@@ -199,7 +199,7 @@ const READERS: &[&str] = &[
     "crates/measure/src/trial_runner",
 ];
 
-fn is_in(file: &Path, modules: &[&str]) -> bool {
+fn is_in_modules(file: &Path, modules: &[&str]) -> bool {
     let module = file.with_extension("");
     modules
         .iter()
@@ -233,11 +233,11 @@ fn calls_with_variable_path(line: &str, call: &str) -> bool {
 /// Code that opens a user's path without the safe reader can hang, read without limit, or move a
 /// tape.
 #[test]
-fn nobody_else_opens_what_a_user_named() {
+fn only_listed_modules_open_user_paths() {
     let mut wrong = Vec::new();
     for file in rust_source_files() {
-        let name = repository_path(&file);
-        if is_test_file(&file) || is_in(name, READERS) {
+        let name = path_in_repository(&file);
+        if is_test_file(&file) || is_in_modules(name, READERS) {
             continue;
         }
         for (number, line) in product_code_lines(&file) {
@@ -258,7 +258,7 @@ fn nobody_else_opens_what_a_user_named() {
 }
 
 fn is_test_file(file: &Path) -> bool {
-    repository_path(file)
+    path_in_repository(file)
         .components()
         .any(|part| part.as_os_str() == "tests")
 }
@@ -296,14 +296,15 @@ fn rust_source_files() -> Vec<PathBuf> {
     );
     let is_program = |file: &Path| file.components().any(|part| part.as_os_str() == "src");
     out.retain(|file| {
-        is_program(repository_path(file)) && !repository_path(file).starts_with("crates/testkit")
+        is_program(path_in_repository(file))
+            && !path_in_repository(file).starts_with("crates/testkit")
     });
     out.sort();
     assert!(out.len() > 20, "the source tree was not found");
     out
 }
 
-fn repository_path(file: &Path) -> &Path {
+fn path_in_repository(file: &Path) -> &Path {
     file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 

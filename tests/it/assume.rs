@@ -45,7 +45,7 @@ fn check_text(arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), stdout(&output))
 }
 
-fn refused(arguments: &[&str]) -> String {
+fn assert_refused(arguments: &[&str]) -> String {
     let output = walwise().arg("check").args(arguments).output_in_time();
     assert_eq!(
         (output.status.code(), stdout(&output).as_str()),
@@ -55,26 +55,26 @@ fn refused(arguments: &[&str]) -> String {
     stderr(&output)
 }
 
-fn list(value: &Value) -> &[Value] {
+fn json_elements(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 fn assumed_fact_value<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
-    let change = list(&what_if["difference"]["facts"])
+    let change = json_elements(&what_if["difference"]["facts"])
         .iter()
         .find(|c| c["subject"] == subject && c["fact"] == name)?;
     change["now"]["value"].as_str()
 }
 
 fn finding_change<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
-    list(&what_if["difference"]["findings"])
+    json_elements(&what_if["difference"]["findings"])
         .iter()
         .find(|f| f["rule"] == rule)?["class"]
         .as_str()
 }
 
 #[test]
-fn the_report_of_the_real_machine_stays_as_it_is() {
+fn assumptions_leave_the_actual_report_unchanged() {
     for name in [
         "el8-xfs-nobarrier",
         "el9-ext4",
@@ -106,7 +106,7 @@ fn the_report_of_the_real_machine_stays_as_it_is() {
 }
 
 #[test]
-fn exports_are_of_the_real_machine() {
+fn exports_ignore_assumptions() {
     let host = recorded_host_path("el8-xfs-nobarrier");
     for format in ["script", "conf"] {
         let plain = ["/data", "--host", &host, "--format", format];
@@ -135,7 +135,7 @@ fn exports_are_of_the_real_machine() {
 }
 
 #[test]
-fn what_follows_from_a_kernel_follows() {
+fn assumed_kernel_changes_dependent_facts() {
     let host = recorded_host_path("el8-xfs-nobarrier");
     let (code, report) = check_json(&["--host", &host, "--assume", "kernel.release=6.1.5"]);
     let what_if = &report["what_if"];
@@ -201,7 +201,7 @@ fn another_disk_can_be_assumed_as_the_manual_says() {
 }
 
 #[test]
-fn what_collectors_conclude_follows_too() {
+fn assumptions_change_facts_derived_by_collectors() {
     let (_, report) = check_json(&[
         "/data",
         "--host",
@@ -220,7 +220,7 @@ fn what_collectors_conclude_follows_too() {
         "--assume",
         "device.write_cache@sda=write through",
     ]);
-    let verdicts = list(&report["what_if"]["difference"]["verdicts"]);
+    let verdicts = json_elements(&report["what_if"]["difference"]["verdicts"]);
     assert_eq!(
         verdicts.len(),
         1,
@@ -246,7 +246,7 @@ fn what_collectors_conclude_follows_too() {
 }
 
 #[test]
-fn facts_and_explanations_can_be_of_the_supposed_machine() {
+fn facts_and_explain_accept_assumptions() {
     let host = recorded_host_path("el8-xfs-nobarrier");
     let said = |arguments: &[&str]| {
         let output = walwise()
@@ -309,7 +309,7 @@ fn facts_and_explanations_can_be_of_the_supposed_machine() {
 }
 
 #[test]
-fn an_assumption_that_changes_nothing_is_said_to() {
+fn assumption_without_effect_is_reported() {
     let (_, page) = check_text(&[
         "--host",
         &recorded_host_path("sata-volatile"),
@@ -334,13 +334,13 @@ fn a_mount_option_that_the_file_system_lacks_is_refused() {
         ),
         ("mount.options@/data=rw,noatiem", "cannot contain `noatiem`"),
     ] {
-        let complaint = refused(&["--host", host.as_str(), "--assume", assumption]);
+        let complaint = assert_refused(&["--host", host.as_str(), "--assume", assumption]);
         assert!(complaint.contains(says), "{complaint}");
     }
 }
 
 #[test]
-fn all_mistakes_are_said_at_once() {
+fn all_invalid_assumptions_are_reported_at_once() {
     let host = recorded_host_path("sata-volatile");
     let wrong = [
         ("kernel.relase=6.1", "did you mean `kernel.release`?"),
@@ -372,7 +372,7 @@ fn all_mistakes_are_said_at_once() {
         .iter()
         .flat_map(|(assumption, _)| ["--assume", assumption])
         .collect();
-    let complaint = refused(&[&["--host", host.as_str()][..], &arguments].concat());
+    let complaint = assert_refused(&[&["--host", host.as_str()][..], &arguments].concat());
     for (assumption, says) in wrong {
         assert!(complaint.contains(says), "{assumption}: {complaint}");
     }
@@ -415,7 +415,7 @@ fn values_are_read_by_the_kind_of_the_fact() {
 }
 
 #[test]
-fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
+fn assumptions_from_screens_and_command_line_parse_alike() {
     let machine = analyse_host(&recorded_host_path("sata-volatile"));
     let read = &machine.session.facts;
     let (disk, mount) = (Subject::device("sda"), Subject::mount("/data"));
@@ -634,7 +634,7 @@ fn choose_assumptions(machine: &AnalysedHost, choices: &[prop::sample::Index]) -
 
 /// Checks that assumptions unlock no advice that can lose data. Returns how many pieces of advice
 /// would become possible; `None` if the assumptions are refused.
-fn assert_offers_nothing(machine: &AnalysedHost, all: &[Assumption]) -> Option<usize> {
+fn assert_unlocks_no_data_loss(machine: &AnalysedHost, all: &[Assumption]) -> Option<usize> {
     let (supposed, what_if) = machine.what_if(all)?;
     assert_eq!(
         advice_losing_data(&supposed),
@@ -669,7 +669,7 @@ proptest! {
         let mut all = machine.interlock_assumptions();
         for one in choose_assumptions(machine, &choices) {
             all.push(one);
-            if assert_offers_nothing(machine, &all).is_none() {
+            if assert_unlocks_no_data_loss(machine, &all).is_none() {
                 all.pop();
             }
         }
@@ -677,7 +677,7 @@ proptest! {
 }
 
 #[test]
-fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
+fn assumed_controller_and_cache_facts_unlock_no_advice() {
     let mut held = BTreeMap::new();
     let mut offered = 0;
     for name in [
@@ -707,7 +707,7 @@ fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
                     key,
                     value,
                 };
-                let would = assert_offers_nothing(
+                let would = assert_unlocks_no_data_loss(
                     &machine,
                     &[machine.interlock_assumptions(), vec![one]].concat(),
                 );

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::recorded_host_file;
-use crate::support::running::Running;
+use crate::support::running::RunningProgram;
 use crate::support::{sorted_file_names, stderr, stdout, walwise};
 
 fn run_check(arguments: &[&str]) -> Output {
@@ -33,7 +33,7 @@ fn assert_refused(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_no_baseline_is_refused_with_what_to_do() {
+fn invalid_baselines_are_refused_with_a_remedy() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         fs::write(dir.path().join(name), content).unwrap();
@@ -77,7 +77,7 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn another_host_is_loudly_marked() {
+fn baseline_of_another_host_is_marked() {
     let dir = tempfile::tempdir().unwrap();
     let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
     let host = |name: &str| {
@@ -144,7 +144,7 @@ fn check_as_nobody(state: &Path, arguments: &[&str]) -> Output {
 
 #[test]
 #[ignore = "needs root: to become another user"]
-fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
+fn user_baseline_is_private_and_found_again() {
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(dir.path(), Some(65534), Some(65534)).unwrap();
     let (state, target) = (dir.path().join("state"), dir.path().to_str().unwrap());
@@ -198,7 +198,7 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
 
 #[test]
 #[ignore = "needs root: a mount name space"]
-fn root_s_baseline_is_the_system_s() {
+fn root_saves_baselines_below_var_lib() {
     let dir = tempfile::tempdir().unwrap();
     let check = |arguments: &[&str]| {
         let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
@@ -231,7 +231,7 @@ fn root_s_baseline_is_the_system_s() {
 
 /// Builds a command that saves reports in `directory`. Root saves reports in a system-wide
 /// directory, which tests must not use, so `directory` is mounted there.
-fn walwise_keeping_in(directory: &Path) -> Command {
+fn walwise_command_saving_in(directory: &Path) -> Command {
     let mut command = walwise();
     let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     if nix::unistd::geteuid().is_root() {
@@ -246,10 +246,10 @@ fn walwise_keeping_in(directory: &Path) -> Command {
 }
 
 #[test]
-fn a_run_that_keeps_reports_does_without_a_missing_one() {
+fn missing_last_baseline_is_no_error_when_saving() {
     let dir = tempfile::tempdir().unwrap();
     let check = || {
-        let mut command = walwise_keeping_in(dir.path());
+        let mut command = walwise_command_saving_in(dir.path());
         command.args([
             "check",
             "/etc",
@@ -295,10 +295,10 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
 }
 
 #[test]
-fn reports_that_are_kept_at_once_are_all_kept() {
+fn simultaneous_saves_keep_all_reports() {
     let dir = tempfile::tempdir().unwrap();
     let start = |_: usize| {
-        let mut command = walwise_keeping_in(dir.path());
+        let mut command = walwise_command_saving_in(dir.path());
         command.args([
             "check",
             "/etc",
@@ -308,9 +308,9 @@ fn reports_that_are_kept_at_once_are_all_kept() {
             "--fail-on",
             "never",
         ]);
-        Running::start(&mut command)
+        RunningProgram::start(&mut command)
     };
-    let runs: Vec<Running> = (0..15).map(start).collect();
+    let runs: Vec<RunningProgram> = (0..15).map(start).collect();
     let mut kept = BTreeSet::new();
     for run in runs {
         let output = run.wait_for_output();
@@ -342,7 +342,7 @@ fn reports_that_are_kept_at_once_are_all_kept() {
 /// An unreadable list of saved reports must not count as an empty list.
 #[test]
 #[ignore = "needs root: to become another user"]
-fn a_series_that_cannot_be_listed_is_a_warning() {
+fn unlistable_saved_reports_cause_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     std::os::unix::fs::chown(dir.path(), Some(65534), Some(65534)).unwrap();
     let state = dir.path().join("state");

@@ -46,7 +46,7 @@ fn capture_with(command: Command, options: &[&str], target: &Path) -> String {
     .unwrap()
 }
 
-fn unmasked_findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
+fn comparable_findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
     let rows = crate::support::findings(report);
     let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
     let kept = |row: &Value| {
@@ -133,8 +133,8 @@ fn report_difference(live: &Value, replayed: &Value) -> String {
         );
     }
     let (live, replayed) = (
-        unmasked_findings(live, &ours),
-        unmasked_findings(replayed, &ours),
+        comparable_findings(live, &ours),
+        comparable_findings(replayed, &ours),
     );
     assert!(live.len() > 30, "{}", live.len());
     let all: BTreeSet<&String> = live.keys().chain(replayed.keys()).collect();
@@ -212,7 +212,7 @@ fn a_running_server_is_judged_alike_from_a_capture() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn no_identity_of_the_machine_is_in_a_masked_capture_and_what_belongs_together_still_does() {
+fn masks_hide_identities_and_preserve_relations() {
     let (first, second) = (LoopDevice::new(256), LoopDevice::new(256));
     run(
         "mkfs.btrfs",

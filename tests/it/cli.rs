@@ -101,7 +101,7 @@ fn every_command_has_help() {
 }
 
 #[test]
-fn wrong_use_is_said_and_is_2() {
+fn usage_errors_are_reported_and_exit_with_2() {
     let wrong: [&[&str]; 10] = [
         &["--nonsense"],
         &["check", "/", "/"],
@@ -150,7 +150,7 @@ fn a_mistyped_command_is_answered_with_the_right_one() {
 
 /// `facts` takes an argument that is a path as the target and every other one as a fact.
 #[test]
-fn facts_of_a_directory() {
+fn facts_command_takes_a_path_as_target() {
     let room = tempfile::tempdir().unwrap();
     let path = room.path().to_str().unwrap();
     let told = || stdout_of_success(&["facts", "target.", path]);
@@ -169,7 +169,7 @@ fn facts_of_a_directory() {
 }
 
 #[test]
-fn nothing_that_is_found_fails_with_never() {
+fn fail_on_never_exits_with_0() {
     let at_risk = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/hosts/ext4-nobarrier.host"
@@ -190,7 +190,7 @@ fn nothing_that_is_found_fails_with_never() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_success() {
+fn closed_stdout_pipe_is_no_error() {
     for arguments in [
         &["facts"][..],
         &["facts", "--list"],
@@ -214,7 +214,7 @@ fn a_reader_that_goes_away_is_success() {
 }
 
 #[test]
-fn output_that_cannot_be_printed_is_1() {
+fn unwritable_stdout_exits_with_1() {
     let full = || {
         Stdio::from(
             fs::OpenOptions::new()
@@ -272,7 +272,7 @@ fn a_report_is_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn this_machine_s_report_keeps_the_schema() {
+fn report_of_this_host_matches_the_schema() {
     let schema = stdout_of_success(&["generate", "schema"]);
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let report = run_walwise(&["check", "-v", "--format", "json"]);
@@ -334,7 +334,7 @@ fn rules_can_be_listed_shown_and_checked() {
 }
 
 #[test]
-fn every_mistake_in_rules_is_told_and_is_2() {
+fn all_rule_mistakes_are_reported_and_exit_with_2() {
     let bad = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/bad");
     let ten = format!("{bad}/ten-mistakes.toml");
     let (code, out, err) = exit_code_and_output(&["rules", "check", &ten]);
@@ -353,7 +353,7 @@ fn every_mistake_in_rules_is_told_and_is_2() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
+fn invalid_captures_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         fs::write(dir.path().join(name), content).unwrap();

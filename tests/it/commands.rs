@@ -10,7 +10,7 @@ use walwise_judge::rules::Advice;
 use walwise_model::facts::catalog::mount;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{LoopDevice, Mounted, mount_btrfs, mount_ext4};
+use crate::support::loops::{LoopDevice, MountedFileSystem, mount_btrfs, mount_ext4};
 use crate::support::mariadb::Mariadb;
 use crate::support::postgres::{Cluster, PROGRAMS};
 use crate::support::{recorded, stderr};
@@ -118,26 +118,26 @@ fn printed_command_lists() -> BTreeSet<(String, [Vec<String>; 3])> {
     all
 }
 
-enum TestHost {
-    Ext4(Mounted),
-    Btrfs(Mounted),
+enum LiveTestHost {
+    Ext4(MountedFileSystem),
+    Btrfs(MountedFileSystem),
     Postgres(Cluster),
     Mariadb { server: Mariadb, _data: TempDir },
 }
 
-fn create_test_host(setting: &str) -> Option<TestHost> {
+fn create_live_test_host(setting: &str) -> Option<LiveTestHost> {
     Some(match setting {
-        "directory.attributes" | "mount.options" => TestHost::Btrfs(mount_btrfs("nodatacow")),
-        "ext4.fast_commit" | "block.write_cache" => TestHost::Ext4(mount_ext4(&[], "")),
+        "directory.attributes" | "mount.options" => LiveTestHost::Btrfs(mount_btrfs("nodatacow")),
+        "ext4.fast_commit" | "block.write_cache" => LiveTestHost::Ext4(mount_ext4(&[], "")),
         "replication.slot" | "replication.standby" | "wal.archiver" => {
-            TestHost::Postgres(Cluster::new())
+            LiveTestHost::Postgres(Cluster::new())
         }
-        pg if pg.starts_with("pg.") => TestHost::Postgres(Cluster::new()),
+        pg if pg.starts_with("pg.") => LiveTestHost::Postgres(Cluster::new()),
         mysql if mysql.starts_with("mysql.") => {
             let data = tempfile::tempdir().unwrap();
             let mut server = Mariadb::new_below(data.path(), "");
             server.start();
-            TestHost::Mariadb {
+            LiveTestHost::Mariadb {
                 server,
                 _data: data,
             }
@@ -146,14 +146,18 @@ fn create_test_host(setting: &str) -> Option<TestHost> {
     })
 }
 
-fn real_name(word: &str, machine: &TestHost) -> Option<String> {
+fn live_substitute(word: &str, machine: &LiveTestHost) -> Option<String> {
     let (disk, point) = match machine {
-        TestHost::Ext4(mounted) | TestHost::Btrfs(mounted) => (&mounted.disk, mounted.path()),
-        TestHost::Postgres(_) if word.starts_with("PATH=") => {
+        LiveTestHost::Ext4(mounted) | LiveTestHost::Btrfs(mounted) => {
+            (&mounted.disk, mounted.path())
+        }
+        LiveTestHost::Postgres(_) if word.starts_with("PATH=") => {
             return Some(format!("PATH={PROGRAMS}:/usr/bin"));
         }
-        TestHost::Postgres(cluster) => return word.starts_with('/').then(|| cluster.path("data")),
-        TestHost::Mariadb { server, .. } => {
+        LiveTestHost::Postgres(cluster) => {
+            return word.starts_with('/').then(|| cluster.path_string("data"));
+        }
+        LiveTestHost::Mariadb { server, .. } => {
             return word
                 .starts_with("--socket=")
                 .then(|| format!("--socket={}/socket", server.own_directory().display()));
@@ -169,7 +173,7 @@ fn real_name(word: &str, machine: &TestHost) -> Option<String> {
     word.starts_with('/').then(|| point.to_owned())
 }
 
-fn run_here(command: &str, machine: &TestHost) {
+fn run_on_live_host(command: &str, machine: &LiveTestHost) {
     let plain = command.split("   #").next().unwrap();
     let is_quoted = |word: &str| {
         word.contains(['\'', '"', '='])
@@ -180,13 +184,13 @@ fn run_here(command: &str, machine: &TestHost) {
         let own = if is_quoted(word) {
             None
         } else {
-            real_name(word, machine)
+            live_substitute(word, machine)
         };
         own.unwrap_or_else(|| word.to_owned())
     });
     let line = words.collect::<Vec<_>>().join(" ");
     let mut shell = Command::new("sh");
-    if let TestHost::Postgres(cluster) = machine {
+    if let LiveTestHost::Postgres(cluster) = machine {
         // In reports made without root, commands for the server's owner start with `runuser`.
         if !line.starts_with("runuser ") {
             shell = cluster.command_as_owner("/bin/sh");
@@ -217,7 +221,7 @@ fn run_here(command: &str, machine: &TestHost) {
 #[ignore = "needs root: loop devices, PostgreSQL 15 and MariaDB"]
 fn every_printed_command_is_executed_or_listed() {
     let (mut executed, mut listed) = (BTreeSet::new(), BTreeMap::<&str, usize>::new());
-    let mut machines: BTreeMap<String, TestHost> = BTreeMap::new();
+    let mut machines: BTreeMap<String, LiveTestHost> = BTreeMap::new();
     for (setting, lists) in printed_command_lists() {
         for list in lists {
             let reason = |command: &str| {
@@ -237,11 +241,11 @@ fn every_printed_command_is_executed_or_listed() {
                     continue;
                 }
                 let machine = machines.entry(setting.clone()).or_insert_with(|| {
-                    create_test_host(&setting).unwrap_or_else(|| {
+                    create_live_test_host(&setting).unwrap_or_else(|| {
                         panic!("{setting}: {command}: neither executed nor listed")
                     })
                 });
-                run_here(&command, machine);
+                run_on_live_host(&command, machine);
                 executed.insert(command);
             }
         }
@@ -288,8 +292,8 @@ fn changes_of_mount_options_hold_and_are_undone() {
             foreign.insert(format!("{fstype} {refused}"));
             continue;
         }
-        let machine = TestHost::Ext4(disk.mount(""));
-        let TestHost::Ext4(mounted) = &machine else {
+        let machine = LiveTestHost::Ext4(disk.mount(""));
+        let LiveTestHost::Ext4(mounted) = &machine else {
             unreachable!()
         };
         let in_force = || mounted.disk.options_in_force(&mounted.point);
@@ -303,7 +307,7 @@ fn changes_of_mount_options_hold_and_are_undone() {
                 .map(ToString::to_string)
                 .filter(|command| command.contains("mount "));
             for command in of_mount.filter(|command| !command.starts_with('#')) {
-                run_here(&command, &machine);
+                run_on_live_host(&command, &machine);
                 tried += 1;
             }
             let now = in_force();

@@ -16,11 +16,11 @@ const MIB: u64 = 1 << 20;
 
 /// Fills a loop device of the given MiB; returns false if the content does not fit on so small a
 /// device.
-type Fill = Box<dyn Fn(&LoopDevice, u64) -> bool>;
+type FillDisk = Box<dyn Fn(&LoopDevice, u64) -> bool>;
 
 struct DiskContent {
     name: String,
-    fill: Fill,
+    fill: FillDisk,
 }
 
 fn disk_content(name: impl Into<String>, fill: impl Fn(&LoopDevice, u64) + 'static) -> DiskContent {
@@ -40,10 +40,10 @@ fn content_by_command(name: &'static str, command: &'static [&'static str]) -> D
 
 /// Describes a disk with `bytes` at an offset. A negative `place` counts from the end.
 fn content_of_bytes(name: &'static str, place: i64, bytes: &'static [u8]) -> DiskContent {
-    disk_content(name, move |disk, mib| write(disk, mib, place, bytes))
+    disk_content(name, move |disk, mib| write_at(disk, mib, place, bytes))
 }
 
-fn write(disk: &LoopDevice, mib: u64, place: i64, bytes: &[u8]) {
+fn write_at(disk: &LoopDevice, mib: u64, place: i64, bytes: &[u8]) {
     let at = if place < 0 {
         mib * MIB - place.unsigned_abs()
     } else {
@@ -86,7 +86,7 @@ fn make_file_system(disk: &LoopDevice, mib: u64, fstype: &str) -> bool {
     true
 }
 
-fn partly_wiped(fstype: &'static str, mib: u64, at_end: bool) -> DiskContent {
+fn partly_wiped_content(fstype: &'static str, mib: u64, at_end: bool) -> DiskContent {
     let end = if at_end { "end" } else { "beginning" };
     let fill = move |disk: &LoopDevice, size: u64| {
         let made = make_file_system(disk, size, fstype);
@@ -97,7 +97,7 @@ fn partly_wiped(fstype: &'static str, mib: u64, at_end: bool) -> DiskContent {
         };
         let zeros = vec![0; usize::try_from(mib.min(size) * MIB).unwrap()];
         if made {
-            write(disk, size, i64::try_from(from).unwrap(), &zeros);
+            write_at(disk, size, i64::try_from(from).unwrap(), &zeros);
         }
         made
     };
@@ -119,7 +119,7 @@ fn all_contents() -> Vec<DiskContent> {
             .into_iter()
             .flat_map(|mib| [(mib, false), (mib, true)])
         {
-            kinds.push(partly_wiped(fstype, mib, at_end));
+            kinds.push(partly_wiped_content(fstype, mib, at_end));
         }
     }
     kinds.extend([
@@ -179,13 +179,13 @@ fn all_contents() -> Vec<DiskContent> {
         content_of_bytes("Ceph", 0, b"bluestore block device"),
         content_of_bytes("an archive of tar", 257, b"ustar"),
         disk_content("a tablespace of InnoDB", |disk, mib| {
-            write(disk, mib, 0, &random_bytes(12));
+            write_at(disk, mib, 0, &random_bytes(12));
         }),
         disk_content("20 MiB from 5 MiB on", |disk, mib| {
-            write(disk, mib, 5 << 20, &random_bytes(20));
+            write_at(disk, mib, 5 << 20, &random_bytes(20));
         }),
         disk_content("a file in the middle", |disk, mib| {
-            write(
+            write_at(
                 disk,
                 mib,
                 i64::try_from(mib * MIB / 2 + 12345).unwrap(),
@@ -226,7 +226,7 @@ fn longest_data_run(image: &Path) -> u64 {
 
 /// Checks every kind of disk content. `with_script` also runs the script, which reads the whole
 /// disk, so the disk must be small.
-fn content_errors(mib: u64, with_script: bool) -> Vec<String> {
+fn check_all_contents(mib: u64, with_script: bool) -> Vec<String> {
     let mut problems = Vec::new();
     let mut tried = 0;
     for DiskContent { name, fill } in all_contents() {
@@ -267,17 +267,17 @@ fn content_errors(mib: u64, with_script: bool) -> Vec<String> {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn nothing_on_a_small_disk_is_called_free_or_reaches_mkfs() {
-    assert_eq!(content_errors(64, true), Vec::<String>::new());
+    assert_eq!(check_all_contents(64, true), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
 fn nothing_on_a_gibibyte_is_called_free_or_reaches_mkfs() {
-    assert_eq!(content_errors(1 << 10, true), Vec::<String>::new());
+    assert_eq!(check_all_contents(1 << 10, true), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn nothing_on_a_large_disk_is_called_free_beyond_what_is_told() {
-    assert_eq!(content_errors(40 << 10, false), Vec::<String>::new());
+fn large_disk_is_free_only_within_the_reported_unread_run() {
+    assert_eq!(check_all_contents(40 << 10, false), Vec::<String>::new());
 }

@@ -17,7 +17,7 @@ const SIZES: [(u16, u16); 4] = [(80, 24), (100, 30), (140, 45), (200, 60)];
 const ABOVE: usize = 3;
 const BELOW: usize = 2;
 
-fn report(host: &str, target: Option<&str>) -> Report {
+fn report_of_recorded_host(host: &str, target: Option<&str>) -> Report {
     let host = RecordedHost::parse(&std::fs::read(recorded_host_file(host)).unwrap()).unwrap();
     let request = Request {
         target: target.map(Into::into),
@@ -54,7 +54,7 @@ fn rows_without_details(rows: &[String]) -> Vec<String> {
 fn at_most_a_quarter_of_the_rows_is_left_below_the_content() {
     let mut empty = Vec::new();
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         for size in SIZES {
             let rows = dashboard_rows(&report, size, false);
             let blank = rows_without_frame(&rows)
@@ -76,10 +76,10 @@ fn at_most_a_quarter_of_the_rows_is_left_below_the_content() {
 
 /// Reasons of unknown facts may repeat, and so may text of fewer than five words.
 #[test]
-fn nothing_is_said_twice() {
+fn dashboard_repeats_no_sentence() {
     let mut twice = Vec::new();
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         for size in SIZES {
             let rows = dashboard_rows(&report, size, false);
             let mut seen = std::collections::BTreeSet::new();
@@ -97,7 +97,7 @@ fn nothing_is_said_twice() {
 
 const SIMPLY_PASSED: [&str; 3] = ["passed", "flush sent", "no cache"];
 
-fn path_in_a_line(rows: &[String]) -> Option<String> {
+fn flush_path_text(rows: &[String]) -> Option<String> {
     let from = rows
         .iter()
         .position(|row| row.trim_start().starts_with("Path "))?;
@@ -117,10 +117,10 @@ fn path_in_a_line(rows: &[String]) -> Option<String> {
 }
 
 #[test]
-fn what_to_do_first_is_in_sight() {
+fn fix_first_is_visible_at_every_size() {
     let mut hidden = Vec::new();
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         for size in SIZES {
             let rows = dashboard_rows(&report, size, false);
             let at = rows_without_frame(&rows)
@@ -137,9 +137,9 @@ fn what_to_do_first_is_in_sight() {
 }
 
 #[test]
-fn the_cause_of_a_verdict_is_beside_it() {
+fn verdict_row_contains_its_cause() {
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         let [verdict] = &report.verdicts[..] else {
             continue;
         };
@@ -158,7 +158,7 @@ fn the_cause_of_a_verdict_is_beside_it() {
 }
 
 #[test]
-fn the_path_is_that_of_the_report() {
+fn flush_path_equals_that_of_the_report() {
     const FATES: [(&str, &str); 9] = [
         ("* ", "passed"),
         ("* ", "flush sent"),
@@ -172,7 +172,7 @@ fn the_path_is_that_of_the_report() {
     ];
     let mut read = 0;
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         let [verdict] = &report.verdicts[..] else {
             continue;
         };
@@ -188,7 +188,7 @@ fn the_path_is_that_of_the_report() {
                 let is_it = |row: &&String| {
                     row.contains(&format!("{mark}{name}")) && row.contains(&format!(" {word}"))
                 };
-                let in_a_line = path_in_a_line(&rows).is_some_and(|line| {
+                let in_a_line = flush_path_text(&rows).is_some_and(|line| {
                     line.contains(&name)
                         && (SIMPLY_PASSED.contains(&word.as_str()) || line.contains(&word))
                 });
@@ -207,7 +207,7 @@ fn the_path_is_that_of_the_report() {
 #[test]
 fn every_screen_of_every_situation_is_drawn() {
     for (_, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         for size in [
             (60, 15),
             (80, 24),
@@ -231,9 +231,9 @@ fn every_screen_of_every_situation_is_drawn() {
 }
 
 #[test]
-fn every_situation_at_four_sizes() {
+fn dashboards_match_snapshots_at_four_sizes() {
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         let drawn = SIZES.map(|size| {
             let rows = dashboard_rows(&report, size, false);
             format!("{} x {}\n{}", size.0, size.1, rows.join("\n"))

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::support::loops::{mount_ext4, mount_file_system, mount_xfs};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::{check_json, fact, rule_outcome, stderr, stdout, verdict, walwise};
+use super::support::{
+    check_json, known_fact_value, rule_outcome, stderr, stdout, verdict, walwise,
+};
 use crate::support::deadline::CommandInTime as _;
 
 const SECRET: &str = "Zk7hunter2";
@@ -58,9 +60,9 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
     ));
 
     let (_, report) = check_json(&[]);
-    let subject = format!("cluster {}", cluster.path("data"));
+    let subject = format!("cluster {}", cluster.path_string("data"));
     assert_eq!(
-        fact(&report, &subject, "pg.tablespaces").unwrap(),
+        known_fact_value(&report, &subject, "pg.tablespaces").unwrap(),
         &serde_json::json!([space.to_str().unwrap()])
     );
     for (directory, role) in [
@@ -88,10 +90,13 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
             "{target}"
         );
     }
-    assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "postgres");
+    assert_eq!(
+        known_fact_value(&report, &subject, "cluster.kind").unwrap(),
+        "postgres"
+    );
     let set = fact_source(&report, &subject, "pg.wal_sync_method");
     assert!(
-        set.starts_with(&format!("{}/postgresql.conf:", cluster.path("data"))),
+        set.starts_with(&format!("{}/postgresql.conf:", cluster.path_string("data"))),
         "{set}"
     );
     // A rule for another kind of server is not evaluated.
@@ -147,7 +152,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         ("mysql.innodb_flush_log_at_trx_commit", Value::from(2), 8),
     ] {
         assert_eq!(
-            fact(&report, &subject, name),
+            known_fact_value(&report, &subject, name),
             Some(&value),
             "{name}: {}",
             report["warnings"]
@@ -166,14 +171,17 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         }
     }
     assert_eq!(
-        fact(&report, &subject, "mysql.innodb_flush_method").unwrap(),
+        known_fact_value(&report, &subject, "mysql.innodb_flush_method").unwrap(),
         "O_DIRECT"
     );
     assert_eq!(
         server.sql("SELECT @@innodb_flush_method").unwrap(),
         "O_DIRECT"
     );
-    assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "mariadb");
+    assert_eq!(
+        known_fact_value(&report, &subject, "cluster.kind").unwrap(),
+        "mariadb"
+    );
     assert_eq!(
         directory_roles(&report, &server.data),
         ["data", "doublewrite"]
@@ -263,7 +271,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         ("mysql.sync_binlog", 7),
     ] {
         assert_eq!(
-            fact(&report, &subject, name),
+            known_fact_value(&report, &subject, name),
             Some(&Value::from(value)),
             "{}",
             report["warnings"]
@@ -288,9 +296,12 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         .sql("ALTER USER root@localhost IDENTIFIED BY 'x'")
         .unwrap();
     let (_, report) = check_json(&[]);
-    assert_eq!(fact(&report, &subject, "mysql.sync_binlog"), None);
     assert_eq!(
-        fact(&report, &subject, "mysql.innodb_flush_log_at_trx_commit"),
+        known_fact_value(&report, &subject, "mysql.sync_binlog"),
+        None
+    );
+    assert_eq!(
+        known_fact_value(&report, &subject, "mysql.innodb_flush_log_at_trx_commit"),
         None
     );
     let log = server.log();
@@ -309,17 +320,23 @@ fn a_mariadb_with_mounts_of_its_own_is_found_where_its_data_lies_here() {
     let subject = format!("cluster {}", server.data.display());
     let data = server.data.to_str().unwrap();
     assert_eq!(
-        fact(&report, &subject, "mysql.data_directory").unwrap(),
+        known_fact_value(&report, &subject, "mysql.data_directory").unwrap(),
         data,
         "{}",
         report["warnings"]
     );
     assert_eq!(
-        fact(&report, &subject, "mysql.redo_directory").unwrap(),
+        known_fact_value(&report, &subject, "mysql.redo_directory").unwrap(),
         data
     );
-    assert_eq!(fact(&report, &subject, "mysql.running").unwrap(), true);
-    assert_eq!(fact(&report, &subject, "mysql.sync_binlog").unwrap(), 1);
+    assert_eq!(
+        known_fact_value(&report, &subject, "mysql.running").unwrap(),
+        true
+    );
+    assert_eq!(
+        known_fact_value(&report, &subject, "mysql.sync_binlog").unwrap(),
+        1
+    );
     assert!(
         verdict(&report, &server.data).is_some(),
         "{}",

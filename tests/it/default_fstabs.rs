@@ -12,10 +12,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::migrations::{DefaultFstab, FstabLine, System, answers_for_host, migration_table};
+use crate::migrations::{
+    DefaultFstab, DistributionVersions, FstabLine, read_migration_table, run_upgrade_on_host,
+};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::LoopDevice;
-use crate::support::programs::{copy_of_walwise, private_mounts_shell};
+use crate::support::programs::{copy_walwise_into, private_mounts_shell};
 use crate::support::{stderr, stdout, walwise};
 
 /// Options of mkfs for a file system that the oldest distribution of the table has made.
@@ -36,7 +38,7 @@ struct LiveFstab {
     mounts: String,
 }
 
-fn live_fstab(lines: &[FstabLine]) -> LiveFstab {
+fn create_live_fstab(lines: &[FstabLine]) -> LiveFstab {
     let mut live = LiveFstab {
         disks: Vec::new(),
         fstab: String::new(),
@@ -112,8 +114,12 @@ impl LiveFstab {
 /// Captures the host that has the fstab, as root inside a mount namespace and a root of its own. There
 /// libmount must take the file without an error. Also returns target, type and options of each line
 /// as libmount has them.
-fn capture(default: &DefaultFstab, system: &System, dir: &Path) -> (String, String) {
-    let live = live_fstab(&default.lines);
+fn capture_with_fstab(
+    default: &DefaultFstab,
+    system: &DistributionVersions,
+    dir: &Path,
+) -> (String, String) {
+    let live = create_live_fstab(&default.lines);
     let (fstab, os_release) = (dir.join("fstab"), dir.join("os-release"));
     fs::write(&fstab, &live.fstab).unwrap();
     fs::write(&os_release, system.os_release()).unwrap();
@@ -137,7 +143,7 @@ fn capture(default: &DefaultFstab, system: &System, dir: &Path) -> (String, Stri
         ",
         live.mounts
     );
-    let program = copy_of_walwise(dir);
+    let program = copy_walwise_into(dir);
     let result = private_mounts_shell(&script)
         .args([&fstab, &os_release, &program, &output, &dir.join("tree")])
         .output_in_time();
@@ -153,7 +159,7 @@ fn capture(default: &DefaultFstab, system: &System, dir: &Path) -> (String, Stri
 }
 
 /// Target, type and options of each line of the fstab as walwise has them, without swap.
-fn lines_of_walwise(host: &Path) -> Vec<String> {
+fn fstab_lines_of_walwise(host: &Path) -> Vec<String> {
     let output = walwise()
         .args(["facts", "--format", "json", "--host"])
         .arg(host)
@@ -186,7 +192,7 @@ fn lines_of_walwise(host: &Path) -> Vec<String> {
 
 /// The same of libmount, which escapes spaces and keeps a slash at the end. A capture has no value of
 /// `comment=`.
-fn lines_of_libmount(rows: &str) -> Vec<String> {
+fn fstab_lines_of_libmount(rows: &str) -> Vec<String> {
     let rows = rows.lines().filter(|row| !row.starts_with("none "));
     let mut lines: Vec<String> = rows
         .map(|row| {
@@ -208,7 +214,7 @@ fn lines_of_libmount(rows: &str) -> Vec<String> {
 
 /// Exchanges the kernel and the tools of this host for those of the distribution, and lists its swap
 /// file as used.
-fn with_system(captured: &str, system: &System) -> String {
+fn replace_system_answers(captured: &str, system: &DistributionVersions) -> String {
     let mut answers: BTreeMap<&str, String> = system.recorded_answers().into_iter().collect();
     let swaps = "Filename\tType\tSize\tUsed\tPriority\n/swapfile file 1020 0 -2";
     if captured.contains("/swapfile") {
@@ -235,20 +241,20 @@ fn with_system(captured: &str, system: &System) -> String {
 #[test]
 #[ignore = "needs root: mounts loop devices in a name space of its own"]
 fn the_fstab_of_an_installer_raises_no_alarm() {
-    let table = migration_table();
+    let table = read_migration_table();
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     let (mut lines, mut read) = (0, 0);
     for default in &table.default {
         let system = &table.system[&default.from];
-        let (captured, rows) = capture(default, system, dir.path());
+        let (captured, rows) = capture_with_fstab(default, system, dir.path());
         let path = dir.path().join("edited.host");
-        fs::write(&path, with_system(&captured, system)).unwrap();
-        let ours = lines_of_walwise(&path);
-        assert_eq!(ours, lines_of_libmount(&rows), "{}", default.source);
+        fs::write(&path, replace_system_answers(&captured, system)).unwrap();
+        let ours = fstab_lines_of_walwise(&path);
+        assert_eq!(ours, fstab_lines_of_libmount(&rows), "{}", default.source);
         read += ours.len();
         for to in &default.to {
-            let (_, found) = answers_for_host(&path, to);
+            let (_, found) = run_upgrade_on_host(&path, to);
             lines += found.len();
             let of_fstab = |name: &str| default.lines.iter().any(|line| line.at == name);
             for (name, (answer, why)) in found.iter().filter(|(name, _)| of_fstab(name)) {
@@ -274,8 +280,8 @@ fn the_fstab_of_an_installer_raises_no_alarm() {
 /// libmount's.
 #[test]
 #[ignore = "needs root: mounts a file over /etc/fstab in a name space of its own"]
-fn a_line_has_the_fields_that_libmount_reads() {
-    let table = migration_table();
+fn fstab_fields_equal_those_of_libmount() {
+    let table = read_migration_table();
     let all = table.default.iter().map(|default| &default.lines);
     let all = all.chain(table.migration.iter().map(|migration| &migration.lines));
     let lines: BTreeSet<(&str, &str)> = all
@@ -306,10 +312,10 @@ fn a_line_has_the_fields_that_libmount_reads() {
         \"$2\" capture --no-mask > \"$3\"
         findmnt --fstab -rno TARGET,FSTYPE,OPTIONS";
     let result = private_mounts_shell(script)
-        .args([&path, &copy_of_walwise(dir.path()), &captured])
+        .args([&path, &copy_walwise_into(dir.path()), &captured])
         .output_in_time();
     assert!(result.status.success(), "{}", stderr(&result));
-    let ours = lines_of_walwise(&captured);
-    assert_eq!(ours, lines_of_libmount(&stdout(&result)), "{fstab}");
+    let ours = fstab_lines_of_walwise(&captured);
+    assert_eq!(ours, fstab_lines_of_libmount(&stdout(&result)), "{fstab}");
     assert!(ours.len() >= 60, "{}", ours.len());
 }

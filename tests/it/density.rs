@@ -25,15 +25,15 @@ const MAX_TRUNCATIONS: f64 = 0.03;
 const ABOVE: usize = 3;
 
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct ScreenDensity {
     screens: usize,
     truncations: usize,
     inked: usize,
     cells: usize,
 }
 
-impl Tally {
-    fn of(rows: &[String], (columns, _): (u16, u16)) -> Self {
+impl ScreenDensity {
+    fn from_rows(rows: &[String], (columns, _): (u16, u16)) -> Self {
         let inked = |c: &char| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c);
         Self {
             screens: 1,
@@ -62,14 +62,14 @@ impl Tally {
     }
 }
 
-type Table = BTreeMap<(&'static str, usize), Tally>;
+type DensityTable = BTreeMap<(&'static str, usize), ScreenDensity>;
 
-fn tallies() -> Table {
+fn measure_densities() -> DensityTable {
     let of_host = |(_, report): &(_, walwise_report::Report)| {
         let of_size = |(at, (size, ..)): (usize, &((u16, u16), f64, f64))| {
             let screens = tui::screen_texts(report.clone(), *size, false).into_iter();
             screens
-                .map(|(name, rows)| ((name, at), Tally::of(&rows, *size)))
+                .map(|(name, rows)| ((name, at), ScreenDensity::from_rows(&rows, *size)))
                 .collect::<Vec<_>>()
         };
         SIZES
@@ -78,7 +78,7 @@ fn tallies() -> Table {
             .flat_map(of_size)
             .collect::<Vec<_>>()
     };
-    let mut table = Table::new();
+    let mut table = DensityTable::new();
     for (key, tally) in parallel::map(recorded_host_reports(), of_host).concat() {
         table.entry(key).or_default().add(tally);
         table.entry(("all", key.1)).or_default().add(tally);
@@ -88,7 +88,7 @@ fn tallies() -> Table {
 
 #[test]
 fn larger_terminals_leave_out_no_more_and_are_no_emptier() {
-    let table = tallies();
+    let table = measure_densities();
     eprintln!("truncations a screen, inked cells in per cent (over all recorded hosts)");
     let mut amiss = Vec::new();
     for ((name, at), tally) in &table {

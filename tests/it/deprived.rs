@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
-use crate::support::programs::{copy_of_walwise, output_retrying_busy, private_mounts_shell};
+use crate::support::programs::{copy_walwise_into, output_retrying_busy, private_mounts_shell};
 use crate::support::{stderr, stdout};
 
 /// Runs a shell script in a private mount namespace; `$walwise` in `lines` is the path of the
@@ -37,7 +37,7 @@ fn copy_program() -> (tempfile::TempDir, std::path::PathBuf) {
         std::os::unix::fs::PermissionsExt::from_mode(0o755),
     )
     .unwrap();
-    let program = copy_of_walwise(dir.path());
+    let program = copy_walwise_into(dir.path());
     (dir, program)
 }
 
@@ -59,7 +59,7 @@ fn without_sys_devices_are_unknown() {
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
-fn an_unreadable_etc_is_said() {
+fn unreadable_etc_is_reported() {
     let (_dir, program) = copy_program();
     let lines = "mount -t tmpfs -o mode=0700 none /etc\n\
         exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$walwise\" check / --no-probe -v";
@@ -68,7 +68,7 @@ fn an_unreadable_etc_is_said() {
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
-fn hidden_processes_are_said() {
+fn hidden_processes_are_reported() {
     let (_dir, program) = copy_program();
     let lines = "mount -t proc -o hidepid=2 none /proc\n\
         exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$walwise\" check --no-probe -v";
@@ -107,7 +107,7 @@ fn a_read_only_root_is_checked_and_not_probed() {
     );
 }
 
-fn unit_file_line(word: &str) -> String {
+fn unit_file_value(word: &str) -> String {
     let unit = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/packaging/systemd/walwise-check.service"
@@ -121,7 +121,7 @@ fn unit_file_line(word: &str) -> String {
 
 #[test]
 #[ignore = "needs root: mounts in a name space of its own"]
-fn the_weekly_unit_enters_containers() {
+fn weekly_unit_capabilities_suffice_for_containers() {
     let (_dir, program) = copy_program();
     let said = |capabilities: &str| {
         let lines = format!(
@@ -139,7 +139,7 @@ fn the_weekly_unit_enters_containers() {
         );
         stdout(&run_in_mount_namespace(&lines, &program))
     };
-    let of_unit = unit_file_line("CapabilityBoundingSet=")
+    let of_unit = unit_file_value("CapabilityBoundingSet=")
         .to_ascii_lowercase()
         .replace("cap_", "+")
         .replace(' ', ",");
@@ -152,7 +152,7 @@ fn the_weekly_unit_enters_containers() {
     assert!(found.contains("mount namespace (container?)"), "{found}");
     assert!(!found.contains("cannot be entered"), "{found}");
     assert!(
-        unit_file_line("SystemCallFilter=")
+        unit_file_value("SystemCallFilter=")
             .split(' ')
             .any(|call| call == "chroot"),
         "which @system-service lacks"
@@ -160,7 +160,7 @@ fn the_weekly_unit_enters_containers() {
 }
 
 #[test]
-fn a_server_is_not_lost_for_want_of_descriptors() {
+fn missing_file_descriptors_are_reported_or_harmless() {
     let (dir, program) = copy_program();
     let server = dir.path().join("mariadbd");
     assert!(

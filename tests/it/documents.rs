@@ -121,7 +121,7 @@ impl Claim {
 }
 
 #[test]
-fn the_records_say_of_the_documents_claims_what_is_kept() {
+fn trial_records_judge_claims_as_recorded() {
     let claims = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trials/claims.toml");
     let claims: Claims = toml::from_str(&fs::read_to_string(claims).unwrap()).unwrap();
     let mut wrong = Vec::new();

@@ -31,22 +31,22 @@ fn output_of_killed_writer(directory: &Path, arguments: &[&str]) -> String {
     log
 }
 
-fn drill(arguments: &[&str]) -> Output {
+fn run_drill(arguments: &[&str]) -> Output {
     walwise().arg("drill").args(arguments).output_in_time()
 }
 
 #[test]
-fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
+fn drill_finds_acknowledged_and_misses_damaged_commits() {
     for arguments in [&[][..], &["--method", "open_sync", "--segments", "fresh"]] {
         let directory = tempfile::tempdir_in("/var/tmp").unwrap();
         let [data, acks, rest] = ["data", "acks", "rest"].map(|name| directory.path().join(name));
         std::fs::create_dir(&data).unwrap();
         std::fs::write(&acks, output_of_killed_writer(&data, arguments)).unwrap();
         assert_eq!(sorted_file_names(&data), ["walwise-drill"]);
-        let read = || drill(&["read", data.to_str().unwrap()]);
+        let read = || run_drill(&["read", data.to_str().unwrap()]);
         let compared = |left: &Output| {
             std::fs::write(&rest, &left.stdout).unwrap();
-            drill(&["check", acks.to_str().unwrap(), rest.to_str().unwrap()])
+            run_drill(&["check", acks.to_str().unwrap(), rest.to_str().unwrap()])
         };
         let whole = compared(&read());
         assert_eq!(
@@ -72,7 +72,7 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
             "{}",
             stdout(&damaged)
         );
-        let again = drill(&["write", data.to_str().unwrap()]);
+        let again = run_drill(&["write", data.to_str().unwrap()]);
         assert!(
             stderr(&again).contains("already exists"),
             "{}",
@@ -82,17 +82,17 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
 }
 
 #[test]
-fn a_record_speaks_of_the_stack_that_was_drilled() {
+fn drill_record_counts_only_for_its_own_stack() {
     let directory = tempfile::tempdir_in("/var/tmp").unwrap();
     let [data, acks, rest, record] =
         ["data", "acks", "rest", "drills.json"].map(|name| directory.path().join(name));
     std::fs::create_dir(&data).unwrap();
     std::fs::write(&acks, output_of_killed_writer(&data, &[])).unwrap();
-    let rest_of = || stdout(&drill(&["read", data.to_str().unwrap()]));
+    let rest_of = || stdout(&run_drill(&["read", data.to_str().unwrap()]));
     std::fs::write(&rest, rest_of()).unwrap();
     let compared = || {
         let [acks, rest, record] = [&acks, &rest, &record].map(|path| path.to_str().unwrap());
-        drill(&["check", acks, rest, "--record", record])
+        run_drill(&["check", acks, rest, "--record", record])
     };
     let without = compared();
     assert_eq!(without.status.code(), Some(2));
@@ -152,7 +152,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
 }
 
 #[test]
-fn a_signal_ends_it_and_says_so() {
+fn signal_ends_drill_writer_with_message() {
     for lines in [0, 1, 30] {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = walwise();
@@ -186,10 +186,10 @@ fn a_signal_ends_it_and_says_so() {
 }
 
 #[test]
-fn nothing_is_written_into_a_database() {
+fn drill_refuses_a_database_directory() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("PG_VERSION"), "15\n").unwrap();
-    let refused = drill(&["write", directory.path().to_str().unwrap()]);
+    let refused = run_drill(&["write", directory.path().to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
         stderr(&refused).contains("belongs to a database"),
@@ -200,7 +200,7 @@ fn nothing_is_written_into_a_database() {
 }
 
 #[test]
-fn the_steps_can_be_done_as_they_are_told() {
+fn printed_drill_steps_match_the_command_syntax() {
     let walwise = crate::support::programs::program_path();
     let told = run(walwise, &["drill", "/srv/pg"]);
     let commands: Vec<&str> = told
@@ -218,7 +218,7 @@ fn the_steps_can_be_done_as_they_are_told() {
             .next()
             .unwrap();
         let words: Vec<&str> = words.split_whitespace().collect();
-        let output = drill(&[&words[..1], &["--help"][..]].concat());
+        let output = run_drill(&[&words[..1], &["--help"][..]].concat());
         let arguments = stdout(&output)
             .lines()
             .find(|line| line.starts_with("Usage"))

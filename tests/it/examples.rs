@@ -31,7 +31,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-fn typing_problem(line: &str) -> Option<String> {
+fn command_line_error(line: &str) -> Option<String> {
     let words = shell_words(line);
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
@@ -97,7 +97,7 @@ fn every_command_s_help_ends_with_examples_that_work() {
                 .collect();
             let bad: Vec<String> = lines
                 .iter()
-                .filter_map(|line| typing_problem(line))
+                .filter_map(|line| command_line_error(line))
                 .collect();
             assert_eq!(bad, [""; 0], "`{path}`");
             let own = shell_words(&format!("walwise {path}"));
@@ -148,7 +148,7 @@ fn every_command_in_the_readme_and_the_manual_works() {
     assert!(lines.len() >= 20, "{lines:?}");
     let bad: Vec<String> = lines
         .iter()
-        .filter_map(|line| typing_problem(line))
+        .filter_map(|line| command_line_error(line))
         .collect();
     assert_eq!(bad, [""; 0]);
 }

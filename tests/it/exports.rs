@@ -22,12 +22,12 @@ fn open_screens(place: &Path, variables: &[(&str, &str)], options: &[&str]) -> P
     let host = capture_path("ext4-nobarrier.host");
     let mut arguments = vec!["--host", host.to_str().unwrap()];
     arguments.extend(options);
-    let pty = Pty::walwise_in(place, variables, &arguments);
+    let pty = Pty::start_walwise_in(place, variables, &arguments);
     pty.wait_for_text("Fix first");
     pty
 }
 
-fn only_file(place: &Path) -> PathBuf {
+fn only_file_in(place: &Path) -> PathBuf {
     let names = sorted_file_names(place);
     assert_eq!(names.len(), 1, "{names:?}");
     place.join(&names[0])
@@ -102,7 +102,7 @@ fn trim_line_ends(screen: &str) -> String {
 }
 
 #[test]
-fn every_form_is_saved_as_check_prints_it() {
+fn saved_documents_equal_check_output() {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), &[], &[]);
     pty.press("e");
@@ -118,7 +118,7 @@ fn every_form_is_saved_as_check_prints_it() {
             "nothing is written before it was answered"
         );
         pty.press("\r");
-        pty.until("it says where", |screen| {
+        pty.wait_until("it says where", |screen| {
             let shown = screen.contents().replace('\n', "");
             shown.contains("saved: ")
                 && shown.contains(&format!(".{extension}"))
@@ -207,7 +207,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
             let framed: Vec<&str> = framed.flat_map(str::split_whitespace).collect();
             framed.join(" ")
         };
-        pty.until("the reason", |screen| {
+        pty.wait_until("the reason", |screen| {
             words(screen.contents()).contains(said)
         });
         pty.press("\x1b");
@@ -219,7 +219,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
 }
 
 #[test]
-fn the_mouse_alone_exports_and_can_be_freed() {
+fn mouse_alone_exports_and_capture_can_be_disabled() {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), &[], &[]);
     // The first fix is selected, so one click opens it.
@@ -243,18 +243,18 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.wait_for_text("Save as json");
     pty.click("enter save");
     pty.wait_for_text("saved: ");
-    let file = only_file(place.path());
+    let file = only_file_in(place.path());
     assert_eq!(
         replace_timestamps(&fs::read_to_string(&file).unwrap()),
         replace_timestamps(&check_output("json"))
     );
     pty.accept_changed_file(&file);
     pty.press("m");
-    pty.until("the mouse is free", |screen| {
+    pty.wait_until("the mouse is free", |screen| {
         screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
     });
     pty.press("m");
-    pty.until("the mouse is back", |screen| {
+    pty.wait_until("the mouse is back", |screen| {
         screen.mouse_protocol_mode() == vt100::MouseProtocolMode::PressRelease
     });
     pty.click("q quit");
@@ -263,14 +263,14 @@ fn the_mouse_alone_exports_and_can_be_freed() {
 
 /// walwise sends no terminal query, because some terminals never answer.
 #[test]
-fn nothing_is_asked_of_the_terminal() {
+fn no_terminal_queries_are_sent() {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), &[], &[]);
     pty.press("e\ry");
     pty.wait_for_text("walwise");
     pty.press("s\r");
     pty.wait_for_text("saved: ");
-    pty.accept_changed_file(&only_file(place.path()));
+    pty.accept_changed_file(&only_file_in(place.path()));
     pty.press("q");
     pty.assert_ends_clean(0);
     let written = pty.all_output();
@@ -285,7 +285,7 @@ fn nothing_is_asked_of_the_terminal() {
 fn overview_text(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut pty = open_screens(place.path(), variables, options);
-    let shown = pty.until("all is read", |screen| {
+    let shown = pty.wait_until("all is read", |screen| {
         screen.contents().contains("recommended")
     });
     pty.press("q");
@@ -294,7 +294,7 @@ fn overview_text(variables: &[(&str, &str)], options: &[&str]) -> (String, Strin
 }
 
 #[test]
-fn without_colours_the_same_words_are_there() {
+fn no_color_shows_the_same_text() {
     let (rich, coloured) = overview_text(&[], &[]);
     // A 16-colour terminal misreads the escape of 256 colours (`38;5`) as blinking.
     assert!(
@@ -319,7 +319,7 @@ fn without_colours_the_same_words_are_there() {
 }
 
 #[test]
-fn ascii_has_the_same_words() {
+fn ascii_mode_shows_the_same_words() {
     let (rich, _) = overview_text(&[], &[]);
     for (variables, options) in [
         (&[][..], &["--ascii"][..]),
@@ -350,7 +350,7 @@ fn ascii_has_the_same_words() {
 fn a_terminal_without_a_cursor_gets_the_report_as_text() {
     let place = tempfile::tempdir().unwrap();
     let host = capture_path("ext4-nobarrier.host");
-    let mut pty = Pty::walwise_in(
+    let mut pty = Pty::start_walwise_in(
         place.path(),
         &[("TERM", "dumb")],
         &["--host", host.to_str().unwrap()],
@@ -366,9 +366,9 @@ fn a_terminal_without_a_cursor_gets_the_report_as_text() {
     );
 }
 
-struct Tmux(PathBuf);
+struct TmuxServer(PathBuf);
 
-impl Drop for Tmux {
+impl Drop for TmuxServer {
     fn drop(&mut self) {
         // The server has usually ended with its only window.
         Command::new("tmux")
@@ -384,7 +384,7 @@ impl Drop for Tmux {
 fn copying_goes_through_tmux() {
     for setting in ["set -g set-clipboard on", "set -g allow-passthrough on"] {
         let place = tempfile::tempdir().unwrap();
-        let server = Tmux(place.path().join("socket"));
+        let server = TmuxServer(place.path().join("socket"));
         let config = place.path().join("tmux.conf");
         fs::write(&config, format!("{setting}\nset -g exit-empty on\n")).unwrap();
         let host = capture_path("ext4-nobarrier.host");
@@ -394,7 +394,7 @@ fn copying_goes_through_tmux() {
             host.display()
         );
         let (socket, config) = (server.0.to_str().unwrap(), config.to_str().unwrap());
-        let mut pty = Pty::program_in(
+        let mut pty = Pty::start_program_in(
             place.path(),
             &[],
             "tmux",
@@ -402,7 +402,7 @@ fn copying_goes_through_tmux() {
         );
         pty.wait_for_text("Fix first");
         pty.press("e\r");
-        pty.until("the document", |screen| {
+        pty.wait_until("the document", |screen| {
             screen.contents().contains("Details  text") && screen.contents().contains("AT RISK:")
         });
         pty.press("y");

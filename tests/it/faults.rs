@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::support::running::{Running, wait_for};
+use crate::support::running::{RunningProgram, wait_for};
 use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout};
 
 /// Seconds; longer than any test, so that only the test ends such a probe.
@@ -68,7 +68,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
         ];
         let saved = [&saved[..], &["--output", file.to_str().unwrap()]].concat();
         for arguments in probing_commands(dir.path()).into_iter().chain([saved]) {
-            let mut running = Running::walwise(&arguments);
+            let mut running = RunningProgram::start_walwise(&arguments);
             running.wait_for_probe(dir.path());
             running.signal(signal);
             let output = running.wait_for_output();
@@ -93,7 +93,7 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
 }
 
 #[test]
-fn under_nohup_a_hangup_ends_nothing() {
+fn probe_under_nohup_survives_sighup() {
     let dir = tempfile::tempdir().unwrap();
     let [check, probe] = probing_commands(dir.path()).map(|arguments| {
         let mut command = Command::new("nohup");
@@ -102,7 +102,7 @@ fn under_nohup_a_hangup_ends_nothing() {
                 .into_iter()
                 .map(|a| if a == ENDLESS { "1" } else { a }),
         );
-        let mut running = Running::start(&mut command);
+        let mut running = RunningProgram::start(&mut command);
         running.wait_for_probe(dir.path());
         running.signal(Signal::SIGHUP);
         running.wait_for_output()
@@ -121,7 +121,7 @@ fn under_nohup_a_hangup_ends_nothing() {
 fn a_killed_probe_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     for arguments in probing_commands(dir.path()) {
-        let mut running = Running::walwise(&arguments);
+        let mut running = RunningProgram::start_walwise(&arguments);
         running.wait_for_probe(dir.path());
         running.signal(Signal::SIGKILL);
         assert_eq!(stdout(&running.wait_for_output()), "");
@@ -132,12 +132,12 @@ fn a_killed_probe_leaves_nothing() {
 }
 
 #[test]
-fn a_directory_removed_under_the_probe_is_said() {
+fn directory_removed_during_probe_is_reported() {
     let outside = tempfile::tempdir().unwrap();
     let dir = outside.path().join("d");
     for (arguments, is_check) in probing_commands(&dir).into_iter().zip([true, false]) {
         std::fs::create_dir(&dir).unwrap();
-        let mut running = Running::walwise(&arguments);
+        let mut running = RunningProgram::start_walwise(&arguments);
         running.wait_for_probe(&dir);
         std::fs::remove_dir_all(&dir).unwrap();
         let output = running.wait_for_output();
@@ -168,7 +168,7 @@ fn a_directory_removed_under_the_probe_is_said() {
 }
 
 #[test]
-fn a_directory_removed_under_a_workload_is_said() {
+fn directory_removed_during_workload_is_reported() {
     let outside = tempfile::tempdir().unwrap();
     let dir = outside.path().join("d");
     for workload in ["segment", "group", "innodb", "files", "entangle"] {
@@ -181,7 +181,7 @@ fn a_directory_removed_under_a_workload_is_said() {
             "--seconds",
             ENDLESS,
         ];
-        let mut running = Running::walwise(arguments);
+        let mut running = RunningProgram::start_walwise(arguments);
         running.wait_for_probe(&dir);
         // The probe may be creating files while its directory is removed.
         wait_for("it is removed", || {

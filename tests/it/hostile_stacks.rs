@@ -39,7 +39,7 @@ fn capture_of_stack(slaves: &[Vec<usize>]) -> String {
     text
 }
 
-fn collect(slaves: &[Vec<usize>]) -> FactSet {
+fn collect_stack_facts(slaves: &[Vec<usize>]) -> FactSet {
     let host = RecordedHost::parse(capture_of_stack(slaves).as_bytes()).unwrap();
     run_all_collectors(&host, &Request::default(), &mut |_, _| {})
 }
@@ -58,7 +58,7 @@ fn chained_slaves(layers: usize) -> Vec<Vec<usize>> {
 #[test]
 fn ten_thousand_layers_are_walked_and_prove_nothing() {
     for (layers, noted) in [(2_000, false), (10_000, true)] {
-        let mut facts = collect(&chained_slaves(layers));
+        let mut facts = collect_stack_facts(&chained_slaves(layers));
         let verdicts = judge_targets(&mut facts, false, &VerdictCaps::default());
         assert!(!verdicts.is_empty());
         assert!(
@@ -119,10 +119,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn whatever_stands_on_whatever_is_walked_once(
+    fn arbitrary_stacks_visit_each_layer_once(
         slaves in prop::collection::vec(prop::collection::vec(0_usize..14, 0..4), 1..12)
     ) {
-        let mut facts = collect(&slaves);
+        let mut facts = collect_stack_facts(&slaves);
         judge_targets(&mut facts, false, &VerdictCaps::default());
         let tops: Vec<Subject> = facts.subjects_of_scope(Scope::Mount).chain(facts.subjects_of_scope(Scope::Device)).cloned().collect();
         for top in tops {

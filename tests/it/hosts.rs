@@ -52,7 +52,7 @@ fn explain_rule(name: &str, rule: &str) -> String {
 }
 
 #[test]
-fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
+fn recorded_hosts_name_their_origin_and_parse_completely() {
     for (name, report) in recorded_host_documents() {
         let text = std::fs::read_to_string(host(name)).unwrap();
         let comment = text.lines().nth(1).unwrap_or_default();
@@ -78,7 +78,7 @@ fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
 }
 
 #[test]
-fn an_old_e2fsprogs_beside_a_kernel_that_could_means_no_fast_commit() {
+fn old_e2fsprogs_prevents_fast_commit_advice() {
     let (_, report) = check_host("alinux3-old-e2fsprogs");
     assert_eq!(
         rule_outcome(&report, "ext4.fast-commit-option", "target /data"),
@@ -98,7 +98,7 @@ fn an_old_e2fsprogs_beside_a_kernel_that_could_means_no_fast_commit() {
 }
 
 #[test]
-fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below_4_19() {
+fn el8_xfs_nobarrier_in_fstab_is_critical_despite_kernel_4_18() {
     let (code, report) = check_host("el8-xfs-nobarrier");
     assert_eq!(
         rule_outcome(&report, "boot.refused-option", "boot /data"),
@@ -121,7 +121,7 @@ fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below
 }
 
 #[test]
-fn el9_is_not_all_undecided() {
+fn el9_host_leaves_few_rules_undecided() {
     let (code, report) = check_host("el9-ext4");
     let (mut undecided, mut all) = (0, 0);
     for tally in report["rules"].as_array().unwrap() {

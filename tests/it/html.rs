@@ -20,7 +20,7 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{SITUATIONS, recorded_host_file, recorded_host_files};
 use crate::support::{run, stderr, stdout, walwise};
 
-fn report(host: &str, target: Option<&str>) -> Report {
+fn report_of_recorded_host(host: &str, target: Option<&str>) -> Report {
     let host = RecordedHost::parse(&fs::read(recorded_host_file(host)).unwrap()).unwrap();
     let request = Request {
         target: target.map(Into::into),
@@ -105,7 +105,7 @@ fn a_page_is_made_about_as_fast_as_its_json() {
         begun.elapsed().as_secs_f64() * 1e3
     };
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         let (mut fastest_page, mut fastest_json) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..10 {
             fastest_page = fastest_page.min(timed(&|| render_page(&report)));
@@ -136,9 +136,9 @@ fn assert_inert(found: &Value) {
 
 #[test]
 #[ignore = "needs python3-html5lib"]
-fn nothing_runs_or_asks_and_the_report_inside_is_the_report() {
+fn page_is_inert_and_embeds_the_exact_report() {
     for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+        let report = report_of_recorded_host(host, target);
         let page = render_page(&report);
         let found = parse_page(&page);
         assert_inert(&found);
@@ -188,7 +188,7 @@ fn two_hundred_hostile_names_stay_text() {
         "{}\u{0}\u{1b}]0;x\u{7}\r\n<meta http-equiv=refresh content=0>",
     ];
     let long = "</pre><script>".repeat(750);
-    let mut report = report("loop-over-nobarrier", Some("/data"));
+    let mut report = report_of_recorded_host("loop-over-nobarrier", Some("/data"));
     let clean = parse_page(&render_page(&report));
     let names: Vec<String> = (0..200)
         .map(|number| match number % 20 {
@@ -258,7 +258,7 @@ fn a_browser_without_pictures_shows_every_finding() {
         .into_iter()
         .chain(all)
     {
-        let report = report(situation, target);
+        let report = report_of_recorded_host(situation, target);
         let file = write_page(place.path(), &render_page(&report));
         let dump = run(
             "w3m",
@@ -316,7 +316,7 @@ fn a_browser_without_pictures_shows_every_finding() {
 }
 
 #[test]
-fn what_was_mailed_is_read_back() {
+fn show_reads_the_report_from_its_html_page() {
     let place = tempfile::tempdir().unwrap();
     let host = recorded_host_file("loop-over-nobarrier");
     let of_host = |arguments: &[&str]| {

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::support::{evidence_statements, fact, stderr};
+use super::support::{evidence_statements, known_fact_value, stderr};
 use crate::support::deadline::CommandInTime as _;
 
 /// A uid without an account.
@@ -37,7 +37,7 @@ struct ViewerReport {
 }
 
 impl ViewerReport {
-    fn of(data: &Path, mut walwise: Command) -> Self {
+    fn from_check(data: &Path, mut walwise: Command) -> Self {
         walwise
             .arg("check")
             .arg(data)
@@ -52,7 +52,7 @@ impl ViewerReport {
     }
 
     fn known_value(&self, name: &str) -> Option<&Value> {
-        fact(&self.report, &self.subject, name)
+        known_fact_value(&self.report, &self.subject, name)
     }
 
     fn database_standing(&self, data: &Path) -> &'static str {
@@ -70,7 +70,7 @@ impl ViewerReport {
             .unwrap_or(best)
     }
 
-    fn named_exceptions(&self, data: &Path) -> String {
+    fn verdict_exceptions(&self, data: &Path) -> String {
         let target = format!("target {}", data.display());
         let verdicts = self.report["verdicts"].as_array().unwrap();
         let found = verdicts

@@ -93,7 +93,7 @@ const LOSING_COMMANDS: &[&str] = &[
 ];
 
 #[test]
-fn the_settings_know_what_loses_data() {
+fn settings_flag_every_value_that_loses_data() {
     for (name, words) in LOSING {
         let Some(setting) = settings::find_by_name(name) else {
             continue;
@@ -309,7 +309,7 @@ fn count_advice_losing_data(findings: &[Finding]) -> usize {
 }
 
 #[test]
-fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
+fn nobarrier_is_offered_exactly_for_allowed_values() {
     let offer = format!("option add nobarrier by {RULE}");
     let mut seen = 0;
     for (fact, allowed, other) in DECIDING {
@@ -337,7 +337,7 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
 }
 
 #[test]
-fn no_assumed_fact_and_no_other_host_brings_it_about() {
+fn assumed_facts_and_other_hosts_never_unlock_nobarrier() {
     assert_eq!(advice_losing_data(&unlocked_host().report(true)).len(), 1);
     assert_eq!(
         advice_losing_data(&unlocked_host().report(false)).len(),
@@ -367,7 +367,7 @@ fn no_assumed_fact_and_no_other_host_brings_it_about() {
 }
 
 #[test]
-fn no_pair_of_deviations_brings_it_about() {
+fn no_pair_of_deviations_unlocks_nobarrier() {
     let rules = RuleSet::builtin();
     let can_lose = |change: &ChangeSpec, setting: &str| match change {
         ChangeSpec::Fixed(change) => value_loses_data(setting, change.values()),

@@ -26,7 +26,7 @@ fn directory_in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap()
 }
 
-fn path(directory: &tempfile::TempDir) -> &str {
+fn path_str(directory: &tempfile::TempDir) -> &str {
     directory.path().to_str().unwrap()
 }
 
@@ -37,13 +37,13 @@ fn capture_path(name: &str) -> PathBuf {
 }
 
 fn open_and_start_probe(data: &Path) -> Pty {
-    let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&[data.to_str().unwrap()]);
     start_probe(&mut pty);
     pty
 }
 
 fn start_probe(pty: &mut Pty) {
-    pty.until("all is read and nothing runs", |screen| {
+    pty.wait_until("all is read and nothing runs", |screen| {
         let shown = screen.contents();
         shown.contains("p measures it")
             || shown.contains("recommended")
@@ -69,7 +69,7 @@ fn assume_older_kernel(pty: &mut Pty) {
 }
 
 /// Opens the help and closes it again, which proves that the screens respond.
-fn help_and_back(pty: &mut Pty) {
+fn open_and_close_help(pty: &mut Pty) {
     pty.press("?");
     pty.wait_for_text("type to filter");
     pty.press("\x1b");

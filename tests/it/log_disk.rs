@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use super::support::loops::{Mounted, mount_ext4, mount_file_system};
+use super::support::loops::{MountedFileSystem, mount_ext4, mount_file_system};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{rule_outcome, walwise};
@@ -23,13 +23,13 @@ const RULES: [&str; 5] = [
 ];
 
 /// A server with its WAL on a file system of its own.
-struct Server {
+struct ServerWithWalMount {
     cluster: Cluster,
-    _data: Mounted,
-    _wal: Mounted,
+    _data: MountedFileSystem,
+    _wal: MountedFileSystem,
 }
 
-impl Server {
+impl ServerWithWalMount {
     fn start(conf: &str) -> Self {
         let data = mount_file_system(400, &["mkfs.ext4", "-q"], "noatime,errors=remount-ro");
         let wal = mount_file_system(600, &["mkfs.ext4", "-q"], "noatime,errors=remount-ro");
@@ -52,14 +52,14 @@ impl Server {
         self.cluster.sql("SELECT pg_switch_wal()");
     }
 
-    fn report(&self) -> Reports {
-        Reports::of(&self.cluster.data)
+    fn read_reports(&self) -> ServerReports {
+        ServerReports::from_check(&self.cluster.data)
     }
 
-    fn client(&self, program: &str, arguments: &[&str]) -> Child {
+    fn spawn_client(&self, program: &str, arguments: &[&str]) -> Child {
         let mut command = self.cluster.server_command(program);
         command
-            .args(["-h", &self.cluster.path(""), "-p", "5499"])
+            .args(["-h", &self.cluster.path_string(""), "-p", "5499"])
             .args(arguments)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -67,13 +67,13 @@ impl Server {
     }
 
     /// Starts a consumer of WAL, and waits until the server sees it.
-    fn receive_wal(&self, name: &str, arguments: &[&str]) -> Child {
+    fn start_wal_receiver(&self, name: &str, arguments: &[&str]) -> Child {
         let directory = self.cluster.own_directory().join(name);
         std::fs::create_dir(&directory).unwrap();
         self.cluster.chown_to_server(&directory);
         let place = format!(
             "host={} port=5499 application_name={name}",
-            self.cluster.path("")
+            self.cluster.path_string("")
         );
         let directory = directory.display().to_string();
         let mut command = self.cluster.server_command("pg_receivewal");
@@ -94,14 +94,14 @@ impl Server {
 }
 
 /// The recommendation and the full report of one server.
-struct Reports {
+struct ServerReports {
     short: Value,
     full: Value,
     cluster: String,
 }
 
-impl Reports {
-    fn of(data: &Path) -> Self {
+impl ServerReports {
+    fn from_check(data: &Path) -> Self {
         let read = |more: &[&str]| {
             let mut command = walwise();
             command
@@ -118,12 +118,12 @@ impl Reports {
         }
     }
 
-    fn applying(&self) -> Vec<&'static str> {
-        let applies = |rule: &&str| self.outcome(rule) == "applies";
+    fn applying_rules(&self) -> Vec<&'static str> {
+        let applies = |rule: &&str| self.outcome_of_rule(rule) == "applies";
         RULES.into_iter().filter(applies).collect()
     }
 
-    fn outcome(&self, rule: &str) -> &str {
+    fn outcome_of_rule(&self, rule: &str) -> &str {
         rule_outcome(&self.full, rule, &self.cluster).unwrap()
     }
 
@@ -146,7 +146,7 @@ impl Reports {
     }
 }
 
-fn end(mut child: Child) {
+fn kill_and_wait(mut child: Child) {
     child.kill().unwrap();
     child.wait_in_time();
 }
@@ -154,52 +154,52 @@ fn end(mut child: Child) {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_slot_without_a_consumer_is_named_until_it_is_read() {
-    let server = Server::start("");
+    let server = ServerWithWalMount::start("");
     server
         .cluster
         .sql("SELECT pg_create_physical_replication_slot('berlin', true)");
     server
         .cluster
         .sql("SELECT pg_create_physical_replication_slot('fresh')");
-    let report = server.report();
-    assert_eq!(report.applying(), [""; 0], "a fresh standby");
+    let report = server.read_reports();
+    assert_eq!(report.applying_rules(), [""; 0], "a fresh standby");
     server.write_wal(8);
-    let report = server.report();
+    let report = server.read_reports();
     assert_eq!(
-        report.applying(),
+        report.applying_rules(),
         [""; 0],
         "a standby that is away for a moment"
     );
 
     server.write_wal(112);
     server.cluster.sql("CHECKPOINT");
-    let report = server.report();
+    let report = server.read_reports();
     assert_eq!(report.first_fix(), ("pg.slot-keeps-wal", "warning"));
-    assert_eq!(report.applying(), ["pg.slot-keeps-wal"]);
+    assert_eq!(report.applying_rules(), ["pg.slot-keeps-wal"]);
     assert!(
         report.log_usage().contains("inactive slot berlin retains"),
         "{}",
         report.log_usage()
     );
     assert_eq!(
-        report.outcome("pg.slot-wal-cap"),
+        report.outcome_of_rule("pg.slot-wal-cap"),
         "applies",
         "a limit is offered"
     );
 
-    let consumer = server.receive_wal("consumer", &["--slot", "berlin"]);
-    let report = server.report();
-    assert_eq!(report.applying(), [""; 0], "a large slot that moves");
-    end(consumer);
+    let consumer = server.start_wal_receiver("consumer", &["--slot", "berlin"]);
+    let report = server.read_reports();
+    assert_eq!(report.applying_rules(), [""; 0], "a large slot that moves");
+    kill_and_wait(consumer);
     server.cluster.stop();
-    let report = server.report();
-    assert_eq!(report.applying(), [""; 0]);
+    let report = server.read_reports();
+    assert_eq!(report.applying_rules(), [""; 0]);
     assert!(
         report.log_usage().ends_with(" used"),
         "files are counted without a server"
     );
     assert_eq!(
-        report.outcome("pg.slot-keeps-wal"),
+        report.outcome_of_rule("pg.slot-keeps-wal"),
         "undecided",
         "only a server knows its slots"
     );
@@ -208,7 +208,7 @@ fn a_slot_without_a_consumer_is_named_until_it_is_read() {
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn an_archiver_that_fails_is_named_until_it_succeeds() {
-    let server = Server::start(
+    let server = ServerWithWalMount::start(
         "archive_mode = on\narchive_command = 'test -e go && test ! -f archive/%f && cp %p archive/%f'\n",
     );
     let archive = server.cluster.data.join("archive");
@@ -224,7 +224,11 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             .trim()
             == "t"
     });
-    assert_eq!(server.report().applying(), [""; 0], "it succeeds");
+    assert_eq!(
+        server.read_reports().applying_rules(),
+        [""; 0],
+        "it succeeds"
+    );
 
     std::fs::remove_file(&go).unwrap();
     for _ in 0..5 {
@@ -237,9 +241,9 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             .trim()
             == "t"
     });
-    let report = server.report();
+    let report = server.read_reports();
     assert_eq!(report.first_fix(), ("pg.archiver-fails", "warning"));
-    assert_eq!(report.applying(), ["pg.archiver-fails"]);
+    assert_eq!(report.applying_rules(), ["pg.archiver-fails"]);
     assert!(
         report.log_usage().contains("wait for archiving"),
         "{}",
@@ -256,26 +260,30 @@ fn an_archiver_that_fails_is_named_until_it_succeeds() {
             .trim()
             == "t"
     });
-    assert_eq!(server.report().applying(), [""; 0], "it succeeds again");
+    assert_eq!(
+        server.read_reports().applying_rules(),
+        [""; 0],
+        "it succeeds again"
+    );
 }
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn what_does_not_hold_the_log_raises_nothing() {
-    let server = Server::start(
+fn causes_that_keep_no_wal_raise_no_findings() {
+    let server = ServerWithWalMount::start(
         "archive_mode = on\narchive_command = 'false'\nsynchronous_standby_names = 'bonn'\n\
          synchronous_commit = local\n",
     );
-    let standby = server.receive_wal("bonn", &[]);
+    let standby = server.start_wal_receiver("bonn", &[]);
     for _ in 0..2 {
         server.write_wal(1);
     }
-    let report = server.report();
-    assert_eq!(report.applying(), [""; 0], "a backlog of two");
-    end(standby);
-    let report = server.report();
+    let report = server.read_reports();
+    assert_eq!(report.applying_rules(), [""; 0], "a backlog of two");
+    kill_and_wait(standby);
+    let report = server.read_reports();
     assert_eq!(
-        report.applying(),
+        report.applying_rules(),
         [""; 0],
         "commits wait for the local disk only"
     );
@@ -287,9 +295,9 @@ fn what_does_not_hold_the_log_raises_nothing() {
         .cluster
         .append_to_file("postgresql.conf", "archive_mode = off\n");
     server.cluster.start();
-    let report = server.report();
+    let report = server.read_reports();
     assert_eq!(
-        report.applying(),
+        report.applying_rules(),
         [""; 0],
         "marks of an archiver that is off"
     );
@@ -297,21 +305,21 @@ fn what_does_not_hold_the_log_raises_nothing() {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn a_server_in_recovery_tells_what_it_has() {
-    let server = Server::start("synchronous_standby_names = 'bonn'\n");
+fn standby_reports_wal_usage_without_findings() {
+    let server = ServerWithWalMount::start("synchronous_standby_names = 'bonn'\n");
     server.cluster.stop();
     server.cluster.append_to_file("standby.signal", "");
     server.cluster.start();
     assert_eq!(server.cluster.sql("SELECT pg_is_in_recovery()").trim(), "t");
-    let report = server.report();
+    let report = server.read_reports();
     assert_eq!(
-        report.applying(),
+        report.applying_rules(),
         [""; 0],
         "a standby commits nothing itself"
     );
     assert!(report.log_usage().ends_with(" used"));
     assert_eq!(
-        report.outcome("pg.slot-keeps-wal"),
+        report.outcome_of_rule("pg.slot-keeps-wal"),
         "does-not-apply",
         "its own slots are known"
     );
@@ -319,14 +327,14 @@ fn a_server_in_recovery_tells_what_it_has() {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn a_limit_above_the_volume_gets_the_value_that_fits() {
-    let server = Server::start("max_wal_size = 4GB\n");
-    let report = server.report();
+fn max_wal_size_above_the_volume_gets_a_fitting_value() {
+    let server = ServerWithWalMount::start("max_wal_size = 4GB\n");
+    let report = server.read_reports();
     assert_eq!(
         report.first_fix(),
         ("pg.wal-limit-exceeds-volume", "critical")
     );
-    assert_eq!(report.applying(), ["pg.wal-limit-exceeds-volume"]);
+    assert_eq!(report.applying_rules(), ["pg.wal-limit-exceeds-volume"]);
     let fits = report.short["targets"][0]["answers"]["max_wal_size"]["value"]
         .as_str()
         .unwrap();
@@ -338,27 +346,27 @@ fn a_limit_above_the_volume_gets_the_value_that_fits() {
     wait_for("the reload", || {
         server.cluster.sql("SHOW max_wal_size").trim() == fits
     });
-    assert_eq!(server.report().applying(), [""; 0]);
+    assert_eq!(server.read_reports().applying_rules(), [""; 0]);
 }
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn commits_that_wait_for_an_absent_standby_are_critical() {
-    let server = Server::start("");
-    let standby = server.receive_wal("bonn", &["--synchronous"]);
+    let server = ServerWithWalMount::start("");
+    let standby = server.start_wal_receiver("bonn", &["--synchronous"]);
     server
         .cluster
         .sql("ALTER SYSTEM SET synchronous_standby_names = 'bonn'");
     server.cluster.sql("SELECT pg_reload_conf()");
     server.cluster.sql("CREATE TABLE t (x int)");
     assert_eq!(
-        server.report().applying(),
+        server.read_reports().applying_rules(),
         [""; 0],
         "the standby is connected"
     );
 
-    end(standby);
-    let waits = server.client(
+    kill_and_wait(standby);
+    let waits = server.spawn_client(
         "psql",
         &["-d", "postgres", "-c", "INSERT INTO t VALUES (1)"],
     );
@@ -369,36 +377,36 @@ fn commits_that_wait_for_an_absent_standby_are_critical() {
             .trim()
             == "1"
     });
-    let report = server.report();
+    let report = server.read_reports();
     assert_eq!(
         report.first_fix(),
         ("pg.commits-wait-for-standby", "critical")
     );
-    assert_eq!(report.applying(), ["pg.commits-wait-for-standby"]);
+    assert_eq!(report.applying_rules(), ["pg.commits-wait-for-standby"]);
 
     std::fs::remove_dir_all(server.cluster.own_directory().join("bonn")).unwrap();
-    let standby = server.receive_wal("bonn", &["--synchronous"]);
+    let standby = server.start_wal_receiver("bonn", &["--synchronous"]);
     let mut waits = waits;
     assert!(waits.wait_in_time().success(), "the commit returns");
-    assert_eq!(server.report().applying(), [""; 0]);
-    end(standby);
+    assert_eq!(server.read_reports().applying_rules(), [""; 0]);
+    kill_and_wait(standby);
 }
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn a_server_without_a_free_connection_still_tells_by_its_files() {
-    let server = Server::start(
+fn wal_usage_is_read_from_files_without_connection() {
+    let server = ServerWithWalMount::start(
         "max_connections = 5\nsuperuser_reserved_connections = 0\nmax_worker_processes = 0\n",
     );
     server.write_wal(8);
     let sleepers: Vec<Child> = (0..5)
-        .map(|_| server.client("psql", &["-d", "postgres", "-c", "SELECT pg_sleep(100)"]))
+        .map(|_| server.spawn_client("psql", &["-d", "postgres", "-c", "SELECT pg_sleep(100)"]))
         .collect();
     wait_for("every connection is taken", || {
         let mut psql = server.cluster.server_command("psql");
         psql.args([
             "-h",
-            &server.cluster.path(""),
+            &server.cluster.path_string(""),
             "-p",
             "5499",
             "-d",
@@ -408,10 +416,10 @@ fn a_server_without_a_free_connection_still_tells_by_its_files() {
         ]);
         !psql.output_in_time().status.success()
     });
-    let report = server.report();
+    let report = server.read_reports();
     assert!(report.log_usage().ends_with(" used"));
-    assert_eq!(report.applying(), [""; 0], "unknown is not a finding");
-    sleepers.into_iter().for_each(end);
+    assert_eq!(report.applying_rules(), [""; 0], "unknown is not a finding");
+    sleepers.into_iter().for_each(kill_and_wait);
 }
 
 #[test]
@@ -425,12 +433,16 @@ fn binary_logs_that_fill_the_disk_are_named_until_they_are_purged() {
     server.arguments.push("--innodb-fast-shutdown=2".to_owned());
     server.start();
     let directory = server.data.clone();
-    let report = || Reports::of(&directory);
-    let outcome = |report: &Reports| report.outcome("mysql.binary-logs-fill-disk").to_owned();
+    let report = || ServerReports::from_check(&directory);
+    let outcome = |report: &ServerReports| {
+        report
+            .outcome_of_rule("mysql.binary-logs-fill-disk")
+            .to_owned()
+    };
     assert_eq!(outcome(&report()), "does-not-apply");
     let tables = "CREATE DATABASE test; CREATE TABLE test.t (x LONGBLOB)";
     server.sql(tables).unwrap();
-    let filler = fill_to(&data, 93);
+    let filler = fill_file_system_to(&data, 93);
     assert_eq!(
         outcome(&report()),
         "does-not-apply",
@@ -443,7 +455,7 @@ fn binary_logs_that_fill_the_disk_are_named_until_they_are_purged() {
             .unwrap();
     }
     assert_eq!(outcome(&report()), "does-not-apply", "there is room");
-    let filler = fill_to(&data, 93);
+    let filler = fill_file_system_to(&data, 93);
     let full = report();
     assert_eq!(outcome(&full), "applies");
     assert_eq!(full.first_fix(), ("mysql.binary-logs-fill-disk", "warning"));
@@ -455,7 +467,7 @@ fn binary_logs_that_fill_the_disk_are_named_until_they_are_purged() {
 }
 
 /// Fills a file system up to this percentage with a file, which is removed when dropped.
-fn fill_to(mounted: &Mounted, percent: u64) -> tempfile::TempPath {
+fn fill_file_system_to(mounted: &MountedFileSystem, percent: u64) -> tempfile::TempPath {
     let stat = nix::sys::statvfs::statvfs(mounted.path()).unwrap();
     let (all, free) = (stat.blocks(), stat.blocks_available());
     let keep = all * (100 - percent) / 100;

@@ -11,9 +11,10 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{self, LoopDevice, Mounted, unmount};
+use crate::support::loops::{self, LoopDevice, MountedFileSystem, unmount};
 use crate::support::{
-    check_json, evidence_statements, fact, rule_outcome, run, stderr, stdout, verdict, walwise,
+    check_json, evidence_statements, known_fact_value, rule_outcome, run, stderr, stdout, verdict,
+    walwise,
 };
 
 /// Runs `check` without a probe. Loop devices are on the host's own disk, which also affects the
@@ -37,7 +38,7 @@ fn value_set(value: Option<&Value>) -> BTreeSet<String> {
         .collect()
 }
 
-fn assert_agrees_with_findmnt(report: &Value, mounted: &Mounted) {
+fn assert_agrees_with_findmnt(report: &Value, mounted: &MountedFileSystem) {
     let subject = format!("mount {}", mounted.path());
     for (column, name) in [
         ("FSTYPE", "mount.fstype"),
@@ -46,7 +47,7 @@ fn assert_agrees_with_findmnt(report: &Value, mounted: &Mounted) {
     ] {
         let theirs = run("findmnt", &["-no", column, mounted.path()]);
         assert_eq!(
-            fact(report, &subject, name).unwrap(),
+            known_fact_value(report, &subject, name).unwrap(),
             theirs.trim(),
             "{name}"
         );
@@ -56,19 +57,25 @@ fn assert_agrees_with_findmnt(report: &Value, mounted: &Mounted) {
         ("FS-OPTIONS", "mount.super_options"),
     ] {
         let theirs = word_set(&run("findmnt", &["-no", column, mounted.path()]));
-        assert_eq!(value_set(fact(report, &subject, name)), theirs, "{name}");
+        assert_eq!(
+            value_set(known_fact_value(report, &subject, name)),
+            theirs,
+            "{name}"
+        );
     }
     let size: u64 = run("findmnt", &["-bno", "SIZE", mounted.path()])
         .trim()
         .parse()
         .unwrap();
     assert_eq!(
-        fact(report, &subject, "mount.size").unwrap().as_u64(),
+        known_fact_value(report, &subject, "mount.size")
+            .unwrap()
+            .as_u64(),
         Some(size)
     );
 }
 
-fn assert_agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
+fn assert_agrees_with_ext4_tools(report: &Value, mounted: &MountedFileSystem) {
     let subject = format!("mount {}", mounted.path());
     let tune2fs = run("tune2fs", &["-l", &mounted.disk.device]);
     let features = tune2fs
@@ -76,9 +83,12 @@ fn assert_agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
         .find_map(|l| l.strip_prefix("Filesystem features:"))
         .unwrap();
     let features: BTreeSet<String> = features.split_whitespace().map(str::to_owned).collect();
-    assert_eq!(value_set(fact(report, &subject, "ext4.features")), features);
     assert_eq!(
-        fact(report, &subject, "ext4.fast_commit")
+        value_set(known_fact_value(report, &subject, "ext4.features")),
+        features
+    );
+    assert_eq!(
+        known_fact_value(report, &subject, "ext4.fast_commit")
             .unwrap()
             .as_bool(),
         Some(features.contains("fast_commit"))
@@ -86,10 +96,13 @@ fn assert_agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
     let proc =
         fs::read_to_string(format!("/proc/fs/ext4/{}/options", mounted.disk.name())).unwrap();
     let options: BTreeSet<String> = proc.lines().map(str::to_owned).collect();
-    assert_eq!(value_set(fact(report, &subject, "ext4.options")), options);
+    assert_eq!(
+        value_set(known_fact_value(report, &subject, "ext4.options")),
+        options
+    );
     let data = options.iter().find_map(|o| o.strip_prefix("data="));
     assert_eq!(
-        fact(report, &subject, "ext4.data").and_then(Value::as_str),
+        known_fact_value(report, &subject, "ext4.data").and_then(Value::as_str),
         data
     );
 }
@@ -127,7 +140,7 @@ fn xfs_and_btrfs_facts_are_what_their_tools_say() {
     let (_, theirs) = version.split_once(" = ").unwrap();
     let subject = format!("mount {}", mounted.path());
     assert_eq!(
-        value_set(fact(&report, &subject, "xfs.features")),
+        value_set(known_fact_value(&report, &subject, "xfs.features")),
         word_set(&theirs.to_lowercase())
     );
 }
@@ -242,7 +255,7 @@ fn every_advised_option_string_mounts() {
             })
             .filter_map(|s| s["result"].as_str().map(str::to_owned))
             .collect();
-        let Mounted { .. } = &mounted;
+        let MountedFileSystem { .. } = &mounted;
         unmount(&mounted.point);
         for options in strings {
             advised += 1;
@@ -257,7 +270,7 @@ fn every_advised_option_string_mounts() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_free_disk_is_ranked_and_no_danger() {
+fn free_disk_ranks_file_systems_and_exits_0() {
     let disk = LoopDevice::new(512);
     let (code, report) = check_json(&[&disk.device, "--no-probe"]);
     assert_eq!(code, 0, "a free disk is no danger");
@@ -310,7 +323,7 @@ fn the_script_for_a_free_disk_mounts_it_once_edited() {
         stdout(&done),
         stderr(&done)
     );
-    let mounted = Mounted { point, disk };
+    let mounted = MountedFileSystem { point, disk };
     let options = run("findmnt", &["-no", "FSTYPE,OPTIONS", mounted.path()]);
     assert!(options.starts_with("ext4"), "{options}");
     for option in ["noatime", "errors=remount-ro"] {

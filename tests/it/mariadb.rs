@@ -22,7 +22,7 @@ fn start_relaxed_server(place: &Path) -> Mariadb {
     server
 }
 
-fn variables(server: &Mariadb) -> BTreeMap<String, String> {
+fn global_variables(server: &Mariadb) -> BTreeMap<String, String> {
     let shown = server.sql("SHOW GLOBAL VARIABLES").unwrap();
     let pair = |line: &str| {
         line.split_once('\t')
@@ -66,7 +66,7 @@ fn run_in_shell(lines: &[&str]) -> String {
 
 #[test]
 #[ignore = "needs root and MariaDB 10.11"]
-fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
+fn printed_commands_apply_verify_and_undo_settings() {
     let place = tempfile::tempdir().unwrap();
     let mut server = start_relaxed_server(place.path());
     let data = server.data.to_str().unwrap().to_owned();
@@ -77,7 +77,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
             .output_in_time(),
     );
 
-    let before = variables(&server);
+    let before = global_variables(&server);
     let advice = plan_step_for(&report, "mysql.sync_binlog");
     assert_eq!(advice["interrupts"], "none", "{advice}");
     let [apply, verify, undo] =
@@ -85,7 +85,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     assert!(apply[0].starts_with("mariadb --socket="), "{apply:?}");
     run_in_shell(&apply);
     assert_eq!(run_in_shell(&verify).lines().last(), Some("1"));
-    let changed = variables(&server);
+    let changed = global_variables(&server);
     let moved: Vec<&String> = before
         .keys()
         .filter(|name| before.get(*name) != changed.get(*name))
@@ -93,7 +93,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     assert_eq!(moved, ["sync_binlog"]);
     run_in_shell(&undo);
     assert_eq!(run_in_shell(&verify).lines().last(), Some("0"));
-    assert_eq!(variables(&server), before);
+    assert_eq!(global_variables(&server), before);
 
     let advice = plan_step_for(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["interrupts"], "restart", "{advice}");
@@ -123,7 +123,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     );
     server.restart_at_once();
     assert_eq!(run_in_shell(&verify).lines().last(), Some("O_DIRECT"));
-    let after = variables(&server);
+    let after = global_variables(&server);
     assert_eq!(
         after["sync_binlog"], "1",
         "the file has what SET GLOBAL does not keep"
@@ -168,7 +168,7 @@ fn expected_redo_method(variables: &BTreeMap<String, String>) -> &'static str {
 
 #[test]
 #[ignore = "needs root and MariaDB 10.11"]
-fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
+fn mariadb_probe_measures_redo_and_binary_log() {
     let place = tempfile::tempdir().unwrap();
     let mut server = start_relaxed_server(place.path());
     server.write_option_file("conf.d/storage.cnf", "[mysqld]\nlog-bin = bin\n");
@@ -180,7 +180,7 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
                 "SET GLOBAL innodb_log_file_buffering = {buffering}"
             ))
             .unwrap();
-        let variables = variables(&server);
+        let variables = global_variables(&server);
         let (_, report) = check_json(&[&data, "--seconds", "2"]);
         let probe = &report["probes"][0]["measurement"];
         let log = &probe["log"];

@@ -20,8 +20,8 @@ const TEXT: &str = include_str!("../migrations.toml");
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
-    pub system: BTreeMap<String, System>,
+pub struct MigrationTable {
+    pub system: BTreeMap<String, DistributionVersions>,
     pub migration: Vec<Migration>,
     pub default: Vec<DefaultFstab>,
 }
@@ -37,7 +37,7 @@ pub struct DefaultFstab {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct System {
+pub struct DistributionVersions {
     id: String,
     version: String,
     release: String,
@@ -76,11 +76,11 @@ const V5: &str =
 const EXT4: &str = "has_journal ext_attr resize_inode dir_index filetype extent 64bit flex_bg sparse_super large_file \
                     huge_file dir_nlink extra_isize metadata_csum";
 
-pub fn migration_table() -> Table {
+pub fn read_migration_table() -> MigrationTable {
     toml::from_str(TEXT).unwrap()
 }
 
-impl System {
+impl DistributionVersions {
     pub fn os_release(&self) -> String {
         let Self { id, version, .. } = self;
         format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\"")
@@ -108,9 +108,9 @@ impl System {
 }
 
 #[derive(Default)]
-struct Capture(String);
+struct CaptureBuilder(String);
 
-impl Capture {
+impl CaptureBuilder {
     fn add_answer(&mut self, question: impl std::fmt::Display, answer: &str) {
         writeln!(self.0, "{question}").unwrap();
         for line in answer.lines() {
@@ -122,7 +122,7 @@ impl Capture {
         writeln!(self.0, "{question}\n:").unwrap();
     }
 
-    fn add_absent(&mut self, question: impl std::fmt::Display) {
+    fn add_absent_answer(&mut self, question: impl std::fmt::Display) {
         writeln!(self.0, "{question}\n!absent No such file or directory").unwrap();
     }
 
@@ -160,9 +160,9 @@ fn disk_name(number: usize) -> String {
     format!("vd{}", char::from(b'a' + u8::try_from(number).unwrap()))
 }
 
-fn synthetic_capture(system: &System, migration: &Migration) -> String {
-    let mut capture = Capture::default();
-    let System { id, version, .. } = system;
+fn synthetic_capture(system: &DistributionVersions, migration: &Migration) -> String {
+    let mut capture = CaptureBuilder::default();
+    let DistributionVersions { id, version, .. } = system;
     capture.0 = format!(
         "walwise host 1\n# synthetic: {id} {version} as it answers, with lines of tests/migrations.toml\n"
     );
@@ -199,7 +199,7 @@ fn synthetic_capture(system: &System, migration: &Migration) -> String {
         "read /run/systemd/container",
         "stat /dev/walwise-gone",
     ] {
-        capture.add_absent(place);
+        capture.add_absent_answer(place);
     }
     let file =
         "mode=33152 uid=0 gid=0 major=252 minor=0 node_major=0 node_minor=0 inode=20 size=4096";
@@ -209,7 +209,7 @@ fn synthetic_capture(system: &System, migration: &Migration) -> String {
         "/usr/lib/systemd/system",
         "/usr/local/lib/systemd/system",
     ] {
-        capture.add_absent(format!("list {directory}"));
+        capture.add_absent_answer(format!("list {directory}"));
     }
     capture.add_empty_answer("list /etc/systemd/system");
 
@@ -320,7 +320,7 @@ fn synthetic_capture(system: &System, migration: &Migration) -> String {
             "1\tlab-data\t/dev/vdb\\x09none\\x09luks,discard\\x09whole",
         );
     } else {
-        capture.add_absent("config crypttab /etc/crypttab");
+        capture.add_absent_answer("config crypttab /etc/crypttab");
     }
     let node = "mode=24992 uid=0 gid=6 major=0 minor=5 node_major=253 node_minor=0 inode=7 size=0";
     capture.add_answer("stat /dev/mapper/lab-data", node);
@@ -329,7 +329,7 @@ fn synthetic_capture(system: &System, migration: &Migration) -> String {
     capture.0
 }
 
-fn add_md_array(capture: &mut Capture, level: &str, metadata: &str, members: &[String]) {
+fn add_md_array(capture: &mut CaptureBuilder, level: &str, metadata: &str, members: &[String]) {
     capture.add_device("md0", "9:0", 800 << 20);
     let place = "/sys/class/block/md0/md";
     for (file, value) in [
@@ -355,7 +355,7 @@ fn add_md_array(capture: &mut Capture, level: &str, metadata: &str, members: &[S
     capture.add_answer("list /sys/class/block/md0/slaves", &members.join("\n"));
 }
 
-fn add_logical_volume(capture: &mut Capture, target: &str, disk: &str) {
+fn add_logical_volume(capture: &mut CaptureBuilder, target: &str, disk: &str) {
     capture.add_device("dm-0", "253:0", 800 << 20);
     capture.add_answer("read /sys/class/block/dm-0/dm/name", "lab-data");
     let uuid = match target {
@@ -367,18 +367,18 @@ fn add_logical_volume(capture: &mut Capture, target: &str, disk: &str) {
     capture.add_answer("list /sys/class/block/dm-0/slaves", disk);
 }
 
-fn upgrade_answers(
+fn run_upgrade_on_migration(
     dir: &Path,
-    system: &System,
+    system: &DistributionVersions,
     migration: &Migration,
 ) -> (i32, BTreeMap<String, (String, String)>) {
     let path = dir.join("host");
     fs::write(&path, synthetic_capture(system, migration)).unwrap();
-    answers_for_host(&path, &migration.to)
+    run_upgrade_on_host(&path, &migration.to)
 }
 
 /// The exit code, and of each thing that the boot needs the answer and its reason.
-pub fn answers_for_host(host: &Path, to: &str) -> (i32, BTreeMap<String, (String, String)>) {
+pub fn run_upgrade_on_host(host: &Path, to: &str) -> (i32, BTreeMap<String, (String, String)>) {
     let output = walwise()
         .args([
             "upgrade",
@@ -428,8 +428,8 @@ fn table_word(answer: &str) -> &'static str {
 }
 
 #[test]
-fn every_migration_is_answered_as_it_is() {
-    let table = migration_table();
+fn upgrade_answers_match_expected_migrations() {
+    let table = read_migration_table();
     let dir = tempfile::tempdir().unwrap();
     let mut wrong = Vec::new();
     let (mut all, mut broken, mut open) = (0, 0, 0);
@@ -453,8 +453,8 @@ fn every_migration_is_answered_as_it_is() {
             unsafe_today,
             source,
         } = migration;
-        let (code, found) = upgrade_answers(dir.path(), &table.system[from], migration);
-        let shown: Vec<String> = lines.iter().map(FstabLine::shown).collect();
+        let (code, found) = run_upgrade_on_migration(dir.path(), &table.system[from], migration);
+        let shown: Vec<String> = lines.iter().map(FstabLine::describe).collect();
         let place = format!("{from} → {to}, {} ({source})", shown.join(", "));
         for name in truth.keys().filter(|name| !found.contains_key(*name)) {
             wrong.push(format!("{place}: nothing is said of {name}: {found:?}"));
@@ -502,7 +502,7 @@ fn every_migration_is_answered_as_it_is() {
 }
 
 impl FstabLine {
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         let Self {
             at,
             fs,

@@ -97,7 +97,7 @@ fn no_mistyped_target_gets_a_verdict_and_most_are_told_what_was_meant() {
 }
 
 #[test]
-fn what_can_be_no_target_is_refused_and_what_is_to_be_made_is_said_to_be() {
+fn impossible_targets_are_refused_and_new_ones_marked() {
     assert!(assert_refused(Path::new("/etc/passwd")).contains("is a file"));
     assert!(assert_refused(Path::new("/dev/null")).contains("neither a block device"));
     let place = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::support::loops::mount_ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::{check_json, fact, stderr, stdout, walwise};
+use super::support::{check_json, known_fact_value, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
 const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
@@ -32,7 +32,7 @@ fn assert_refused(command: &str, option: &str, file: &Path) -> String {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
+fn unusable_configuration_files_are_refused_everywhere() {
     let directory = tempfile::tempdir().unwrap();
     let none = directory.path().join("none.cnf");
     for option in OPTIONS {
@@ -57,7 +57,7 @@ fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
 }
 
 #[test]
-fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
+fn relative_option_file_resolves_here_and_is_captured() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(
         directory.path().join("own.cnf"),
@@ -101,7 +101,7 @@ fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
 
 #[test]
 #[ignore = "needs root: loop devices, MariaDB and PostgreSQL 15"]
-fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_capture() {
+fn stopped_server_settings_name_their_file_and_line() {
     let (my_disk, pg_disk) = (mount_ext4(&[], ""), mount_ext4(&[], ""));
     let maria = Mariadb::new_below(&my_disk.point, "[mysqld]\nsync_binlog = 1\n");
     let cluster = Cluster::new_below(&pg_disk.point, &pg_disk.point);
@@ -158,7 +158,7 @@ fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_c
             let row = row.unwrap_or_else(|| panic!("{name} {host:?}: {}", report["warnings"]));
             assert!(row["reading"]["source"]["line"].is_u64(), "{row}");
             let told = row["subject"].as_str().unwrap();
-            assert!(fact(&report, told, name).is_some());
+            assert!(known_fact_value(&report, told, name).is_some());
         }
         fs::remove_file(capture).unwrap();
     }

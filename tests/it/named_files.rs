@@ -13,7 +13,7 @@ use walwise::cli::args::Cli;
 
 use super::support::deadline::{ChildInTime as _, CommandInTime as _};
 use super::support::recorded;
-use super::support::running::Running;
+use super::support::running::RunningProgram;
 use super::support::{stderr, stdout, walwise};
 
 /// Arguments that name a directory without opening it.
@@ -42,7 +42,7 @@ fn all_commands() -> Vec<(Vec<String>, clap::Command)> {
     out
 }
 
-fn is_path(argument: &Arg) -> bool {
+fn is_path_argument(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
 }
 
@@ -103,10 +103,13 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
     fs::write(spare.join("old/rules.toml"), "").unwrap();
     let mut runs = Vec::new();
     for (words, command) in all_commands() {
-        for tried in command.get_arguments().filter(|argument| is_path(argument)) {
+        for tried in command
+            .get_arguments()
+            .filter(|argument| is_path_argument(argument))
+        {
             let line = command_line_with_path(&words, &command, tried, &fifo, &spare);
             let opened = !NOT_OPENED.contains(&(words.join(" ").as_str(), tried.get_id().as_str()));
-            runs.push((line.join(" "), opened, Running::walwise(line)));
+            runs.push((line.join(" "), opened, RunningProgram::start_walwise(line)));
         }
     }
     assert!(
@@ -135,7 +138,7 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
 }
 
 #[test]
-fn a_pipe_that_falls_silent_ends_as_well() {
+fn pipe_that_stops_sending_ends_every_command() {
     let directory = tempfile::tempdir().unwrap();
     let fifo = directory.path().join("pipe");
     nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
@@ -152,12 +155,12 @@ fn a_pipe_that_falls_silent_ends_as_well() {
         &["probe", "--import", "FIFO"],
     ];
     let run = |line: &&[&str]| {
-        Running::walwise(
+        RunningProgram::start_walwise(
             line.iter()
                 .map(|word| word.replace("FIFO", fifo.to_str().unwrap())),
         )
     };
-    let runs: Vec<Running> = lines.iter().map(run).collect();
+    let runs: Vec<RunningProgram> = lines.iter().map(run).collect();
     std::io::Write::write_all(&mut both, &[b'\n'; 4]).unwrap();
     let stdin = {
         let mut command = walwise();
@@ -230,7 +233,12 @@ fn a_pipe_is_as_good_as_a_file() {
                 .env("FILE", file)
                 .process_group(0);
             command.args(words.iter().map(|word| word.replace("FILE", name)));
-            runs.push((words, name, name == file, Running::start(&mut command)));
+            runs.push((
+                words,
+                name,
+                name == file,
+                RunningProgram::start(&mut command),
+            ));
         }
     }
     let mut of_file = String::new();

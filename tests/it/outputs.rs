@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::fuse::HungFuse;
-use crate::support::running::{Running, wait_for};
+use crate::support::running::{RunningProgram, wait_for};
 use crate::support::{sorted_file_names, stderr, stdout, walwise};
 
 const SOMEBODY: u32 = 4242;
@@ -49,7 +49,7 @@ fn healthy_host_path() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screens/vm.host").to_owned()
 }
 
-fn check(arguments: &[&str]) -> Output {
+fn check_healthy_host(arguments: &[&str]) -> Output {
     walwise()
         .args(["check", "--host", &healthy_host_path()])
         .args(arguments)
@@ -72,7 +72,7 @@ fn permissions_are_those_that_were_asked_for() {
     let file = dir.path().join("report");
     let path = file.to_str().unwrap();
     for (asked, found) in [("0640", 0o640), ("600", 0o600), ("0644", 0o644)] {
-        let output = check(&[
+        let output = check_healthy_host(&[
             "-v",
             "--format",
             "json",
@@ -87,11 +87,11 @@ fn permissions_are_those_that_were_asked_for() {
         );
     }
     for refused in ["0666", "4755", "rw", "0400"] {
-        let output = check(&["--output", path, "--output-mode", refused]);
+        let output = check_healthy_host(&["--output", path, "--output-mode", refused]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     }
     assert_eq!(
-        check(&["--output-mode", "0640"]).status.code(),
+        check_healthy_host(&["--output-mode", "0640"]).status.code(),
         Some(2),
         "of what?"
     );
@@ -99,7 +99,7 @@ fn permissions_are_those_that_were_asked_for() {
 
 #[test]
 #[ignore = "needs root: files of another user"]
-fn nothing_of_a_file_that_somebody_left_stays() {
+fn output_keeps_no_mode_or_owner_of_a_planted_file() {
     let (_keep, shared) = create_shared_directory(0o1777);
     let report = shared.join("report.json");
     for left in [
@@ -107,7 +107,7 @@ fn nothing_of_a_file_that_somebody_left_stays() {
         ": > report.json; chmod 0666 report.json; ln report.json other",
     ] {
         run_as_other_user(&shared, left);
-        let output = check(&[
+        let output = check_healthy_host(&[
             "-v",
             "--format",
             "json",
@@ -129,7 +129,7 @@ fn nothing_of_a_file_that_somebody_left_stays() {
 
 #[test]
 #[ignore = "needs root: files of another user"]
-fn a_link_of_somebody_leads_root_nowhere() {
+fn planted_links_are_not_followed_by_root() {
     let (keep, shared) = create_shared_directory(0o1777);
     let precious = keep.path().join("precious");
     fs::create_dir(&precious).unwrap();
@@ -144,8 +144,9 @@ fn a_link_of_somebody_leads_root_nowhere() {
             &["--format", "script"],
             &["--format", "text"],
         ] {
-            let output =
-                check(&[command, &["--output", shared.join(path).to_str().unwrap()]].concat());
+            let output = check_healthy_host(
+                &[command, &["--output", shared.join(path).to_str().unwrap()]].concat(),
+            );
             assert_eq!(
                 (output.status.code(), stdout(&output).as_str()),
                 (Some(1), ""),
@@ -164,12 +165,12 @@ fn a_link_of_somebody_leads_root_nowhere() {
 
 #[test]
 #[ignore = "needs root: files of another user"]
-fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
+fn foreign_directory_gets_reports_with_a_warning_but_no_script() {
     let (_keep, shared) = create_shared_directory(0o1777);
     run_as_other_user(&shared, "mkdir -m 755 home");
     let home = shared.join("home");
     let report = home.join("report");
-    let output = check(&[
+    let output = check_healthy_host(&[
         "-v",
         "--format",
         "json",
@@ -182,7 +183,7 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
         stderr(&output)
     );
     assert!(is_report(&report) && permission_bits(&report) == 0o600);
-    let output = check(&[
+    let output = check_healthy_host(&[
         "--format",
         "script",
         "--output",
@@ -195,13 +196,13 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
 
 #[test]
 #[ignore = "needs root: a directory of others"]
-fn where_everybody_writes_nothing_is_written() {
+fn world_writable_directory_without_sticky_bit_is_refused() {
     let (keep, shared) = create_shared_directory(0o777);
     let target = keep.path().join("target");
     fs::create_dir(&target).unwrap();
     let path = shared.join("report");
     // Without the refusal, the measurement would take an hour.
-    let output = Running::walwise([
+    let output = RunningProgram::start_walwise([
         "check",
         target.to_str().unwrap(),
         "--probe-seconds",
@@ -220,8 +221,8 @@ fn where_everybody_writes_nothing_is_written() {
 }
 
 #[test]
-fn what_comes_through_a_pipe_is_read() {
-    let from_file = stdout(&check(&["--format", "markdown"]));
+fn capture_is_read_from_a_stdin_pipe() {
+    let from_file = stdout(&check_healthy_host(&["--format", "markdown"]));
     let pipe = walwise()
         .args(["check", "--host", "/dev/stdin", "--format", "markdown"])
         .stdin(Stdio::piped())
@@ -267,11 +268,11 @@ fn commands_using_file(at: &str) -> Vec<Vec<String>> {
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
-fn what_never_answers_ends_with_a_word_or_by_a_signal() {
+fn commands_on_hung_mounts_end_with_message_or_signal() {
     let dir = tempfile::tempdir().unwrap();
     let held = HungFuse::mount(dir.path());
     let all = commands_using_file(dir.path().to_str().unwrap());
-    let running: Vec<Running> = all.iter().map(Running::walwise).collect();
+    let running: Vec<RunningProgram> = all.iter().map(RunningProgram::start_walwise).collect();
     for (running, arguments) in running.into_iter().zip(&all) {
         let output = running.wait_for_output();
         assert!(
@@ -288,7 +289,7 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
         );
     }
     for arguments in &all {
-        let mut running = Running::walwise(arguments);
+        let mut running = RunningProgram::start_walwise(arguments);
         running.wait_for_child();
         running.signal(Signal::SIGTERM);
         let output = running.wait_for_output();
@@ -301,7 +302,7 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
 }
 
 #[test]
-fn who_is_killed_before_the_end_leaves_nothing() {
+fn killed_check_leaves_no_output_file() {
     let dir = tempfile::tempdir().unwrap();
     let (target, outputs) = (dir.path().join("target"), dir.path().join("outputs"));
     fs::create_dir(&target).unwrap();
@@ -316,7 +317,7 @@ fn who_is_killed_before_the_end_leaves_nothing() {
             "--output",
             file.to_str().unwrap(),
         ];
-        let mut running = Running::walwise(arguments);
+        let mut running = RunningProgram::start_walwise(arguments);
         running.wait_for_probe(&target);
         running.signal(signal);
         running.wait_for_output();

@@ -48,7 +48,7 @@ fn kernel_view(report: &Value, target: &Path, device: &str) -> (String, String) 
 
 /// Whether the kernel drops flushes at a device; then also checks that `check` fails. The verdict
 /// may be worse, because the host's own disk also affects it.
-fn flushes_dropped_at(target: &Path, device: &str) -> bool {
+fn are_flushes_dropped_at(target: &Path, device: &str) -> bool {
     let (code, report) = check_without_probe(target);
     let (standing, says) = kernel_view(&report, target, device);
     let dropped = standing == "contradictory" && says.contains("flushes are dropped");
@@ -158,12 +158,12 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
         );
     }
     assert_eq!(
-        names.map(|name| flushes_dropped_at(&fs.point, name)),
+        names.map(|name| are_flushes_dropped_at(&fs.point, name)),
         [false, false]
     );
     second.set_write_cache("write through");
     assert_eq!(
-        names.map(|name| flushes_dropped_at(&fs.point, name)),
+        names.map(|name| are_flushes_dropped_at(&fs.point, name)),
         [false, true]
     );
     second.set_write_cache("write back");
@@ -189,7 +189,7 @@ fn an_override_is_seen_at_the_top_and_further_down() {
     upper.mkfs(&["mkfs.ext4", "-q"]);
     let names = [upper.name().to_owned(), lower.disk.name().to_owned()];
     let fs = upper.mount("");
-    let dropped = || [0, 1].map(|at| flushes_dropped_at(&fs.point, &names[at]));
+    let dropped = || [0, 1].map(|at| are_flushes_dropped_at(&fs.point, &names[at]));
     let (code, before) = check_without_probe(&fs.point);
     assert_eq!(dropped(), [false, false]);
     fs.disk.set_write_cache("write through");
@@ -210,7 +210,7 @@ fn an_override_is_seen_at_the_top_and_further_down() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
+fn external_ext4_journal_is_a_separate_flush_path() {
     let (disk, journal) = (LoopDevice::new(64), LoopDevice::new(64));
     run("mke2fs", &["-q", "-O", "journal_dev", &journal.device]);
     run(
@@ -234,9 +234,9 @@ fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
         (2, 1),
         "{ways:?}"
     );
-    assert!(!flushes_dropped_at(&fs.point, journal.name()));
+    assert!(!are_flushes_dropped_at(&fs.point, journal.name()));
     journal.set_write_cache("write through");
-    assert!(flushes_dropped_at(&fs.point, journal.name()));
+    assert!(are_flushes_dropped_at(&fs.point, journal.name()));
     journal.set_write_cache("write back");
     drop(fs);
     drop(journal);
@@ -267,7 +267,7 @@ fn a_file_system_beside_the_target_that_never_answers_changes_nothing() {
         (Some(code), verdict(&before, &mounted.point))
     );
     let on = format!("mount {}", beside.display());
-    let class = crate::support::fact(&report, &on, "mount.class");
+    let class = crate::support::known_fact_value(&report, &on, "mount.class");
     assert_eq!(class.and_then(Value::as_str), Some("fuse"), "it is seen");
     drop(held);
 }

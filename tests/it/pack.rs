@@ -72,17 +72,17 @@ const FILE_SYSTEMS: &[&str] = &[
     "", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay",
 ];
 
-type Versions = BTreeMap<&'static str, BTreeSet<String>>;
+type VersionsByFact = BTreeMap<&'static str, BTreeSet<String>>;
 
-static STEPS: LazyLock<Versions> = LazyLock::new(boundary_versions);
+static STEPS: LazyLock<VersionsByFact> = LazyLock::new(boundary_versions);
 
-fn boundary_versions() -> Versions {
+fn boundary_versions() -> VersionsByFact {
     let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/tables");
     let files = std::fs::read_dir(tables)
         .unwrap()
         .map(|entry| std::fs::read_to_string(entry.unwrap().path()));
     let documents: Vec<toml::Table> = files.map(|text| text.unwrap().parse().unwrap()).collect();
-    let mut found = Versions::new();
+    let mut found = VersionsByFact::new();
     let rows = |kind: &str| -> Vec<toml::Value> {
         let of_kind = documents
             .iter()
@@ -293,7 +293,7 @@ impl KnownFacts {
         case
     }
 
-    fn on_kernels(&self) -> Vec<Self> {
+    fn with_each_kernel(&self) -> Vec<Self> {
         let on = |(version, vendor): (Version, &'static str)| {
             let case = self.with("kernel.version", Value::Version(version.clone()));
             let case = case.with("kernel.vendor", Value::Text(vendor.to_owned()));
@@ -309,7 +309,7 @@ impl KnownFacts {
         tested_kernels().into_iter().map(on).collect()
     }
 
-    fn on_file_systems(&self) -> Vec<Self> {
+    fn with_each_file_system(&self) -> Vec<Self> {
         let on = |fs: &&'static str| {
             if fs.is_empty() {
                 return self.clone();
@@ -325,7 +325,7 @@ impl KnownFacts {
         FILE_SYSTEMS.iter().map(on).collect()
     }
 
-    fn with_tools(&self, tool: &'static str) -> Vec<Self> {
+    fn with_each_tool_version(&self, tool: &'static str) -> Vec<Self> {
         versions_around_steps(tool)
             .into_iter()
             .map(|version| self.with(tool, Value::Version(version)))
@@ -406,11 +406,11 @@ fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
     let start = vec![KnownFacts::new()];
     match setting {
         "mount.options" | "boot.options" => all(
-            all(start, &KnownFacts::on_kernels),
-            &KnownFacts::on_file_systems,
+            all(start, &KnownFacts::with_each_kernel),
+            &KnownFacts::with_each_file_system,
         ),
         "filesystem" | "mkfs.features" | "ext4.fast_commit" => {
-            let kernels: Vec<KnownFacts> = all(start, &KnownFacts::on_kernels);
+            let kernels: Vec<KnownFacts> = all(start, &KnownFacts::with_each_kernel);
             let tools = [
                 "e2fsprogs.version",
                 "xfsprogs.version",
@@ -418,10 +418,10 @@ fn fact_combinations(setting: &str) -> Vec<KnownFacts> {
             ];
             tools
                 .into_iter()
-                .flat_map(|tool| all(kernels.clone(), &|case| case.with_tools(tool)))
+                .flat_map(|tool| all(kernels.clone(), &|case| case.with_each_tool_version(tool)))
                 .collect()
         }
-        "block.scheduler" => all(start, &KnownFacts::on_kernels),
+        "block.scheduler" => all(start, &KnownFacts::with_each_kernel),
         _ => start,
     }
 }
@@ -477,7 +477,7 @@ fn related_advice(rule: &Rule) -> (Option<String>, Vec<String>) {
     )
 }
 
-fn guarded(
+fn check_with_guard(
     setting: &str,
     values: &[String],
     beside: &RelatedAdvice<'_>,
@@ -495,7 +495,7 @@ fn guarded(
 }
 
 #[test]
-fn what_comes_out_for_any_version_is_what_that_version_accepts() {
+fn guard_passes_exactly_what_each_version_accepts() {
     let rules = RuleSet::builtin();
     let mut cache: BTreeMap<String, Vec<KnownFacts>> = BTreeMap::new();
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
@@ -538,7 +538,7 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
                 let mut out = 0;
                 for case in &open {
                     seen += 1;
-                    if guarded(setting, &values, &beside, case).is_err() {
+                    if check_with_guard(setting, &values, &beside, case).is_err() {
                         continue;
                     }
                     out += 1;
@@ -573,13 +573,14 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
 }
 
 #[test]
-fn what_the_guard_lets_pass_unasked_is_known_and_has_its_reason() {
+fn settings_unchecked_by_the_guard_are_listed() {
     let rules = RuleSet::builtin();
     let nothing_known = KnownFacts::new();
     let nothing_beside = RelatedAdvice::default();
     let passes = |spec: &&AdviceSpec| {
-        let unasked =
-            |values| guarded(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok();
+        let unasked = |values| {
+            check_with_guard(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok()
+        };
         advised_values(spec).iter().any(|values| unasked(values))
     };
     let specs = rules.rules().iter().flat_map(|rule| &rule.advise);

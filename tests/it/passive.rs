@@ -11,14 +11,14 @@ use serde_json::Value;
 use super::support::loops::mount_ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
-use super::support::running::{Running, wait_for};
+use super::support::running::{RunningProgram, wait_for};
 use super::support::{run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
 const DELAY_MS: f64 = 20.0;
 
 /// Delays the flushes of a running server, of its threads and of the processes it starts.
-fn delay_flushes(pid: &str, trace: &Path) -> Running {
+fn delay_flushes(pid: &str, trace: &Path) -> RunningProgram {
     let delay = format!("inject=fdatasync,fsync:delay_exit={}", DELAY_MS * 1e3);
     let mut command = Command::new("strace");
     command.args([
@@ -30,7 +30,7 @@ fn delay_flushes(pid: &str, trace: &Path) -> Running {
         "trace=fdatasync,fsync",
         "-e",
     ]);
-    let running = Running::start(command.arg(delay).arg("-o").arg(trace).args(["-p", pid]));
+    let running = RunningProgram::start(command.arg(delay).arg("-o").arg(trace).args(["-p", pid]));
     let status = format!("/proc/{pid}/status");
     wait_for("strace attaches", || {
         std::fs::read_to_string(&status)
@@ -39,7 +39,7 @@ fn delay_flushes(pid: &str, trace: &Path) -> Running {
     running
 }
 
-fn observe(directory: &Path, seconds: &str) -> Value {
+fn run_passive_probe(directory: &Path, seconds: &str) -> Value {
     let output = walwise()
         .arg("probe")
         .arg(directory)
@@ -49,7 +49,7 @@ fn observe(directory: &Path, seconds: &str) -> Value {
         .unwrap_or_else(|e| panic!("{e} {}{}", stdout(&output), stderr(&output)))
 }
 
-fn latency_ms(found: &Value) -> f64 {
+fn commit_latency_ms(found: &Value) -> f64 {
     found["commit_us"]["value"]
         .as_f64()
         .unwrap_or_else(|| panic!("{found}"))
@@ -62,16 +62,16 @@ fn postmaster_pid(cluster: &Cluster) -> String {
 }
 
 /// pgbench at the cluster's socket, with further options.
-fn pgbench(cluster: &Cluster, options: &[&str]) -> Command {
+fn pgbench_command(cluster: &Cluster, options: &[&str]) -> Command {
     let mut command = cluster.server_command("pgbench");
     command
-        .args(["-n", "-h", &cluster.path(""), "-p", "5499"])
+        .args(["-n", "-h", &cluster.path_string(""), "-p", "5499"])
         .args(options);
     command
 }
 
 /// pgbench with one update a transaction, or nine reads for each.
-fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> Running {
+fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> RunningProgram {
     let own = cluster.own_directory();
     let write = own.join("write.sql");
     let read = own.join("read.sql");
@@ -79,16 +79,16 @@ fn start_pgbench(cluster: &Cluster, clients: u32, reads: bool, seconds: u32) -> 
     std::fs::write(&write, update).unwrap();
     std::fs::write(&read, "SELECT count(*) FROM pg_class;\n").unwrap();
     let (clients, seconds) = (clients.to_string(), seconds.to_string());
-    let mut command = pgbench(cluster, &["-r", "-c", &clients, "-j", "2", "-T", &seconds]);
+    let mut command = pgbench_command(cluster, &["-r", "-c", &clients, "-j", "2", "-T", &seconds]);
     command.arg("-f").arg(format!("{}@1", write.display()));
     if reads {
         command.arg("-f").arg(format!("{}@9", read.display()));
     }
-    Running::start(command.arg("postgres"))
+    RunningProgram::start(command.arg("postgres"))
 }
 
 /// The mean latency of COMMIT that pgbench reports, in ms.
-fn commit_ms(output: &str) -> f64 {
+fn pgbench_commit_ms(output: &str) -> f64 {
     let line = output.lines().find(|line| line.ends_with("COMMIT;"));
     let word = line.and_then(|line| line.split_whitespace().next());
     word.and_then(|word| word.parse().ok())
@@ -110,8 +110,8 @@ fn the_wait_of_a_commit_agrees_with_pgbench() {
             cluster.sql("SELECT count(*) > 0 FROM load") == "t"
         });
         // The estimate is fixed before the truth is read.
-        let estimate = latency_ms(&observe(&cluster.data, "6"));
-        let truth = commit_ms(&stdout(&bench.wait_for_output()));
+        let estimate = commit_latency_ms(&run_passive_probe(&cluster.data, "6"));
+        let truth = pgbench_commit_ms(&stdout(&bench.wait_for_output()));
         let error = estimate / truth - 1.0;
         assert!(
             (-0.5..1.0).contains(&error),
@@ -140,7 +140,7 @@ fn a_check_shows_the_latency_in_production() {
     assert!(!check().contains("in production"), "too few flushes");
     let script = cluster.own_directory().join("load.sql");
     std::fs::write(&script, "INSERT INTO load VALUES (1);\n").unwrap();
-    let mut command = pgbench(&cluster, &["-t", "400", "-f"]);
+    let mut command = pgbench_command(&cluster, &["-t", "400", "-f"]);
     assert!(
         command
             .arg(&script)
@@ -165,14 +165,14 @@ fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
     let script = cluster.own_directory().join("load.sql");
     let reason = |script_text: &str| -> Value {
         std::fs::write(&script, script_text).unwrap();
-        let mut command = pgbench(&cluster, &["-c", "2", "-T", "10", "-f"]);
-        let bench = Running::start(command.arg(&script).arg("postgres"));
+        let mut command = pgbench_command(&cluster, &["-c", "2", "-T", "10", "-f"]);
+        let bench = RunningProgram::start(command.arg(&script).arg("postgres"));
         wait_for("the load begins", || {
             cluster
                 .sql("SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'pgbench'")
                 == "t"
         });
-        let found = observe(&cluster.data, "5");
+        let found = run_passive_probe(&cluster.data, "5");
         drop(bench);
         assert_eq!(found["commit_us"], Value::Null, "{found}");
         found["limits"][0]["reason"].clone()
@@ -203,17 +203,17 @@ fn commits_that_cannot_be_counted_or_do_not_wait_give_no_latency() {
 /// The sampler takes no connection that an application needs, and says why it left.
 #[test]
 #[ignore = "needs root: PostgreSQL 15"]
-fn the_sampler_leaves_a_server_without_connections() {
+fn sampler_disconnects_if_connections_run_out() {
     let cluster = Cluster::new();
     cluster.append_to_file(
         "postgresql.conf",
         "max_connections = 6\nsuperuser_reserved_connections = 3\n",
     );
     cluster.start();
-    let mut command = pgbench(&cluster, &["-c", "3", "-T", "60", "-f"]);
+    let mut command = pgbench_command(&cluster, &["-c", "3", "-T", "60", "-f"]);
     let script = cluster.own_directory().join("idle.sql");
     std::fs::write(&script, "SELECT pg_sleep(60);\n").unwrap();
-    let _held = Running::start(command.arg(&script).arg("postgres"));
+    let _held = RunningProgram::start(command.arg(&script).arg("postgres"));
     wait_for("the connections are taken", || {
         cluster.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'")
             == "3"
@@ -257,14 +257,14 @@ fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
             "--number-of-queries=100000",
             "--no-drop",
         ]);
-    let load = Running::start(&mut command);
+    let load = RunningProgram::start(&mut command);
     let rows = || -> f64 {
         let count = server.sql("SELECT COUNT(*) FROM b.t").unwrap();
         count.parse().unwrap()
     };
     wait_for("the load begins", || rows() > 20.0);
     let (before, begun) = (rows(), Instant::now());
-    let found = observe(&server.data, "5");
+    let found = run_passive_probe(&server.data, "5");
     let truth = (rows() - before) / begun.elapsed().as_secs_f64();
     drop(load);
     let per_second = found["commits_per_second"]["value"].as_f64().unwrap();
@@ -273,7 +273,7 @@ fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
         "{per_second}/s, the table {truth}/s"
     );
     // The clients do hardly anything but wait for the delayed flush.
-    let waiting = per_second * latency_ms(&found) / 1e3;
+    let waiting = per_second * commit_latency_ms(&found) / 1e3;
     assert!(
         (2.0..4.1).contains(&waiting),
         "{waiting} of 4 clients wait: {found}"

@@ -38,9 +38,9 @@ const NAMES: [&str; 12] = [
     "  blanks  ",
 ];
 
-type Render = fn(&Report) -> String;
+type RenderReport = fn(&Report) -> String;
 
-const PASTED: [(&str, Render); 2] = [("fstab", fstab::render), ("udev", udev::render)];
+const PASTED: [(&str, RenderReport); 2] = [("fstab", fstab::render), ("udev", udev::render)];
 
 fn uncommented_lines(text: &str) -> Vec<&str> {
     text.lines()
@@ -186,7 +186,7 @@ fn findmnt_reads_a_line_as_it_was_meant() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
+fn pasted_fstab_line_mounts_with_the_advised_options() {
     let disk = LoopDevice::new(64);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &disk.device])
@@ -257,7 +257,7 @@ fn read_ahead_rules(report: &Report) -> String {
     udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
-fn udev_test(rules: &str, device: &str) -> String {
+fn run_udevadm_test(rules: &str, device: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("99-walwise.rules"), rules).unwrap();
     let look = "set -e; mkdir -p /run/udev; for own in /run/udev /usr/lib/udev/rules.d; do mount -t tmpfs none $own; done\n\
@@ -293,7 +293,7 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
     };
 
     let other = read_ahead_rules(&scheduler_report(disk.name(), "loop/autoclear", "1"));
-    let says = udev_test(&other, disk.name());
+    let says = run_udevadm_test(&other, disk.name());
     assert!(
         !complaints(&says) && uncommented_lines(&other).len() == 1,
         "{says}\n{other}"
@@ -305,7 +305,7 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
     );
 
     let own = read_ahead_rules(&scheduler_report(disk.name(), "loop/autoclear", "0"));
-    let says = udev_test(&own, disk.name());
+    let says = run_udevadm_test(&own, disk.name());
     assert!(!complaints(&says), "{says}\n{own}");
     assert_eq!(
         fs::read_to_string(&ahead).unwrap().trim(),
@@ -315,7 +315,7 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
 
     let broken = own.replace("ATTR{queue", "ATRT{queue");
     assert!(
-        complaints(&udev_test(&broken, disk.name())),
+        complaints(&run_udevadm_test(&broken, disk.name())),
         "a broken rule is complained of"
     );
 }

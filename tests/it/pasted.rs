@@ -123,7 +123,7 @@ impl ShellSandbox {
         Self { dir, base }
     }
 
-    fn run(&self, script: &str) -> Option<String> {
+    fn run_and_detect_trace(&self, script: &str) -> Option<String> {
         let file = self.base.path().join("script");
         fs::write(&file, script).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
@@ -222,7 +222,7 @@ fn report_of_mount_named(name: &str, rules: &RuleSet) -> Report {
     Session::new(facts, rules.clone(), true).report()
 }
 
-fn report_of_recorded_host(name: &str, rules: &RuleSet) -> Report {
+fn report_of_host_with_hostile_name(name: &str, rules: &RuleSet) -> Report {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/seed-cloud-nobarrier.host");
     let text = fs::read_to_string(file).unwrap();
     let kernel = name.bytes().fold(String::new(), |mut out, byte| {
@@ -343,14 +343,14 @@ fn collect_json_commands(value: &serde_json::Value, out: &mut Vec<String>) {
 }
 
 #[test]
-fn no_command_that_is_printed_does_what_a_name_says() {
+fn printed_commands_execute_no_hostile_names() {
     let sandbox = ShellSandbox::new();
     let mut tried = 0;
     let rules = RuleSet::builtin();
     for name in NAMES {
         let mut reports = vec![
             report_of_mount_named(name, &rules),
-            report_of_recorded_host(name, &rules),
+            report_of_host_with_hostile_name(name, &rules),
         ];
         let asked = Report {
             asked: Some(format!("/mnt/{name}")),
@@ -375,10 +375,13 @@ fn no_command_that_is_printed_does_what_a_name_says() {
         // others.
         let eval = |command: &String| format!("(eval '{}')\n", command.replace('\'', "'\\''"));
         if sandbox
-            .run(&found.iter().map(eval).collect::<String>())
+            .run_and_detect_trace(&found.iter().map(eval).collect::<String>())
             .is_some()
         {
-            let guilty: Vec<String> = found.iter().filter_map(|one| sandbox.run(one)).collect();
+            let guilty: Vec<String> = found
+                .iter()
+                .filter_map(|one| sandbox.run_and_detect_trace(one))
+                .collect();
             panic!("{name:?} left a trace: {guilty:#?}");
         }
     }
@@ -386,14 +389,17 @@ fn no_command_that_is_printed_does_what_a_name_says() {
 }
 
 #[test]
-fn the_sandbox_sees_what_is_not_quoted() {
+fn sandbox_detects_unquoted_names() {
     let sandbox = ShellSandbox::new();
     for name in NAMES
         .iter()
         .filter(|name| name.starts_with(['$', '`', ';', '>', '|', '&']) && !name.contains("IFS"))
     {
         let line = format!("walwise check /mnt/{name} --format fstab");
-        assert!(sandbox.run(&line).is_some(), "{name} leaves no trace");
+        assert!(
+            sandbox.run_and_detect_trace(&line).is_some(),
+            "{name} leaves no trace"
+        );
         let found = possible_commands(Format::Fstab, &format!("#   {line}\n"));
         assert_eq!(found, [line]);
     }

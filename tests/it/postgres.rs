@@ -13,7 +13,7 @@ use walwise_sys::host::LiveHost;
 use walwise_sys::host::{Host, HostError, Question};
 
 use super::support::postgres::Cluster;
-use super::support::{fact, stderr, walwise};
+use super::support::{known_fact_value, stderr, walwise};
 use crate::support::deadline::{CommandInTime as _, wait_for};
 
 const SECRET: &str = "hunter2-of-the-replica";
@@ -34,8 +34,8 @@ fn start_cluster() -> Cluster {
     cluster
 }
 
-fn scan(cluster: &Cluster) -> (FactSet, RecordingHost) {
-    let host = RecordingHost {
+fn collect_with_recording(cluster: &Cluster) -> (FactSet, AnswerLoggingHost) {
+    let host = AnswerLoggingHost {
         live: LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path())),
         answers: Mutex::default(),
     };
@@ -48,12 +48,12 @@ fn scan(cluster: &Cluster) -> (FactSet, RecordingHost) {
     (run_all_collectors(&host, &request, &mut |_, _| {}), host)
 }
 
-struct RecordingHost {
+struct AnswerLoggingHost {
     live: LiveHost,
     answers: Mutex<Vec<u8>>,
 }
 
-impl Host for RecordingHost {
+impl Host for AnswerLoggingHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let answer = self.live.ask(question);
         if let Ok(bytes) = &answer {
@@ -67,7 +67,7 @@ impl Host for RecordingHost {
     }
 }
 
-fn fact_text(facts: &FactSet, cluster: &Subject, name: &str) -> String {
+fn reading_text(facts: &FactSet, cluster: &Subject, name: &str) -> String {
     match facts.reading_by_name(cluster, name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, detail, .. } => format!("? {why} {detail}"),
@@ -78,10 +78,10 @@ fn fact_text(facts: &FactSet, cluster: &Subject, name: &str) -> String {
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     let cluster = start_cluster();
-    let data = cluster.path("data");
-    let (facts, host) = scan(&cluster);
+    let data = cluster.path_string("data");
+    let (facts, host) = collect_with_recording(&cluster);
     let subject = Subject::cluster(&*data);
-    let said = |name| fact_text(&facts, &subject, name);
+    let said = |name| reading_text(&facts, &subject, name);
     let clusters: Vec<_> = facts.subjects_of_scope(Scope::Cluster).collect();
     assert!(
         clusters.contains(&&subject),
@@ -96,7 +96,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     );
     assert_eq!(
         facts.value(&subject, &postgres::WAL),
-        Some(cluster.path("wal"))
+        Some(cluster.path_string("wal"))
     );
     assert_eq!(
         facts.value(&subject, &postgres::USER).as_deref(),
@@ -181,13 +181,13 @@ fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
     let cluster = start_cluster();
     cluster.append_to_file("storage.conf", "wal_sync_method = fsync\n");
     let report = check_json(cluster.walwise_as_owner(), &cluster);
-    let subject = Subject::cluster(cluster.path("data")).to_string();
+    let subject = Subject::cluster(cluster.path_string("data")).to_string();
     assert_eq!(
-        fact(&report, &subject, "pg.wal_sync_method").unwrap(),
+        known_fact_value(&report, &subject, "pg.wal_sync_method").unwrap(),
         "open_datasync"
     );
     assert_eq!(
-        fact(&report, &subject, "pg.full_page_writes").unwrap(),
+        known_fact_value(&report, &subject, "pg.full_page_writes").unwrap(),
         true
     );
     let warnings = report["warnings"].to_string();
@@ -256,7 +256,7 @@ fn printed_commands_change_a_setting_and_take_it_back() {
 /// root connects as that owner.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_is_left_alone() {
+fn files_changed_after_start_are_not_reported_as_in_force() {
     let cluster = Cluster::new();
     let more = cluster.own_directory().join("conf.d");
     std::fs::create_dir(&more).unwrap();
@@ -266,8 +266,9 @@ fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_
         &format!("fsync = on\ninclude_dir '{}'\n", more.display()),
     );
     cluster.start();
-    let subject = Subject::cluster(cluster.path("data")).to_string();
-    let fsync = |walwise| fact(&check_json(walwise, &cluster), &subject, "pg.fsync").cloned();
+    let subject = Subject::cluster(cluster.path_string("data")).to_string();
+    let fsync =
+        |walwise| known_fact_value(&check_json(walwise, &cluster), &subject, "pg.fsync").cloned();
     let log = cluster.log();
     assert_eq!(fsync(walwise()), Some(false.into()));
     std::fs::remove_file(more.join("no.conf")).unwrap();

@@ -18,7 +18,7 @@ use walwise_measure::probes::{
     CancelHandle, ProbeError, ProbeErrorKind, ProbePlan, ProbeRequest, plan_probe, run_probe,
 };
 
-use crate::support::running::{Running, wait_for};
+use crate::support::running::{RunningProgram, wait_for};
 use crate::support::sorted_file_names;
 
 fn short_probe_request(directory: &Path) -> ProbeRequest {
@@ -256,7 +256,7 @@ fn the_watcher_removes_the_file_of_a_killed_probe() {
 fn kill_a_probe_of(directory: &Path) {
     let itself = "probes::the_watcher_removes_the_file_of_a_killed_probe";
     let program = std::env::current_exe().unwrap();
-    let mut probe = Running::start(
+    let mut probe = RunningProgram::start(
         Command::new(program)
             .args(["--exact", itself])
             .env(VICTIM, directory),

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::support::deadline::CommandInTime as _;
-use crate::support::loops::{self, Mounted};
+use crate::support::loops::{self, MountedFileSystem};
 use crate::support::postgres::Cluster;
 use crate::support::pty::Pty;
 use crate::support::strace::{TracedCall, parse_trace, traced_walwise};
@@ -118,7 +118,7 @@ fn forbidden_calls(calls: &[TracedCall]) -> Vec<String> {
         .collect()
 }
 
-fn mount_three_file_systems() -> [Mounted; 3] {
+fn mount_three_file_systems() -> [MountedFileSystem; 3] {
     [
         loops::mount_ext4(&[], ""),
         loops::mount_xfs(""),
@@ -126,7 +126,7 @@ fn mount_three_file_systems() -> [Mounted; 3] {
     ]
 }
 
-fn assert_read_only_trace(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
+fn assert_read_only_trace(trace: &Path, what: &str, mounted: &[MountedFileSystem; 3]) {
     let calls = parse_trace(trace);
     let opened = |device: &str| {
         calls
@@ -148,9 +148,9 @@ fn assert_read_only_trace(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
 
 #[test]
 #[ignore = "needs root: loop devices and strace"]
-fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
+fn read_only_commands_neither_write_nor_flush() {
     let mounted = mount_three_file_systems();
-    let targets = mounted.each_ref().map(Mounted::path);
+    let targets = mounted.each_ref().map(MountedFileSystem::path);
     let trace = tempfile::NamedTempFile::new().unwrap();
     let alone: [&[&str]; 5] = [
         &["facts"],
@@ -195,7 +195,7 @@ fn screens_open_nothing_for_writing_and_flush_nothing() {
         .get_args()
         .map(|argument| argument.to_str().unwrap())
         .collect();
-    let mut pty = Pty::program_in(Path::new("/"), &[], "strace", &arguments);
+    let mut pty = Pty::start_program_in(Path::new("/"), &[], "strace", &arguments);
     pty.wait_for_text("1 Overview");
     pty.wait_for_text_gone("reading");
     for screen in ["2", "3", "4", "5", "6", "1"] {
@@ -229,7 +229,7 @@ fn a_passive_probe_opens_nothing_for_writing_and_flushes_nothing() {
 }
 
 #[test]
-fn what_would_disturb_is_seen() {
+fn forbidden_calls_are_recognised() {
     let trace = tempfile::NamedTempFile::new().unwrap();
     let lines = "7 execve(\"/usr/bin/walwise\", [], 0x1 /* 3 vars */) = 0\n\
         7 openat(AT_FDCWD, \"/dev/null\", O_WRONLY|O_CLOEXEC) = 3\n\

@@ -140,7 +140,7 @@ fn it_does_nothing_before_it_is_edited() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn edited_it_makes_mounts_and_names_the_file_system() {
+fn edited_script_creates_and_mounts_the_file_system() {
     let cases: [(&str, &[&str], &str, u64); 3] = [
         (
             "ext4",

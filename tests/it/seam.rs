@@ -25,7 +25,7 @@ fn live_host() -> LiveHost {
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
-fn what_never_answers_is_given_up() {
+fn hung_mounts_time_out_and_are_noted() {
     let dir = tempfile::tempdir().unwrap();
     let other = tempfile::tempdir().unwrap();
     let held = HungFuse::mount(dir.path());
@@ -53,7 +53,7 @@ fn what_never_answers_is_given_up() {
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
-fn walwise_ends_beside_what_never_answers() {
+fn hung_mount_is_touched_only_as_the_target() {
     let dir = tempfile::tempdir().unwrap();
     let _held = HungFuse::mount(dir.path());
     let whole = walwise()
@@ -78,7 +78,7 @@ fn walwise_ends_beside_what_never_answers() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn devices_say_what_they_hold() {
+fn device_scan_recognises_contents() {
     let blank = LoopDevice::new(64);
     let path = Path::new(&blank.device);
     let found = live_host().scan_device(path, ScanDepth::Thorough).unwrap();

@@ -107,7 +107,7 @@ fn no_output_holds_a_secret_of_a_postgres() {
         &["facts", "--target"],
     ] {
         let said = covered
-            .walwise(&[arguments, &[covered.remote_mount_path().to_str().unwrap()]].concat());
+            .run_walwise(&[arguments, &[covered.remote_mount_path().to_str().unwrap()]].concat());
         assert_eq!(secrets.leaked_places(&said), [], "{arguments:?}");
     }
 }

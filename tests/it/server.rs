@@ -14,10 +14,10 @@ use walwise_model::facts::{Choice, FactSet, Source, Subject};
 use walwise_report::{Report, server_conf, text};
 use walwise_sys::host::LiveHost;
 
-use super::support::loops::{Mounted, mount_ext4, mount_xfs};
+use super::support::loops::{MountedFileSystem, mount_ext4, mount_xfs};
 use super::support::postgres::Cluster;
 use super::support::{
-    fact, has_no_scratch_directory, rule_outcome, stderr, stdout, verdict, walwise,
+    has_no_scratch_directory, known_fact_value, rule_outcome, stderr, stdout, verdict, walwise,
 };
 use crate::support::deadline::CommandInTime as _;
 
@@ -25,8 +25,8 @@ const METHODS: [&str; 4] = ["fdatasync", "open_datasync", "fsync", "open_sync"];
 
 struct ClusterOnTwoMounts {
     cluster: Cluster,
-    data: Mounted,
-    wal: Mounted,
+    data: MountedFileSystem,
+    wal: MountedFileSystem,
 }
 
 impl ClusterOnTwoMounts {
@@ -40,11 +40,11 @@ impl ClusterOnTwoMounts {
     }
 
     fn subject(&self) -> String {
-        format!("cluster {}", self.cluster.path("data"))
+        format!("cluster {}", self.cluster.path_string("data"))
     }
 
     fn wal_target(&self) -> Subject {
-        Subject::target(self.cluster.path("wal"))
+        Subject::target(self.cluster.path_string("wal"))
     }
 
     fn collect_session(&self) -> Session {
@@ -108,7 +108,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
         let report: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));
 
-        let (data, wal) = (cluster.path("data"), cluster.path("wal"));
+        let (data, wal) = (cluster.path_string("data"), cluster.path_string("wal"));
         let mut roles: Vec<_> = report["targets"]
             .as_array()
             .unwrap()
@@ -124,8 +124,9 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
                 report["verdicts"]
             );
         }
-        let method = fact(&report, &machine.subject(), "pg.wal_sync_method").unwrap();
-        let built_with = fact(&report, &machine.subject(), "pg.wal_compression_values").unwrap();
+        let method = known_fact_value(&report, &machine.subject(), "pg.wal_sync_method").unwrap();
+        let built_with =
+            known_fact_value(&report, &machine.subject(), "pg.wal_compression_values").unwrap();
         assert!(
             built_with
                 .as_array()
@@ -157,7 +158,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
             "beside the WAL, on its file system"
         );
         assert_eq!(
-            fact(&report, &format!("target {wal}"), "probe.directory").unwrap(),
+            known_fact_value(&report, &format!("target {wal}"), "probe.directory").unwrap(),
             measured
         );
         let of_server = |rule: &str| rule_outcome(&report, rule, &machine.subject());
@@ -229,7 +230,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     cluster.append_to_file("advised.conf", &advised);
     let accepted = cluster.run_server_program(
         "postgres",
-        &["-D", &cluster.path("data"), "-C", "wal_sync_method"],
+        &["-D", &cluster.path_string("data"), "-C", "wal_sync_method"],
     );
     assert!(
         accepted != "fsync" && METHODS.contains(&accepted.as_str()) && line.contains(&accepted),
@@ -244,7 +245,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
             .any(|line| line.contains(machine.wal.path()) && line.contains("O_CREAT")),
         "{trace}"
     );
-    for inside in [cluster.path("data"), cluster.path("wal")] {
+    for inside in [cluster.path_string("data"), cluster.path_string("wal")] {
         let wrong: Vec<_> = changes
             .iter()
             .filter(|line| line.contains(&inside))
@@ -260,7 +261,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     let cluster = &machine.cluster;
     cluster.append_to_file("postgresql.conf", "include 'advised.conf'\n");
     cluster.append_to_file("advised.conf", "");
-    let subject = Subject::cluster(cluster.path("data"));
+    let subject = Subject::cluster(cluster.path_string("data"));
     for (before, method) in METHODS
         .iter()
         .cycle()
@@ -279,7 +280,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         );
         insert_measurement_for(&mut session.facts, &machine.wal_target(), method);
         let report = session.report();
-        assert_value_beside_advice(&report, before, method, &cluster.path("data"));
+        assert_advice_shows_change(&report, before, method, &cluster.path_string("data"));
 
         let lines = server_conf::render(&report);
         assert!(
@@ -287,7 +288,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
             "{lines}"
         );
         std::fs::write(cluster.data.join("advised.conf"), &lines).unwrap();
-        let data = cluster.path("data");
+        let data = cluster.path_string("data");
         assert_eq!(
             cluster.run_server_program("postgres", &["-D", &data, "-C", "wal_sync_method"]),
             **method
@@ -303,7 +304,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     }
 }
 
-fn assert_value_beside_advice(report: &Report, before: &str, method: &str, data: &str) {
+fn assert_advice_shows_change(report: &Report, before: &str, method: &str, data: &str) {
     let step = report
         .plans
         .iter()

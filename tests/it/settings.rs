@@ -49,7 +49,7 @@ fn table_setting_names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static s
 }
 
 #[test]
-fn defaults_that_are_read_are_those_of_the_table() {
+fn collected_defaults_equal_those_of_the_table() {
     for major in 12..=19 {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().canonicalize().unwrap();
@@ -135,7 +135,7 @@ fn read_pg_settings(cluster: &Cluster) -> BTreeMap<String, PgSetting> {
         .collect()
 }
 
-fn changed_by(context: &str) -> SettingChangeAction {
+fn changed_by_of_context(context: &str) -> SettingChangeAction {
     match context {
         "user" | "superuser" => SettingChangeAction::Session,
         "sighup" => SettingChangeAction::Reload,
@@ -147,7 +147,7 @@ fn changed_by(context: &str) -> SettingChangeAction {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn the_table_says_of_this_postgres_what_it_says_of_itself() {
+fn settings_table_matches_installed_postgres() {
     let cluster = Cluster::new();
     let version = Version::parse(
         &cluster
@@ -177,7 +177,7 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
             wrong.push(format!("{name} is not there"));
             continue;
         };
-        if changed_by(&row.context) != *says {
+        if changed_by_of_context(&row.context) != *says {
             wrong.push(format!("{name} is {}, not {says:?}", row.context));
         }
         let is_default = row.setting == row.boot || *default == Some(row.boot.as_str());
@@ -221,18 +221,18 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_held_back() {
+fn postgres_accepts_advised_and_refuses_held_back_values() {
     let cluster = Cluster::new();
     let (facts, subject) = (
         collect_server_facts(&cluster.data, false),
-        Subject::cluster(cluster.path("data")),
+        Subject::cluster(cluster.path_string("data")),
     );
     let rules = RuleSet::builtin();
     let here = server_settings(ServerKind::Postgres, &Version::parse("15.0").unwrap());
     // The last of several values is the one that takes effect; sync methods have a separate test.
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
-    for advised in advised::of("pg", &rules) {
+    for advised in advised::list_advised_settings("pg", &rules) {
         let name = advised.name;
         // A value chosen by initdb cannot be set in a configuration file.
         if here
@@ -250,7 +250,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             let given = format!("{name}={value}");
             let mut command = cluster.server_command("postgres");
             let output = command
-                .args(["-D", &cluster.path("data"), "-C", name, "-c", &given])
+                .args(["-D", &cluster.path_string("data"), "-C", name, "-c", &given])
                 .output_in_time();
             let taken = output.status.success();
             assert_eq!(
@@ -295,7 +295,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
 fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
     let cluster = Cluster::new();
     let rules = RuleSet::builtin();
-    let commands: Vec<String> = advised::of("pg", &rules)
+    let commands: Vec<String> = advised::list_advised_settings("pg", &rules)
         .iter()
         .filter(|one| one.name == "data_checksums")
         .flat_map(|one| &one.spec.apply)
@@ -305,7 +305,7 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
         .collect();
     assert!(!commands.is_empty());
     for (number, command) in (0..).zip(commands) {
-        let new = cluster.path(&format!("another{number}"));
+        let new = cluster.path_string(&format!("another{number}"));
         let command = command.replace("DIRECTORY", &new);
         let words: Vec<&str> = command.split_whitespace().collect();
         cluster.run_server_program(words[0], &words[1..]);
@@ -316,7 +316,7 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
     }
 }
 
-fn variables(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
+fn variables_with_defaults(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
     let answer = server.sql(
         "SELECT LOWER(VARIABLE_NAME), READ_ONLY, COALESCE(DEFAULT_VALUE, '') FROM information_schema.SYSTEM_VARIABLES",
     );
@@ -329,7 +329,7 @@ fn variables(server: &Mariadb) -> BTreeMap<String, (bool, String)> {
 
 #[test]
 #[ignore = "needs root and MariaDB"]
-fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_says() {
+fn mariadb_accepts_advised_values_and_matches_the_table() {
     let directory = tempfile::tempdir().unwrap();
     super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
     let mut server = Mariadb::new_below(directory.path(), "");
@@ -339,7 +339,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     );
     let rules = RuleSet::builtin();
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
-    for advised in advised::of("mysql", &rules) {
+    for advised in advised::list_advised_settings("mysql", &rules) {
         for value in advised.values {
             if check_advice(advised.spec.setting, &[&value], &facts, &subject).is_ok() {
                 assert!(
@@ -379,7 +379,7 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     let version = Version::parse(&release).unwrap();
     let (known, variables) = (
         server_settings(ServerKind::Mariadb, &version),
-        variables(&server),
+        variables_with_defaults(&server),
     );
     let mut wrong = Vec::new();
     for ServerSetting {

@@ -13,14 +13,14 @@ use crate::support::{check_json, findings, stderr, walwise};
 
 const TEXT: &str = include_str!("../situations.toml");
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(TEXT).unwrap());
+static TABLE: LazyLock<SituationTable> = LazyLock::new(|| toml::from_str(TEXT).unwrap());
 
 /// Situations are numbered from 1 without a gap.
 const SITUATIONS: usize = 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct SituationTable {
     situation: Vec<Situation>,
 }
 
@@ -45,14 +45,14 @@ struct Situation {
     keep: BTreeSet<String>,
     #[serde(default)]
     open: BTreeSet<String>,
-    upgrade: Option<Upgrade>,
+    upgrade: Option<ExpectedUpgrade>,
     #[serde(default)]
     later: Vec<FutureStatement>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Upgrade {
+struct ExpectedUpgrade {
     to: String,
     fails: BTreeMap<String, String>,
 }
@@ -85,7 +85,7 @@ fn as_list(value: &Value) -> &[Value] {
 
 /// Whether every fact that the finding needs could be read without a measurement; false if the
 /// finding lists no fact.
-fn waits_for_a_fact(finding: &Value) -> bool {
+fn needs_only_readable_facts(finding: &Value) -> bool {
     let needs = as_list(&finding["outcome"]["needs"])
         .iter()
         .flat_map(as_list);
@@ -94,8 +94,8 @@ fn waits_for_a_fact(finding: &Value) -> bool {
 }
 
 impl WalwiseAnswer {
-    fn of(situation: &Situation) -> Self {
-        let path = host(situation);
+    fn from_check(situation: &Situation) -> Self {
+        let path = recorded_host_path(situation);
         let (_, report) = check_json(&[&situation.target, "--host", &path]);
         let subject = format!("target {}", situation.target);
         let found = as_list(&report["verdicts"])
@@ -144,7 +144,7 @@ impl WalwiseAnswer {
             open: as_list(&report["undecided"])
                 .iter()
                 .filter(heavy)
-                .filter(|finding| waits_for_a_fact(finding))
+                .filter(|finding| needs_only_readable_facts(finding))
                 .map(rule)
                 .collect(),
             change: settings(false),
@@ -225,7 +225,7 @@ pub fn recorded_target(host: &str) -> Option<&'static str> {
         .map(|found| found.target.as_str())
 }
 
-fn host(situation: &Situation) -> String {
+fn recorded_host_path(situation: &Situation) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/hosts")
         .join(&situation.host);
@@ -237,7 +237,7 @@ fn upgrade_failures(situation: &Situation, to: &str) -> BTreeMap<String, String>
         .args([
             "upgrade",
             "--host",
-            &host(situation),
+            &recorded_host_path(situation),
             "--os",
             to,
             "--format",
@@ -271,9 +271,9 @@ fn every_situation_is_answered_as_an_expert_answers_it() {
     assert_eq!(numbers, (1..=SITUATIONS).collect::<Vec<_>>());
     let mut wrong = Vec::new();
     for situation in &TABLE.situation {
-        let answer = WalwiseAnswer::of(situation);
+        let answer = WalwiseAnswer::from_check(situation);
         let mut differs = answer.differences(situation);
-        if let Some(Upgrade { to, fails }) = &situation.upgrade {
+        if let Some(ExpectedUpgrade { to, fails }) = &situation.upgrade {
             let is = upgrade_failures(situation, to);
             let as_said = fails.len() == is.len()
                 && fails

@@ -9,7 +9,7 @@ use walwise_model::facts::catalog::mount;
 use walwise_model::facts::{FactSet, Reading, Scope, Subject, UnknownReason};
 use walwise_sys::host::LiveHost;
 
-use crate::support::loops::{self, LoopDevice, Mounted};
+use crate::support::loops::{self, LoopDevice, MountedFileSystem};
 use crate::support::run;
 
 fn collect_live_facts() -> FactSet {
@@ -17,7 +17,7 @@ fn collect_live_facts() -> FactSet {
     run_all_collectors(&host, &Request::default(), &mut |_, _| {})
 }
 
-fn mount_subject(mounted: &Mounted) -> Subject {
+fn mount_subject(mounted: &MountedFileSystem) -> Subject {
     Subject::mount(mounted.path())
 }
 
@@ -73,7 +73,7 @@ fn lsblk_and_findmnt_see_the_same() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn ext4_says_what_is_in_force() {
+fn ext4_facts_show_options_in_force() {
     let fs = loops::mount_ext4(&[], "data=writeback");
     let (facts, subject) = (collect_live_facts(), mount_subject(&fs));
     assert_eq!(
@@ -278,9 +278,9 @@ fn a_device_is_free_until_something_is_on_it() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn the_mount_on_top_is_the_one_in_sight() {
+fn topmost_mount_is_the_visible_one() {
     let below = loops::mount_ext4(&[], "");
-    let above = Mounted::at(
+    let above = MountedFileSystem::mount_at(
         {
             let disk = LoopDevice::new(64);
             disk.mkfs(&["mkfs.ext4", "-q"]);

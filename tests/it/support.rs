@@ -53,7 +53,7 @@ pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
     }
 }
 
-pub fn fact<'r>(
+pub fn known_fact_value<'r>(
     report: &'r serde_json::Value,
     subject: &str,
     name: &str,

@@ -15,9 +15,11 @@ use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::running::wait_for;
-use crate::support::{check_json, depends_on_other_tests, fact, stderr, stdout, walwise};
+use crate::support::{
+    check_json, depends_on_other_tests, known_fact_value, stderr, stdout, walwise,
+};
 
-type Different = BTreeMap<String, String>;
+type DifferencesBySubject = BTreeMap<String, String>;
 
 pub struct BaselineReport {
     directory: tempfile::TempDir,
@@ -27,7 +29,7 @@ pub struct BaselineReport {
 }
 
 impl BaselineReport {
-    pub fn of(target: &Path, own: &[&str]) -> Self {
+    pub fn save(target: &Path, own: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let report = report_without_starting_servers(target, || {
             check_json(&[target.to_str().unwrap(), "--no-probe"]).1
@@ -40,7 +42,10 @@ impl BaselineReport {
         }
     }
 
-    pub fn difference_when_assumed(&self, assumed: &[String]) -> Result<Different, String> {
+    pub fn difference_when_assumed(
+        &self,
+        assumed: &[String],
+    ) -> Result<DifferencesBySubject, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
         command
@@ -60,7 +65,7 @@ impl BaselineReport {
         }
     }
 
-    pub fn current_difference(&self) -> Different {
+    pub fn current_difference(&self) -> DifferencesBySubject {
         let before = self.directory.path().join("before.json");
         let baseline = ["--baseline", before.to_str().unwrap()];
         let target = [self.target.to_str().unwrap(), "--no-probe"];
@@ -72,7 +77,7 @@ impl BaselineReport {
 
     /// Returns the differences of the host and of the test's own subjects. Facts that always change
     /// or that parallel tests change are left out, such as shared disks and needed tools.
-    fn differences_by_subject(&self, difference: &Value) -> Different {
+    fn differences_by_subject(&self, difference: &Value) -> DifferencesBySubject {
         let own = |subject: &Value| {
             let subject = subject.as_str().unwrap();
             subject == "host" || self.own.iter().any(|name| subject.ends_with(name))
@@ -134,7 +139,7 @@ fn report_without_starting_servers(target: &Path, mut look: impl FnMut() -> Valu
     let mut report = Value::Null;
     wait_for("what servers have there is known", || {
         report = look();
-        report.is_null() || fact(&report, &subject, "target.roles").is_some()
+        report.is_null() || known_fact_value(&report, &subject, "target.roles").is_some()
     });
     report
 }
@@ -145,7 +150,7 @@ pub enum RowOutcome {
     Refused,
 }
 
-pub fn check_row(
+pub fn compare_assumed_with_actual(
     row: &str,
     before: &BaselineReport,
     assumed: &[String],
@@ -164,7 +169,7 @@ pub fn check_row(
         Ok(supposed) => {
             let real = before.current_difference();
             assert!(!real.is_empty(), "{row}: nothing changed");
-            let only = |a: &Different, b: &Different| {
+            let only = |a: &DifferencesBySubject, b: &DifferencesBySubject| {
                 let rest = a.iter().filter(|(what, is)| b.get(*what) != Some(is));
                 rest.map(|(what, is)| format!("\n    {what}: {is}"))
                     .collect::<Vec<_>>()

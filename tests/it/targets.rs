@@ -12,7 +12,7 @@ use walwise_sys::host::LiveHost;
 use super::support::loops::{MountPoint, mount_btrfs, mount_ext4};
 use super::support::run;
 
-fn scan(target: &Path) -> FactSet {
+fn collect_target_facts(target: &Path) -> FactSet {
     let host =
         LiveHost::with_child_program(PathBuf::from(crate::support::programs::program_path()));
     let request = Request {
@@ -24,7 +24,7 @@ fn scan(target: &Path) -> FactSet {
     run_all_collectors(&host, &request, &mut |_, _| {})
 }
 
-fn subject(path: &Path) -> Subject {
+fn target_subject(path: &Path) -> Subject {
     Subject::target(path.to_str().unwrap())
 }
 
@@ -34,8 +34,8 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
     let disk = mount_ext4(&[], "");
     let link = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(&disk.point, link.path().join("link")).unwrap();
-    let created = subject(&disk.point.join("new/pg"));
-    let facts = scan(&link.path().join("link/new/pg"));
+    let created = target_subject(&disk.point.join("new/pg"));
+    let facts = collect_target_facts(&link.path().join("link/new/pg"));
     assert_eq!(
         facts.value(&created, &target::KIND),
         Some(target::TargetKind::Created),
@@ -51,8 +51,8 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
         Some(Subject::device(disk.disk.name()))
     );
 
-    let facts = scan(Path::new(&disk.disk.device));
-    let mounted = subject(&disk.point);
+    let facts = collect_target_facts(Path::new(&disk.disk.device));
+    let mounted = target_subject(&disk.point);
     assert_eq!(
         facts.value(&mounted, &target::KIND),
         Some(target::TargetKind::Directory)
@@ -74,7 +74,7 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn what_was_mounted_over_is_out_of_sight() {
+fn overmounted_path_resolves_to_the_upper_mount() {
     let (below, inner, over) = (
         mount_ext4(&[], ""),
         mount_ext4(&[], ""),
@@ -82,16 +82,17 @@ fn what_was_mounted_over_is_out_of_sight() {
     );
     let covered = below.create_subdirectory("a/b");
     let path = covered.join("pg");
-    let _inner = MountPoint::bind(&inner.point, covered);
-    let device = || scan(&path).subject_in_scope(&subject(&path), Scope::Device);
+    let _inner = MountPoint::bind_mount(&inner.point, covered);
+    let device =
+        || collect_target_facts(&path).subject_in_scope(&target_subject(&path), Scope::Device);
     assert_eq!(device(), Some(Subject::device(inner.disk.name())));
-    let _over = MountPoint::bind(&over.point, below.point.join("a"));
+    let _over = MountPoint::bind_mount(&over.point, below.point.join("a"));
     assert_eq!(device(), Some(Subject::device(over.disk.name())));
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn the_flag_of_a_btrfs_directory_is_seen_and_inherited_by_what_is_to_be_created() {
+fn nocow_flag_is_read_and_inherited_by_new_directories() {
     let disk = mount_btrfs("");
     let marked = disk.create_subdirectory("marked");
     run("chattr", &["+C", marked.to_str().unwrap()]);
@@ -100,9 +101,9 @@ fn the_flag_of_a_btrfs_directory_is_seen_and_inherited_by_what_is_to_be_created(
         (marked.join("new"), true),
         (disk.create_subdirectory("plain"), false),
     ] {
-        let facts = scan(&path);
+        let facts = collect_target_facts(&path);
         assert_eq!(
-            facts.value(&subject(&path), &target::NOCOW),
+            facts.value(&target_subject(&path), &target::NOCOW),
             Some(nocow),
             "{}",
             path.display()

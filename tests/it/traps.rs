@@ -19,7 +19,7 @@ const TRAPS: usize = 72;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct TrapTable {
     trap: Vec<Trap>,
 }
 
@@ -31,18 +31,18 @@ struct Trap {
     right: String,
     not_applicable: Option<String>,
     #[serde(default)]
-    case: Vec<Case>,
+    case: Vec<TrapCase>,
     #[serde(default)]
-    row: Vec<Row>,
+    row: Vec<MountOptionRow>,
     #[serde(default)]
     tests: Vec<String>,
 }
 
-type Words = std::collections::BTreeMap<String, String>;
+type FactWords = std::collections::BTreeMap<String, String>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Case {
+struct TrapCase {
     #[serde(default)]
     on: Option<String>,
     #[serde(default)]
@@ -50,9 +50,9 @@ struct Case {
     #[serde(default)]
     over: Option<String>,
     #[serde(default)]
-    top: Words,
+    top: FactWords,
     #[serde(default)]
-    facts: Words,
+    facts: FactWords,
     #[serde(default)]
     says: Vec<String>,
     #[serde(default)]
@@ -68,7 +68,7 @@ struct Case {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct MountOptionRow {
     fs: String,
     options: String,
     #[serde(default)]
@@ -79,12 +79,12 @@ struct Row {
 }
 
 fn traps() -> Vec<Trap> {
-    toml::from_str::<Table>(TEXT)
+    toml::from_str::<TrapTable>(TEXT)
         .unwrap_or_else(|error| panic!("{error}"))
         .trap
 }
 
-impl Case {
+impl TrapCase {
     fn report(&self) -> Report {
         let mut machine = match self.on.as_deref() {
             None | Some("plain") => TestHost::plain(),
@@ -210,7 +210,7 @@ fn advised_settings(advice: &Advice) -> Vec<String> {
         .collect()
 }
 
-impl Row {
+impl MountOptionRow {
     fn effect(&self) -> &'static str {
         let list = |text: &str| -> Vec<String> {
             text.split(',')
@@ -239,7 +239,7 @@ impl Row {
 }
 
 #[test]
-fn no_old_advice_is_given() {
+fn outdated_advice_is_not_given() {
     let mut problems = Vec::new();
     for trap in traps() {
         let number = trap.number;
@@ -263,7 +263,7 @@ fn no_old_advice_is_given() {
 }
 
 #[test]
-fn every_trap_is_shown_or_has_a_reason() {
+fn every_trap_is_tested_or_explained() {
     let traps = traps();
     let numbers: Vec<usize> = traps.iter().map(|trap| trap.number).collect();
     assert_eq!(numbers, (1..=TRAPS).collect::<Vec<_>>());

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use kills::{Moment, Victim};
-use simulated::{Machine, at_its_end, tally};
+use simulated::{NoiseModel, analyse_full_trial, simulate_trials};
 use walwise_measure::trial::{TrialEnding, TrialOutcome, TrialRecord, trial_view};
 
 use crate::support::loops::{
-    LoopDevice, MountPoint, Mounted, mount_btrfs, mount_ext4, mount_file_system,
+    LoopDevice, MountPoint, MountedFileSystem, mount_btrfs, mount_ext4, mount_file_system,
 };
 use crate::support::postgres::Cluster;
 use crate::support::pty::Pty;
@@ -26,8 +26,8 @@ const TRIALS: usize = 60;
 #[test]
 fn equal_candidates_hardly_ever_have_a_winner() {
     let mut winners = 0;
-    for machine in Machine::ALL {
-        let found = tally(machine, &[0.0; 4], TRIALS, 33);
+    for machine in NoiseModel::ALL {
+        let found = simulate_trials(machine, &[0.0; 4], TRIALS, 33);
         winners += found.winners;
         assert!(
             found.outside * 20 <= found.intervals,
@@ -35,13 +35,13 @@ fn equal_candidates_hardly_ever_have_a_winner() {
         );
         assert_eq!(found.missed, 0, "{machine:?}: each of them is the best");
     }
-    assert!(winners * 20 <= TRIALS * Machine::ALL.len(), "{winners}");
+    assert!(winners * 20 <= TRIALS * NoiseModel::ALL.len(), "{winners}");
 }
 
 #[test]
-fn the_set_holds_the_best_or_one_near_it() {
-    for machine in Machine::ALL {
-        let found = tally(machine, &[0.0, 0.03, -0.08, -0.15], TRIALS, 33);
+fn possible_best_set_holds_a_near_best_candidate() {
+    for machine in NoiseModel::ALL {
+        let found = simulate_trials(machine, &[0.0, 0.03, -0.08, -0.15], TRIALS, 33);
         assert!(
             found.missed * 20 <= TRIALS && found.wrong * 20 <= TRIALS,
             "{machine:?}: {found:?}"
@@ -51,8 +51,8 @@ fn the_set_holds_the_best_or_one_near_it() {
 
 #[test]
 fn a_planted_difference_is_found() {
-    for (machine, at_least) in [(Machine::Calm, 55), (Machine::Drift, 50)] {
-        let found = tally(machine, &[0.0, 0.0, 0.14, 0.0], TRIALS, 62);
+    for (machine, at_least) in [(NoiseModel::Calm, 55), (NoiseModel::Drift, 50)] {
+        let found = simulate_trials(machine, &[0.0, 0.0, 0.14, 0.0], TRIALS, 62);
         assert!(
             found.found >= at_least,
             "{machine:?}: {} of {TRIALS}",
@@ -63,16 +63,16 @@ fn a_planted_difference_is_found() {
 
 #[test]
 fn a_trial_that_ends_early_says_so() {
-    let contest = at_its_end(Machine::Throttling, 1, &[0.0, 0.0], 7);
+    let contest = analyse_full_trial(NoiseModel::Throttling, 1, &[0.0, 0.0], 7);
     assert_eq!(contest.outcome(), TrialOutcome::TooFewBlocks);
-    let contest = at_its_end(Machine::Neighbour, 1, &[0.0, 0.0], 13);
+    let contest = analyse_full_trial(NoiseModel::Neighbour, 1, &[0.0, 0.0], 13);
     assert!(
         contest.outcome().is_undecided()
             && contest.blocks_needed().is_some_and(|blocks| blocks > 13)
     );
 }
 
-fn trial(directory: &Path, words: &[&str]) -> Output {
+fn run_trial(directory: &Path, words: &[&str]) -> Output {
     Command::new(crate::support::programs::program_path())
         .arg("trial")
         .arg(directory)
@@ -81,19 +81,19 @@ fn trial(directory: &Path, words: &[&str]) -> Output {
         .output_in_time()
 }
 
-fn mount_roomy_ext4() -> Mounted {
+fn mount_roomy_ext4() -> MountedFileSystem {
     mount_file_system(16 << 10, &["mkfs.ext4", "-q"], "noatime")
 }
 
 #[test]
-fn nothing_is_tried_without_a_word() {
+fn unconfirmed_or_invalid_trials_are_refused() {
     let directory = tempfile::tempdir().unwrap();
-    refusal_message(&directory.path().join("absent"), &["--yes"]);
-    refusal_message(
+    assert_trial_refused(&directory.path().join("absent"), &["--yes"]);
+    assert_trial_refused(
         directory.path(),
         &["--candidates", "ext4-nobarrier,xfs", "--force"],
     );
-    refusal_message(directory.path(), &["--force", "--size", "320"]);
+    assert_trial_refused(directory.path(), &["--force", "--size", "320"]);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
@@ -122,7 +122,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
         &["--candidates", candidates, "--format", "json"],
     ]
     .concat();
-    let mut output = trial(&directory, &words);
+    let mut output = run_trial(&directory, &words);
     // A loop device may keep a `write through` override from another test after its backing file is
     // gone. Creating and removing a device resets the override, so the trial is repeated.
     for _ in 0..5 {
@@ -130,7 +130,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
             break;
         }
         drop(LoopDevice::new(1));
-        output = trial(&directory, &words);
+        output = run_trial(&directory, &words);
     }
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let record = String::from_utf8(output.stdout).unwrap();
@@ -158,7 +158,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
         told.to_text().contains("Too few blocks for a result")
             && told.to_markdown().contains("| candidate |")
     );
-    assert_eq!(kills::loops(&directory), Vec::<String>::new());
+    assert_eq!(kills::loop_devices_below(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
     assert_modified_record_detected(&record);
 }
@@ -238,7 +238,7 @@ fn real_trials_keep_their_record_when_nothing_can_be_printed() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn real_trials_end_by_themselves_when_nobody_minds_them() {
+fn real_trials_end_though_the_outer_process_is_stopped() {
     use nix::sys::signal::{Signal, kill};
     let disk = mount_roomy_ext4();
     let own = disk.create_subdirectory("own");
@@ -268,16 +268,20 @@ fn real_trials_end_by_themselves_when_nobody_minds_them() {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
     };
-    within("it begins", 60, &|| !kills::loops(&own).is_empty());
+    within("it begins", 60, &|| {
+        !kills::loop_devices_below(&own).is_empty()
+    });
     let pid = nix::unistd::Pid::from_raw(outer.id().try_into().unwrap());
     kill(pid, Signal::SIGSTOP).unwrap();
-    within("it ends", 120, &|| kills::loops(&own).is_empty());
+    within("it ends", 120, &|| {
+        kills::loop_devices_below(&own).is_empty()
+    });
     kill(pid, Signal::SIGKILL).unwrap();
     outer.wait_in_time();
 }
 
-fn refusal_message(place: &Path, words: &[&str]) -> String {
-    let output = trial(place, words);
+fn assert_trial_refused(place: &Path, words: &[&str]) -> String {
+    let output = run_trial(place, words);
     let why = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{}: {why}", place.display());
     assert!(
@@ -296,7 +300,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
         disk.create_subdirectory("own"),
         ["--yes", "--force", "--size", "320", "--budget", "1s"],
     );
-    let why = refusal_message(&own, &["--force", "--size", "320"]);
+    let why = assert_trial_refused(&own, &["--force", "--size", "320"]);
     for says in [
         "the trial writes a loop file of",
         "in total to",
@@ -308,47 +312,50 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     }
     let unranked = ["--candidates", "ext4-nobarrier,xfs"];
     assert!(
-        refusal_message(&own, &[&sure[..], &unranked].concat()).contains("cannot be the first")
+        assert_trial_refused(&own, &[&sure[..], &unranked].concat())
+            .contains("cannot be the first")
     );
 
     let theirs = disk.create_subdirectory("theirs");
     chown(&theirs, Some(65_534), None).unwrap();
     assert!(
-        refusal_message(&theirs, &sure)
+        assert_trial_refused(&theirs, &sure)
             .contains("belongs to uid 65534, who could replace the directory")
     );
     let below = disk.create_subdirectory("theirs/below");
-    assert!(refusal_message(&below, &sure).contains("belongs to uid 65534"));
+    assert!(assert_trial_refused(&below, &sure).contains("belongs to uid 65534"));
     // A deleted file is listed as `#INODE (deleted)`; another user could create that name and make
     // root's mount(8) use another file.
     let shared = disk.create_subdirectory("sticky");
     std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o1777)).unwrap();
-    assert!(refusal_message(&shared, &sure).contains("other users can write to"));
+    assert!(assert_trial_refused(&shared, &sure).contains("other users can write to"));
     let link = disk.point.join("link");
     symlink(&own, &link).unwrap();
-    assert!(refusal_message(&link, &sure).contains("is a link; name the directory it leads to"));
+    assert!(
+        assert_trial_refused(&link, &sure).contains("is a link; name the directory it leads to")
+    );
     let database = disk.create_subdirectory("database");
     std::fs::write(database.join("PG_VERSION"), "15\n").unwrap();
-    assert!(refusal_message(&database, &sure).contains("belongs to a database"));
+    assert!(assert_trial_refused(&database, &sure).contains("belongs to a database"));
     // A loop device has no serial number, so the trial cannot identify the disk.
     for words in [
         &sure[..],
         &["--erase", "S1", "--force"],
         &["--erase", "S1", "--clear"],
     ] {
-        let why = refusal_message(Path::new(&disk.disk.device), words);
+        let why = assert_trial_refused(Path::new(&disk.disk.device), words);
         assert!(
             why.contains("has neither a serial number nor a WWN of its own"),
             "{why}"
         );
     }
     assert!(
-        refusal_message(&own, &["--erase", "S1", "--yes"])
+        assert_trial_refused(&own, &["--erase", "S1", "--yes"])
             .contains("--erase and --clear apply only to a disk")
     );
-    assert!(refusal_message(&own, &["--clear"]).contains("needs a disk"));
+    assert!(assert_trial_refused(&own, &["--clear"]).contains("needs a disk"));
     for node in ["/dev/null", "/dev/absent", "/dev/stdin"] {
-        let why = refusal_message(Path::new(node), &["--erase", "S1"]);
+        let why = assert_trial_refused(Path::new(node), &["--erase", "S1"]);
         assert!(
             ["is not a block device", "cannot open", "is a link"]
                 .iter()
@@ -356,18 +363,24 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
             "{why}"
         );
     }
-    assert!(refusal_message(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS"));
+    assert!(
+        assert_trial_refused(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS")
+    );
 
-    let memory = MountPoint::tmpfs(disk.create_subdirectory("memory"));
-    assert!(refusal_message(&memory.0, &sure).contains("is in memory"));
+    let memory = MountPoint::mount_tmpfs(disk.create_subdirectory("memory"));
+    assert!(assert_trial_refused(&memory.0, &sure).contains("is in memory"));
     let other = mount_btrfs("");
-    assert!(refusal_message(&other.create_subdirectory("trial"), &sure).contains("is on btrfs"));
+    assert!(
+        assert_trial_refused(&other.create_subdirectory("trial"), &sure).contains("is on btrfs")
+    );
     let small = mount_ext4(&[], "");
-    assert!(refusal_message(&small.create_subdirectory("trial"), &sure).contains("at least 5 GiB"));
+    assert!(
+        assert_trial_refused(&small.create_subdirectory("trial"), &sure).contains("at least 5 GiB")
+    );
     drop(memory);
     disk.remount("ro");
-    assert!(refusal_message(&own, &sure).contains("is mounted read-only"));
-    assert_eq!(kills::loops(&disk.point), Vec::<String>::new());
+    assert!(assert_trial_refused(&own, &sure).contains("is mounted read-only"));
+    assert_eq!(kills::loop_devices_below(&disk.point), Vec::<String>::new());
 }
 
 #[test]
@@ -375,7 +388,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
 fn real_trials_end_when_their_time_is_over() {
     let disk = mount_roomy_ext4();
     let own = disk.create_subdirectory("own");
-    let output = trial(
+    let output = run_trial(
         &own,
         &["--yes", "--force", "--size", "320", "--budget", "1s"],
     );
@@ -385,7 +398,7 @@ fn real_trials_end_when_their_time_is_over() {
         "{why}"
     );
     assert!(why.contains("use a longer --budget"), "{why}");
-    assert_eq!(kills::loops(&own), Vec::<String>::new());
+    assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());
 }
 
 #[test]
@@ -393,15 +406,15 @@ fn real_trials_end_when_their_time_is_over() {
 fn real_trials_begin_only_when_yes_is_typed() {
     let disk = mount_roomy_ext4();
     let own = disk.create_subdirectory("own");
-    let mut pty = Pty::walwise(&["trial", "--force", "--size", "320", own.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&["trial", "--force", "--size", "320", own.to_str().unwrap()]);
     pty.wait_for_text("type yes to start");
     pty.press("y\r");
     pty.wait_for_text("nothing was written");
     pty.assert_ends_clean(2);
-    assert_eq!(kills::loops(&own), Vec::<String>::new());
+    assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());
 }
 
-fn start_on_terminal(own: &Path, record: &Path) -> Pty {
+fn start_trial_on_terminal(own: &Path, record: &Path) -> Pty {
     let words = [
         "--size",
         "320",
@@ -413,7 +426,7 @@ fn start_on_terminal(own: &Path, record: &Path) -> Pty {
         "ext4,xfs",
     ];
     let paths = [own, record].map(|path| path.to_str().unwrap());
-    let mut pty = Pty::walwise(
+    let mut pty = Pty::start_walwise(
         &[
             &["trial", "--force", "--record", paths[1], paths[0]],
             &words[..],
@@ -424,7 +437,7 @@ fn start_on_terminal(own: &Path, record: &Path) -> Pty {
     pty.press("yes\r");
     let first = pty.wait_for_text("no comparison before block 10");
     assert!(first.contains("q stops"), "{first}");
-    pty.until("a block", |screen| {
+    pty.wait_until("a block", |screen| {
         let shown = screen.contents();
         shown.contains("bare extent") && shown.contains("block 2, cell")
     });
@@ -440,7 +453,7 @@ fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
         tempfile::tempdir().unwrap(),
     );
     let file = kept.path().join("trial.json");
-    let mut pty = start_on_terminal(&own, &file);
+    let mut pty = start_trial_on_terminal(&own, &file);
     pty.press("q");
     pty.assert_ends_clean(0);
     assert!(
@@ -449,7 +462,7 @@ fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
     );
     let record = TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(record.ending == TrialEnding::Stopped && !record.blocks.is_empty());
-    assert_eq!(kills::loops(&own), Vec::<String>::new());
+    assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());
 }
 
 #[test]
@@ -461,12 +474,12 @@ fn real_trials_give_the_terminal_back_on_signals() {
         disk.create_subdirectory("own"),
         tempfile::tempdir().unwrap(),
     );
-    let mut pty = start_on_terminal(&own, &kept.path().join("key.json"));
+    let mut pty = start_trial_on_terminal(&own, &kept.path().join("key.json"));
     pty.press("\x03");
     pty.assert_ends_clean(130);
-    let mut pty = start_on_terminal(&own, &kept.path().join("term.json"));
+    let mut pty = start_trial_on_terminal(&own, &kept.path().join("term.json"));
     pty.resize(100, 30);
-    pty.until("the whole width", |screen| {
+    pty.wait_until("the whole width", |screen| {
         screen
             .rows(0, 100)
             .nth(2)
@@ -475,12 +488,12 @@ fn real_trials_give_the_terminal_back_on_signals() {
     pty.signal(Signal::SIGTERM);
     pty.assert_ends_clean(143);
     assert!(pty.all_output().contains("stopped early"));
-    assert_eq!(kills::loops(&own), Vec::<String>::new());
+    assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn real_trials_say_what_they_are_not_allowed() {
+fn real_trials_report_missing_privileges() {
     let disk = mount_roomy_ext4();
     let own = disk.create_subdirectory("own");
     let walwise = [
@@ -514,12 +527,12 @@ fn real_trials_beside_a_running_postgres_server_are_refused() {
     );
     let cluster = Cluster::new_below(&home, &home);
     cluster.start();
-    let why = refusal_message(&own, &["--yes", "--size", "320"]);
+    let why = assert_trial_refused(&own, &["--yes", "--size", "320"]);
     assert!(
         why.contains("of a database server is on the same disk") && why.contains("--force"),
         "{why}"
     );
-    assert_eq!(kills::loops(&own), Vec::<String>::new());
+    assert_eq!(kills::loop_devices_below(&own), Vec::<String>::new());
 }
 
 #[test]
@@ -543,7 +556,8 @@ fn real_trials_leave_nothing_when_they_are_killed() {
     for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
         let directory = disk.create_subdirectory(&nth.to_string());
         let binary = crate::support::programs::program_path();
-        let left = kills::kill_one(binary, &directory, moment, victim, signal);
+        let left =
+            kills::kill_trial_and_check_leftovers(binary, &directory, moment, victim, signal);
         assert_eq!(left, Ok(()));
     }
 }

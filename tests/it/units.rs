@@ -310,7 +310,7 @@ impl Host for HostBelowRoot {
     }
 }
 
-fn mount_by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
+fn systemd_mount_settings(root: &Path, unit: &str) -> Option<(String, String, String)> {
     let mut verify = Command::new("systemd-analyze");
     verify
         .arg(format!("--root={}", root.display()))
@@ -357,7 +357,7 @@ fn collect_below_root(root: &Path) -> FactSet {
 
 #[test]
 #[ignore = "needs systemd"]
-fn units_are_what_systemd_makes_of_them() {
+fn mount_unit_facts_equal_those_of_systemd() {
     for UnitFiles {
         what,
         fstab,
@@ -439,7 +439,7 @@ fn units_are_what_systemd_makes_of_them() {
             if !places.iter().any(|directory| known(directory)) {
                 continue;
             }
-            if let Some((source, fstype, options)) = mount_by_systemd(root, unit.trim()) {
+            if let Some((source, fstype, options)) = systemd_mount_settings(root, unit.trim()) {
                 let fstype = if fstype.is_empty() {
                     "auto".to_owned()
                 } else {

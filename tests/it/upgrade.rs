@@ -10,17 +10,19 @@ use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::LoopDevice;
-use crate::support::{check_json, fact, recorded, rule_outcome, run, stderr, stdout, walwise};
+use crate::support::{
+    check_json, known_fact_value, recorded, rule_outcome, run, stderr, stdout, walwise,
+};
 
 /// A line of an fstab with the expected part, level, and a word of the sentence; `None` for a
 /// correct line.
-type Line = (
+type FstabLineCase = (
     &'static str,
     Option<(&'static str, &'static str, &'static str)>,
 );
 
 /// Lines of an fstab written for Linux 6.1 and checked for Linux 6.17.
-const LINES: &[Line] = &[
+const LINES: &[FstabLineCase] = &[
     ("UUID=01 / ext4 errors=remount-ro", None),
     ("UUID=02 /data xfs noatime", None),
     (
@@ -81,7 +83,7 @@ const LINES: &[Line] = &[
     ("tmpfs /tmp tmpfs size=1G", None),
 ];
 
-fn host_with_fstab(dir: &Path, lines: &[Line]) -> String {
+fn host_with_fstab(dir: &Path, lines: &[FstabLineCase]) -> String {
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
     let recorded = fs::read_to_string(recorded).unwrap();
     let (before, fstab) = recorded.split_once("config fstab /etc/fstab\n").unwrap();
@@ -106,12 +108,12 @@ fn host_with_fstab(dir: &Path, lines: &[Line]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn upgrade(arguments: &[&str]) -> Output {
+fn run_upgrade(arguments: &[&str]) -> Output {
     walwise().arg("upgrade").args(arguments).output_in_time()
 }
 
 fn upgrade_items(arguments: &[&str]) -> (i32, Vec<Value>) {
-    let output = upgrade(&[arguments, &["--format", "json"]].concat());
+    let output = run_upgrade(&[arguments, &["--format", "json"]].concat());
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     (
@@ -120,7 +122,7 @@ fn upgrade_items(arguments: &[&str]) -> (i32, Vec<Value>) {
     )
 }
 
-fn text<'v>(item: &'v Value, key: &str) -> &'v str {
+fn string_field<'v>(item: &'v Value, key: &str) -> &'v str {
     item[key].as_str().unwrap_or_default()
 }
 
@@ -131,20 +133,20 @@ fn every_mistake_is_named_once_and_nothing_else() {
     let (code, items) = upgrade_items(&["--kernel", "6.17", "--host", &host]);
     let of_boot: Vec<&Value> = items
         .iter()
-        .filter(|item| text(item, "subject").starts_with("boot "))
+        .filter(|item| string_field(item, "subject").starts_with("boot "))
         .collect();
     let mut wrong = Vec::new();
     for (number, (line, expected)) in (1..).zip(LINES) {
         let place = format!("/etc/fstab:{number}");
         let found: Vec<&&Value> = of_boot
             .iter()
-            .filter(|item| text(item, "place") == place)
+            .filter(|item| string_field(item, "place") == place)
             .collect();
         let right = match (&found[..], expected) {
             ([], None) => true,
             ([item], Some((part, level, what))) => {
-                (text(item, "part"), text(item, "level")) == (part, level)
-                    && text(item, "what").contains(what)
+                (string_field(item, "part"), string_field(item, "level")) == (part, level)
+                    && string_field(item, "what").contains(what)
             }
             _ => false,
         };
@@ -160,7 +162,10 @@ fn every_mistake_is_named_once_and_nothing_else() {
     assert_eq!(of_boot.len(), mistakes, "every item stands on a line");
     assert!(mistakes >= 10 && code == 3, "{mistakes} {code}");
     // Failures that stop the boot come first.
-    let parts: Vec<&str> = items.iter().map(|item| text(item, "part")).collect();
+    let parts: Vec<&str> = items
+        .iter()
+        .map(|item| string_field(item, "part"))
+        .collect();
     let first = parts.iter().take_while(|part| **part == "blocker").count();
     assert_eq!(
         first,
@@ -168,7 +173,7 @@ fn every_mistake_is_named_once_and_nothing_else() {
         "{parts:?}"
     );
 
-    let page = stdout(&upgrade(&["--kernel", "6.17", "--host", &host]));
+    let page = stdout(&run_upgrade(&["--kernel", "6.17", "--host", &host]));
     for (number, (line, expected)) in (1..).zip(LINES) {
         let named = page
             .lines()
@@ -187,14 +192,14 @@ fn every_mistake_is_named_once_and_nothing_else() {
 }
 
 #[test]
-fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
+fn new_problems_are_distinguished_from_existing_ones() {
     let dir = tempfile::tempdir().unwrap();
     let host = host_with_fstab(dir.path(), LINES);
     let (_, items) = upgrade_items(&["--kernel", "6.17", "--host", &host]);
     let already = |what: &str| {
         let item = items
             .iter()
-            .find(|item| text(item, "what").contains(what))
+            .find(|item| string_field(item, "what").contains(what))
             .unwrap();
         item["already"].as_bool().unwrap()
     };
@@ -211,19 +216,22 @@ fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     let (_, items) = upgrade_items(&["--kernel", "4.14", "--host", &host]);
     let better = items
         .iter()
-        .find(|item| text(item, "what").starts_with("inode_cache"))
+        .find(|item| string_field(item, "what").starts_with("inode_cache"))
         .unwrap();
     assert_eq!(
-        (text(better, "part"), text(better, "subject")),
+        (
+            string_field(better, "part"),
+            string_field(better, "subject")
+        ),
         ("better", "boot /m/removed")
     );
 }
 
 #[test]
-fn what_is_assumed_is_held_against_what_is() {
+fn assumed_versions_are_compared_with_actual_ones() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
     let page = |arguments: &[&str]| {
-        let output = upgrade(&[arguments, &["--host", host.to_str().unwrap()]].concat());
+        let output = run_upgrade(&[arguments, &["--host", host.to_str().unwrap()]].concat());
         stdout(&output)
             .split_whitespace()
             .collect::<Vec<_>>()
@@ -250,7 +258,7 @@ fn what_is_assumed_is_held_against_what_is() {
 }
 
 #[test]
-fn the_exit_code_is_that_of_what_stands_in_the_way() {
+fn exit_code_reflects_the_blockers() {
     let dir = tempfile::tempdir().unwrap();
     for (line, warning, undecided) in [
         ("UUID=01 /m/a ext4 noatime", 0, 0),
@@ -266,7 +274,7 @@ fn the_exit_code_is_that_of_what_stands_in_the_way() {
         let code = |more: &[&str]| {
             let arguments = [&["--kernel", "6.17", "--host", host.as_str()][..], more].concat();
             let codes = ["text", "json"].map(|format| {
-                upgrade(&[&arguments[..], &["--format", format]].concat())
+                run_upgrade(&[&arguments[..], &["--format", format]].concat())
                     .status
                     .code()
                     .unwrap()
@@ -299,10 +307,10 @@ fn a_distribution_without_the_file_system_is_a_blocker() {
     assert_eq!(code, 3, "{items:#?}");
     let blockers: Vec<&Value> = items
         .iter()
-        .filter(|item| text(item, "part") == "blocker")
+        .filter(|item| string_field(item, "part") == "blocker")
         .collect();
     assert!(
-        blockers.len() == 1 && text(blockers[0], "what").contains("no btrfs"),
+        blockers.len() == 1 && string_field(blockers[0], "what").contains("no btrfs"),
         "{blockers:#?}"
     );
     assert_eq!(
@@ -312,19 +320,19 @@ fn a_distribution_without_the_file_system_is_a_blocker() {
 }
 
 #[test]
-fn newer_tools_than_the_kernel_are_told() {
+fn tools_newer_than_the_kernel_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let host = host_with_fstab(dir.path(), &[("UUID=01 / ext4 defaults", None)]);
     let (_, items) = upgrade_items(&["--xfsprogs", "6.18", "--host", &host]);
     let item = items
         .iter()
-        .find(|item| text(item, "what").contains("a newly created xfs"))
+        .find(|item| string_field(item, "what").contains("a newly created xfs"))
         .unwrap();
-    assert!(text(item, "because").contains("parent"), "{item}");
+    assert!(string_field(item, "because").contains("parent"), "{item}");
 }
 
 #[test]
-fn wrong_use_is_said() {
+fn upgrade_usage_errors_are_reported() {
     for (arguments, says) in [
         (&["--kernel", "soon"][..], "--kernel takes a version"),
         (&["--os", "debain13"], "did you mean `debian`"),
@@ -336,7 +344,7 @@ fn wrong_use_is_said() {
         ),
         (&[], "--kernel <VERSION>|--os <NAME>|--e2fsprogs"),
     ] {
-        let output = upgrade(arguments);
+        let output = run_upgrade(arguments);
         let complaint = stderr(&output);
         assert!(
             output.status.code() == Some(2) && complaint.contains(says),
@@ -358,7 +366,11 @@ fn any_machine_can_be_asked_about_any_kernel() {
         let kernel = kernels[at % kernels.len()];
         let (code, items) = upgrade_items(&[kernel, &["--host", host.to_str().unwrap()]].concat());
         assert!([0, 3].contains(&code), "{}: {code}", host.display());
-        seen.extend(items.iter().map(|item| text(item, "part").to_owned()));
+        seen.extend(
+            items
+                .iter()
+                .map(|item| string_field(item, "part").to_owned()),
+        );
     }
     assert!(
         seen.contains("changes") && seen.contains("better"),
@@ -368,7 +380,7 @@ fn any_machine_can_be_asked_about_any_kernel() {
 
 #[test]
 #[ignore = "needs root: mounts loop devices, and a file over /etc/fstab in a name space of its own"]
-fn what_is_said_to_be_refused_is_refused() {
+fn options_reported_as_refused_fail_to_mount() {
     let disk = |fs: &str| {
         let disk = LoopDevice::new(512);
         disk.mkfs(&[&format!("mkfs.{fs}"), "-q"]);
@@ -419,8 +431,9 @@ fn what_is_said_to_be_refused_is_refused() {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let items = report["upgrade"]["items"].as_array().unwrap();
     let blockers = |at: usize| {
-        let of_line = |item: &&Value| text(item, "subject") == format!("boot /walwise-none/{at}");
-        let blocks = |item: &&Value| text(item, "part") == "blocker";
+        let of_line =
+            |item: &&Value| string_field(item, "subject") == format!("boot /walwise-none/{at}");
+        let blocks = |item: &&Value| string_field(item, "part") == "blocker";
         items.iter().filter(of_line).filter(blocks).count()
     };
     for (at, (fs, options)) in lines.iter().enumerate() {
@@ -432,10 +445,10 @@ fn what_is_said_to_be_refused_is_refused() {
         );
     }
     // In a container the administrator chooses the devices under /dev.
-    if fact(&report, "host", "host.container") == Some(&Value::from("none")) {
+    if known_fact_value(&report, "host", "host.container") == Some(&Value::from("none")) {
         let missing = items
             .iter()
-            .filter(|item| text(item, "subject") == "boot /walwise-none/missing")
+            .filter(|item| string_field(item, "subject") == "boot /walwise-none/missing")
             .count();
         assert_eq!(missing, 1, "{items:#?}");
         assert_eq!(output.status.code(), Some(3));
@@ -468,7 +481,7 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
     let findings = report["baseline"]["findings"].as_array().unwrap();
     let serious = |finding: &&Value| {
         finding["now"]["applies"] == true
-            && ["critical", "warning", "advice"].contains(&text(&finding["now"], "level"))
+            && ["critical", "warning", "advice"].contains(&string_field(&finding["now"], "level"))
     };
     let mut new = Vec::new();
     for (line, expected) in LINES {
@@ -476,12 +489,12 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
         let subject = format!("boot {point}");
         let found: Vec<&Value> = findings
             .iter()
-            .filter(|finding| text(finding, "subject") == subject)
+            .filter(|finding| string_field(finding, "subject") == subject)
             .filter(serious)
             .collect();
         let levels: Vec<&str> = found
             .iter()
-            .map(|finding| text(&finding["now"], "level"))
+            .map(|finding| string_field(&finding["now"], "level"))
             .collect();
         // An unknown option is a warning, whatever its effect.
         let level = |(part, level, _)| {
@@ -495,7 +508,7 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
         new.extend(
             found
                 .iter()
-                .filter(|finding| text(finding, "class") == "new")
+                .filter(|finding| string_field(finding, "class") == "new")
                 .map(|_| point),
         );
     }
@@ -525,7 +538,7 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
 /// ZFS modules are built for one kernel, so an unsupported kernel leaves every pool unavailable
 /// after the boot.
 #[test]
-fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
+fn kernel_unsupported_by_openzfs_is_a_blocker() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/zfs-sync-standard.host");
     let of_zfs = |module: &str, kernel: &str| {
         let assumed = format!("zfs.version={module}");
@@ -564,7 +577,7 @@ fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
 }
 
 #[test]
-fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
+fn unknown_file_system_is_reported_as_not_known() {
     let dir = tempfile::tempdir().unwrap();
     for (line, kernel) in [
         ("UUID=01 /m/a hfsplus noatime", "6.17"),
@@ -603,7 +616,7 @@ fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
 }
 
 #[test]
-fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
+fn on_disk_formats_without_kernel_support_are_blockers() {
     let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
     let formats = |host: &Path, arguments: &[&str]| {
         let arguments = [&["--host", host.to_str().unwrap()], arguments].concat();
@@ -683,8 +696,8 @@ fn a_kernel_that_corrupts_data_is_named() {
         let (_, items) = upgrade_items(&["--host", &host, "--kernel", next]);
         let named: Vec<&str> = items
             .iter()
-            .filter(|item| text(item, "rule") == "release.ext4-direct-writes")
-            .map(|item| text(item, "part"))
+            .filter(|item| string_field(item, "rule") == "release.ext4-direct-writes")
+            .map(|item| string_field(item, "part"))
             .collect();
         assert_eq!(
             named.first(),
@@ -941,7 +954,7 @@ fn smaller_memory_pages_end_swap_and_large_blocks() {
     let (_, items) = upgrade_items(&["--host", host, "--os", "rhel9"]);
     let about_pages: Vec<&str> = items
         .iter()
-        .map(|item| text(item, "what"))
+        .map(|item| string_field(item, "what"))
         .filter(|what| what.contains("page"))
         .collect();
     assert_eq!(
@@ -955,7 +968,7 @@ fn smaller_memory_pages_end_swap_and_large_blocks() {
     assert!(
         !items
             .iter()
-            .any(|item| text(item, "what").contains("pages")),
+            .any(|item| string_field(item, "what").contains("pages")),
         "{items:?}"
     );
 }
@@ -972,7 +985,7 @@ fn an_upgrade_is_judged_for_the_named_target() {
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         let targets = report["targets"].as_array().unwrap().iter();
         targets
-            .map(|target| text(target, "target").to_owned())
+            .map(|target| string_field(target, "target").to_owned())
             .collect()
     };
     let (all, one) = (targets(&[]), targets(&["/redo"]));

@@ -12,7 +12,7 @@ use crate::support::{stderr, stdout, walwise};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-fn host() -> String {
+fn recorded_host_path() -> String {
     format!("{ROOT}/tests/hosts/el9-ext4.host")
 }
 
@@ -27,12 +27,12 @@ fn user_rules_directory() -> (tempfile::TempDir, String) {
     (dir, path)
 }
 
-fn check(format: &str, rules: &str) -> String {
+fn check_output(format: &str, rules: &str) -> String {
     let mut command = walwise();
     command.args([
         "check",
         "--host",
-        &host(),
+        &recorded_host_path(),
         "--rules",
         rules,
         "--format",
@@ -63,10 +63,10 @@ const OWN: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
+fn user_commands_are_marked_and_never_offered_to_run() {
     let (_dir, rules) = user_rules_directory();
     for format in ["text", "markdown", "html"] {
-        let report = check(format, &rules);
+        let report = check_output(format, &rules);
         assert!(
             lines_containing(&report, "your own command, from ").len() >= OWN.len(),
             "{report}"
@@ -89,7 +89,7 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
         }
     }
     for format in ["script", "fstab", "conf", "udev"] {
-        let printed = check(format, &rules);
+        let printed = check_output(format, &rules);
         for (_, command) in OWN {
             assert!(
                 !printed.contains(command),
@@ -103,7 +103,7 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
             "{left_out:?}"
         );
     }
-    let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
+    let report: Value = serde_json::from_str(&check_output("json", &rules)).unwrap();
     let mut own: Vec<(&str, &str)> = Vec::new();
     for finding in report["findings"].as_array().unwrap() {
         let of_user = finding["rule"].as_str().unwrap().starts_with("site.");
@@ -158,7 +158,7 @@ fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
         "{warned}"
     );
     let (_dir, rules) = user_rules_directory();
-    let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
+    let report: Value = serde_json::from_str(&check_output("json", &rules)).unwrap();
     assert!(
         !report["warnings"].to_string().contains("destroy data"),
         "{}",
@@ -166,7 +166,7 @@ fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
     );
 }
 
-fn run_named_command(complaint: &str) -> (Option<i32>, String) {
+fn run_suggested_command(complaint: &str) -> (Option<i32>, String) {
     let command = complaint
         .split('`')
         .nth(1)
@@ -178,7 +178,7 @@ fn run_named_command(complaint: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
+fn suggested_command_shows_conflict_of_two_rule_files() {
     let dir = tempfile::tempdir().unwrap();
     let good = fs::read_to_string(format!("{ROOT}/tests/rules/user/commands.toml")).unwrap();
     let files: [PathBuf; 2] = ["a.toml", "b.toml"].map(|name| dir.path().join(name));
@@ -186,7 +186,7 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
         fs::write(file, &good).unwrap();
     }
     let output = walwise()
-        .args(["check", "--host", &host(), "--rules"])
+        .args(["check", "--host", &recorded_host_path(), "--rules"])
         .arg(dir.path())
         .output_in_time();
     let complaint = stderr(&output);
@@ -196,7 +196,7 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
         complaint.contains(&format!("{b} has 2 mistakes (lines 4, 39, with {a}:4)")),
         "{complaint}"
     );
-    let (code, shown) = run_named_command(&complaint);
+    let (code, shown) = run_suggested_command(&complaint);
     assert_eq!(code, Some(2), "{shown}");
     assert!(
         shown.contains("a second rule `site.noatime`") && shown.contains(&format!("{a}:4")),
@@ -220,7 +220,7 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
 }
 
 #[test]
-fn a_file_that_is_no_text_is_named_with_its_line() {
+fn non_utf8_rule_file_is_reported_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("latin.toml");
     fs::write(&file, b"# ok\n# \xfcber\n").unwrap();
@@ -238,7 +238,7 @@ fn a_file_that_is_no_text_is_named_with_its_line() {
 
 #[test]
 #[ignore = "needs root: an /etc of its own"]
-fn a_file_is_checked_beside_the_rules_of_the_machine() {
+fn rules_check_includes_the_rules_of_etc() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("ours.toml");
     fs::copy(

@@ -24,7 +24,7 @@ fn run_in_repository(arguments: &[&str]) -> Output {
     walwise().current_dir(ROOT).args(arguments).output_in_time()
 }
 
-fn code(output: &Output) -> i32 {
+fn exit_code(output: &Output) -> i32 {
     output.status.code().expect("walwise ended by itself")
 }
 
@@ -45,10 +45,10 @@ fn check_calm_host(more: &[&str]) -> (i32, Value, String) {
     );
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
-    (code(&output), report, stderr(&output))
+    (exit_code(&output), report, stderr(&output))
 }
 
-fn directory(files: &[&str]) -> tempfile::TempDir {
+fn create_rules_directory(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for file in files {
         std::fs::copy(
@@ -69,7 +69,7 @@ fn warnings(report: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn evaluated(report: &Value) -> Vec<&str> {
+fn evaluated_rules(report: &Value) -> Vec<&str> {
     report["rules"]
         .as_array()
         .unwrap()
@@ -119,7 +119,7 @@ fn a_users_table_lets_no_secret_out() {
         "a secret came out"
     );
     assert_eq!(
-        support::fact(&report, &format!("cluster {path}"), "pg.fsync"),
+        support::known_fact_value(&report, &format!("cluster {path}"), "pg.fsync"),
         Some(&Value::Bool(false))
     );
     assert!(
@@ -132,7 +132,7 @@ fn a_users_table_lets_no_secret_out() {
 #[test]
 fn ten_mistakes_of_a_users_file_are_told_at_once() {
     let output = run_in_repository(&["rules", "check", "tests/rules/user/site.toml"]);
-    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+    assert_eq!((exit_code(&output), stdout(&output).as_str()), (2, ""));
     // The line number of the built-in rule changes with edits of the file.
     insta::with_settings!({filters => vec![(r"verdict\.toml:\d+", "verdict.toml:[line]")]}, {
         insta::assert_snapshot!("ten_mistakes", stderr(&output));
@@ -141,10 +141,10 @@ fn ten_mistakes_of_a_users_file_are_told_at_once() {
 }
 
 #[test]
-fn a_file_with_mistakes_takes_nothing_else_away() {
+fn rule_file_with_mistakes_disables_nothing_else() {
     let (plain_code, plain, silent) = check_calm_host(&[]);
     assert_eq!((plain_code, silent.as_str()), (0, ""));
-    let dir = directory(&["site.toml", "good.toml"]);
+    let dir = create_rules_directory(&["site.toml", "good.toml"]);
     let (with_code, with, complaint) = check_calm_host(&["--rules", dir.path().to_str().unwrap()]);
     // While rules are missing, a run without findings does not exit with 0.
     assert_eq!(with_code, 2);
@@ -155,12 +155,12 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
         "{complaint}"
     );
     let off = ["verdict.guest", "mount.noatime"];
-    let mut expected: Vec<&str> = evaluated(&plain)
+    let mut expected: Vec<&str> = evaluated_rules(&plain)
         .into_iter()
         .filter(|rule| !off.contains(rule))
         .collect();
     expected.extend(["site.ext4", "site.guest", "site.every-kernel"]);
-    assert_eq!(evaluated(&with), expected);
+    assert_eq!(evaluated_rules(&with), expected);
     let sentence = complaint.trim_end().strip_prefix("walwise: ").unwrap();
     assert!(
         has_warning_with(&with, sentence)
@@ -178,7 +178,7 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
         "--format",
         "json",
     ]);
-    assert_eq!((code(&found), stderr(&found).as_str()), (3, ""));
+    assert_eq!((exit_code(&found), stderr(&found).as_str()), (3, ""));
     let text = run_in_repository(&[
         "check",
         "-v",
@@ -195,8 +195,8 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
 }
 
 #[test]
-fn what_users_rules_change_is_said_wherever_it_shows() {
-    let dir = directory(&["good.toml"]);
+fn changes_by_user_rules_are_reported_everywhere() {
+    let dir = create_rules_directory(&["good.toml"]);
     let rules = dir.path().to_str().unwrap();
     let (_, report, _) = check_calm_host(&["--rules", rules]);
     assert!(has_warning_with(
@@ -259,7 +259,7 @@ fn what_users_rules_change_is_said_wherever_it_shows() {
 }
 
 #[test]
-fn a_lowered_level_shows_the_one_that_was_written() {
+fn lowered_level_shows_the_original_level() {
     let dir = tempfile::tempdir().unwrap();
     let text = "[[override]]\nrule = \"barrier.ext4-off\"\nlevel = \"warning\"\nbecause = \"scratch data\"\n\
                 [[override]]\nrule = \"mysql.preloaded\"\nlevel = \"warning\"\nbecause = \"none here\"\n";
@@ -308,7 +308,7 @@ fn a_lowered_level_shows_the_one_that_was_written() {
 }
 
 #[test]
-fn the_pack_is_what_sha256sum_says() {
+fn pack_fingerprint_equals_sha256sum() {
     let sums =
         "cd \"$1\" && find rules -name '*.toml' | LC_ALL=C sort | xargs sha256sum | sha256sum";
     let expected = run("sh", &["-c", sums, "sh", ROOT]);
@@ -356,13 +356,13 @@ fn check_with_rules_d(done: &str) -> (i32, Value) {
         .output_in_time();
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", support::stderr(&output)));
-    (code(&output), report)
+    (exit_code(&output), report)
 }
 
 #[test]
 #[ignore = "needs root: an /etc of its own"]
-fn rules_of_the_machine_count_where_root_alone_could_write_them() {
-    let in_force = |report: &Value| evaluated(report).contains(&"site.ext4");
+fn etc_rules_apply_only_if_writable_by_root_alone() {
+    let in_force = |report: &Value| evaluated_rules(report).contains(&"site.ext4");
     let (_, plain, _) = check_calm_host(&[]);
     let (fine, report) = check_with_rules_d("true");
     assert!(in_force(&report) && fine == 0, "{:?}", warnings(&report));
@@ -413,7 +413,11 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
             "{done}: {:?}",
             warnings(&report)
         );
-        assert_eq!((code, evaluated(&report)), (2, evaluated(&plain)), "{done}");
+        assert_eq!(
+            (code, evaluated_rules(&report)),
+            (2, evaluated_rules(&plain)),
+            "{done}"
+        );
     }
     for nothing in [
         "mv good.toml .good.toml",

@@ -13,7 +13,7 @@ use walwise_judge::rules::RuleSet;
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
 use walwise_model::version::Version;
 
-use super::support::loops::{LoopDevice, Mounted, mount_file_system};
+use super::support::loops::{LoopDevice, MountedFileSystem, mount_file_system};
 use super::support::{check_json, run, stderr, stdout, walwise};
 use crate::support::deadline::CommandInTime as _;
 
@@ -102,7 +102,7 @@ fn btrfs_takes_and_refuses_what_the_table_says() {
 
 const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-fn sorted(mut options: Vec<String>) -> Vec<String> {
+fn sorted_and_deduplicated(mut options: Vec<String>) -> Vec<String> {
     options.sort();
     options.dedup();
     options
@@ -123,10 +123,10 @@ fn option_effect(fs: &str, example: &MountOptionExample) -> (String, Effect) {
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
-fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
+fn options_without_effect_leave_options_in_force_unchanged() {
     for fs in FAMILIES {
         let disk = disk_with_file_system(fs);
-        let without = sorted(disk.options_in_force_with("").unwrap());
+        let without = sorted_and_deduplicated(disk.options_in_force_with("").unwrap());
         let (mut wrong, mut tried) = (Vec::new(), 0);
         for (line, effect) in mount_option_examples(fs)
             .iter()
@@ -136,7 +136,7 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
                 continue;
             }
             tried += 1;
-            let with = sorted(disk.options_in_force_with(&line).unwrap());
+            let with = sorted_and_deduplicated(disk.options_in_force_with(&line).unwrap());
             // Some kernels print options that they ignore, so a printed option without effect is no
             // difference.
             let printed = |word: &&String| effect == Effect::NoEffect && **word == line;
@@ -171,7 +171,7 @@ fn option_lines(fs: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
+fn lab_option_lines_are_decided_for_every_kernel() {
     let all: Vec<(&str, String)> = FAMILIES
         .into_iter()
         .flat_map(|fs| option_lines(fs).into_iter().map(move |line| (fs, line)))
@@ -198,7 +198,7 @@ fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
 /// other option of the line undoes.
 #[test]
 #[ignore = "needs root: mounts loop devices"]
-fn lines_of_options_do_what_the_table_says() {
+fn option_lines_behave_as_the_table_says() {
     let kernel = running_kernel();
     let (mut taken, mut refused, mut same, mut wrong) = (0, 0, 0, Vec::new());
     for fs in FAMILIES {
@@ -223,8 +223,10 @@ fn lines_of_options_do_what_the_table_says() {
                     if holds.len() < words.len() {
                         same += 1;
                         let (found, held) = (
-                            sorted(whole),
-                            sorted(disk.options_in_force_with(&holds.join(",")).unwrap()),
+                            sorted_and_deduplicated(whole),
+                            sorted_and_deduplicated(
+                                disk.options_in_force_with(&holds.join(",")).unwrap(),
+                            ),
                         );
                         if found != held {
                             wrong.push(format!(
@@ -288,7 +290,7 @@ fn every_option_that_rules_advise_mounts() {
     }
 }
 
-fn apply_and_undo_commands(mounted: &Mounted, rule: &str) -> [String; 2] {
+fn apply_and_undo_commands(mounted: &MountedFileSystem, rule: &str) -> [String; 2] {
     let (_, report) = check_json(&[
         mounted.create_subdirectory("data").to_str().unwrap(),
         "--no-probe",
@@ -312,7 +314,7 @@ fn apply_and_undo_commands(mounted: &Mounted, rule: &str) -> [String; 2] {
 
 #[test]
 #[ignore = "needs root: mounts loop devices"]
-fn what_a_remount_is_advised_for_is_in_force_after_it() {
+fn advised_remounts_take_effect_and_are_undone() {
     let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
     for rule in RuleSet::builtin().rules() {
         for removed in rule.advise.iter().flat_map(|advice| match &advice.change {
@@ -333,7 +335,8 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
                 if apply.is_empty() {
                     continue;
                 }
-                let in_force = || sorted(mounted.disk.options_in_force(&mounted.point));
+                let in_force =
+                    || sorted_and_deduplicated(mounted.disk.options_in_force(&mounted.point));
                 let before = in_force();
                 run("sh", &["-e", "-c", &apply]);
                 if in_force().contains(&removed) || in_force() == before {
@@ -373,7 +376,7 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
 /// mountinfo does not show default options stored in the superblock (`tune2fs -o`).
 #[test]
 #[ignore = "needs root: mounts loop devices"]
-fn a_default_of_the_superblock_is_taken_back_too() {
+fn advised_remount_reverts_superblock_defaults() {
     for (default, removed, rule) in [
         ("nobarrier", "nobarrier", "barrier.ext4-off"),
         ("journal_data", "data=journal", "ext4.data-journal"),
@@ -483,7 +486,7 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
 
 #[test]
 #[ignore = "needs root: makes file systems on loop devices"]
-fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
+fn advised_mkfs_options_create_mountable_file_systems() {
     let mut tried = 0;
     for rule in RuleSet::builtin().rules() {
         let of = |setting: &str| -> Vec<String> {
@@ -555,7 +558,7 @@ fn the_lab_tries_every_option_of_the_table() {
 
 #[test]
 #[ignore = "needs root: makes a file system on a loop device"]
-fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
+fn mkfs_disables_features_an_older_kernel_cannot_mount() {
     let disk = LoopDevice::new(MIB);
     let captured = walwise().args(["capture", &disk.device]).output_in_time();
     let older = stdout(&captured).replace(run("uname", &["-r"]).trim(), "5.10.0");

@@ -10,7 +10,7 @@ use crate::support::deadline::CommandInTime as _;
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
+fn script_with_invalid_directory_leaves_the_disk_unchanged() {
     let disk = LoopDevice::new(64);
     let asked = [
         "check",

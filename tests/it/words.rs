@@ -32,7 +32,7 @@ const HOSTS: [&str; 9] = [
     "lab-luks-on-lvm-on-md",
 ];
 
-fn report(name: &str) -> Report {
+fn report_of_recorded_host(name: &str) -> Report {
     let host = RecordedHost::parse(&fs::read(recorded_host_file(name)).unwrap()).unwrap();
     let request = Request {
         target: None,
@@ -96,10 +96,10 @@ fn screen_sentences(report: &Report) -> Vec<String> {
 }
 
 #[test]
-fn what_screens_say_is_in_the_text_in_the_same_words() {
+fn screen_sentences_occur_in_the_text_report() {
     let mut missing = Vec::new();
     for name in HOSTS {
-        let report = report(name);
+        let report = report_of_recorded_host(name);
         assert!(!report.verdicts.is_empty(), "{name}");
         let told = collapse_whitespace(&text::render(&report));
         for sentence in screen_sentences(&report) {
@@ -131,9 +131,9 @@ fn svg_text(svg: &str) -> String {
 }
 
 #[test]
-fn those_sentences_are_on_the_screens() {
+fn report_sentences_occur_on_the_screens() {
     for name in HOSTS {
-        let report = report(name);
+        let report = report_of_recorded_host(name);
         let shown = tui::render_screens_svg(report.clone(), Vec::new(), (110, 200));
         let shown: String = shown.iter().map(|(_, svg)| svg_text(svg)).collect();
         let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
@@ -211,7 +211,7 @@ fn non_prose_words(sentence: &str) -> Vec<String> {
         .collect()
 }
 
-fn sentences_of(json: &Value, found: &mut Vec<String>) {
+fn collect_sentences(json: &Value, found: &mut Vec<String>) {
     match json {
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -221,20 +221,22 @@ fn sentences_of(json: &Value, found: &mut Vec<String>) {
                         .filter(|_| SENTENCES.contains(&&**key))
                         .map(str::to_owned),
                 );
-                sentences_of(value, found);
+                collect_sentences(value, found);
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| sentences_of(value, found)),
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect_sentences(value, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 #[test]
-fn no_sentence_holds_what_only_a_machine_reads() {
+fn sentences_contain_no_machine_identifiers() {
     let (mut all, mut wrong) = (0, Vec::new());
     for (_, document) in recorded_host_documents() {
         let mut sentences = Vec::new();
-        sentences_of(document, &mut sentences);
+        collect_sentences(document, &mut sentences);
         all += sentences.len();
         let said =
             |sentence: &String| (!non_prose_words(sentence).is_empty()).then(|| sentence.clone());
@@ -251,7 +253,7 @@ fn no_sentence_holds_what_only_a_machine_reads() {
     }
 }
 
-fn plain_words(text: &str) -> Vec<String> {
+fn lowercase_words(text: &str) -> Vec<String> {
     let words = text.split_whitespace();
     let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     let words = words.filter(|word| !word.is_empty());
@@ -259,16 +261,16 @@ fn plain_words(text: &str) -> Vec<String> {
 }
 
 fn replaced_phrases(text: &str) -> Vec<&'static str> {
-    let padded = format!(" {} ", plain_words(text).join(" "));
+    let padded = format!(" {} ", lowercase_words(text).join(" "));
     let phrases = REPLACED.into_iter();
     phrases
         .filter(|phrase| padded.contains(&format!(" {phrase} ")))
         .collect()
 }
 
-fn longest_sentence(text: &str) -> usize {
+fn longest_sentence_words(text: &str) -> usize {
     let ended = collapse_whitespace(text).replace([';', ':'], ".");
-    let sentences = ended.split(". ").map(|part| plain_words(part).len());
+    let sentences = ended.split(". ").map(|part| lowercase_words(part).len());
     sentences.max().unwrap_or(0)
 }
 
@@ -280,8 +282,8 @@ fn sentences_are_short_and_use_the_vocabulary() {
         .zip(recorded_host_reports())
     {
         let mut sentences = Vec::new();
-        sentences_of(document, &mut sentences);
-        sentences.retain(|sentence| longest_sentence(sentence) > MAX_WORDS);
+        collect_sentences(document, &mut sentences);
+        sentences.retain(|sentence| longest_sentence_words(sentence) > MAX_WORDS);
         wrong.extend(sentences);
         let screens = tui::render_screens_svg(report.clone(), Vec::new(), (120, 60));
         let screens = screens.iter().map(|(_, svg)| svg_text(svg));
@@ -294,7 +296,7 @@ fn sentences_are_short_and_use_the_vocabulary() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(replaced_phrases("Its price, told again"), ["price", "told"]);
     assert_eq!(
-        longest_sentence(&format!("One: {}", "word ".repeat(26))),
+        longest_sentence_words(&format!("One: {}", "word ".repeat(26))),
         26
     );
 }

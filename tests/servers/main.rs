@@ -51,7 +51,7 @@ const RELEASES: [(ServerKind, &[&str]); 3] = [
     ),
 ];
 
-struct Asked {
+struct RequestedServer {
     kind: ServerKind,
     version: Version,
     facts: FactSet,
@@ -59,7 +59,7 @@ struct Asked {
     cluster: Subject,
 }
 
-impl Asked {
+impl RequestedServer {
     fn new(asked: &Json) -> Self {
         let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
         let kind = ServerKind::from_word(&text("kind")).unwrap();
@@ -106,7 +106,7 @@ impl Asked {
         }
     }
 
-    fn concerns(&self, advised: &AdvisedSetting<'_>) -> bool {
+    fn may_concern(&self, advised: &AdvisedSetting<'_>) -> bool {
         let subject = match advised.rule.scope {
             Scope::Cluster => &self.cluster,
             Scope::Target => &self.place,
@@ -127,7 +127,7 @@ impl Asked {
         })
     }
 
-    fn printed(&self, advised: &AdvisedSetting<'_>, value: &str) -> Json {
+    fn render_advice(&self, advised: &AdvisedSetting<'_>, value: &str) -> Json {
         let spec = advised.spec;
         let held_back = check_advice(spec.setting, &[value], &self.facts, &self.cluster).err();
         let commands = |templates: &[Template]| {
@@ -144,7 +144,7 @@ impl Asked {
         let words = |all: &[ShellCommand]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut row = json!({
             "rule": advised.rule.id, "name": advised.name, "value": value, "held_back": held_back,
-            "concerned": self.concerns(advised), "apply": words(&apply), "verify": words(&verify),
+            "concerned": self.may_concern(advised), "apply": words(&apply), "verify": words(&verify),
             "undo": words(&undo),
         });
         let advice = Advice {
@@ -185,7 +185,7 @@ impl Asked {
         row
     }
 
-    fn ruling(&self, name: &str, value: &str) -> Json {
+    fn render_setting_support(&self, name: &str, value: &str) -> Json {
         let ruling = match self.kind {
             ServerKind::Postgres => postgres_assignment_support(name, value, &self.version),
             ServerKind::Mysql | ServerKind::Mariadb => {
@@ -198,7 +198,7 @@ impl Asked {
         })
     }
 
-    fn answers(&self, asked: &Json, rules: &RuleSet) -> Json {
+    fn render_answers(&self, asked: &Json, rules: &RuleSet) -> Json {
         let known = server_settings(self.kind, &self.version);
         let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
         let releases = RELEASES
@@ -211,8 +211,10 @@ impl Asked {
             .map(|setting| setting.name)
             .filter(|name| !here.contains(name))
             .collect();
-        let setting = |one: &ServerSetting| json!({ "name": one.name, "default": one.default, "change": change(one.changed_by) });
-        let pair = |ask: &Json| self.ruling(ask[0].as_str().unwrap(), ask[1].as_str().unwrap());
+        let setting = |one: &ServerSetting| json!({ "name": one.name, "default": one.default, "change": change_word(one.changed_by) });
+        let pair = |ask: &Json| {
+            self.render_setting_support(ask[0].as_str().unwrap(), ask[1].as_str().unwrap())
+        };
         let asks = asked["asks"]
             .as_array()
             .map(Vec::as_slice)
@@ -222,10 +224,12 @@ impl Asked {
         } else {
             "mysql"
         };
-        let advice = advised::of(area, rules);
-        let each = advice
-            .iter()
-            .flat_map(|one| one.values.iter().map(move |value| self.printed(one, value)));
+        let advice = advised::list_advised_settings(area, rules);
+        let each = advice.iter().flat_map(|one| {
+            one.values
+                .iter()
+                .map(move |value| self.render_advice(one, value))
+        });
         json!({
             "settings": known.iter().map(setting).collect::<Vec<_>>(),
             "elsewhere": elsewhere,
@@ -235,7 +239,7 @@ impl Asked {
     }
 }
 
-fn change(by: SettingChangeAction) -> &'static str {
+fn change_word(by: SettingChangeAction) -> &'static str {
     match by {
         SettingChangeAction::Statement => "statement",
         SettingChangeAction::Session => "session",
@@ -247,7 +251,7 @@ fn change(by: SettingChangeAction) -> &'static str {
 
 #[test]
 #[ignore = "tests/servers/run asks for it, in a file, and compares the answers with real servers"]
-fn answers_about_the_servers_of_a_file() {
+fn write_answers_for_requested_servers() {
     let path =
         |name| std::env::var_os(name).unwrap_or_else(|| panic!("tests/servers/run sets {name}"));
     let asked: Json =
@@ -257,7 +261,7 @@ fn answers_about_the_servers_of_a_file() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|server| Asked::new(server).answers(server, &rules))
+        .map(|server| RequestedServer::new(server).render_answers(server, &rules))
         .collect();
     std::fs::write(
         path("WALWISE_ANSWERS"),

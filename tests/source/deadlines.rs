@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use crate::files::{Source, home, is_for_tests, rust_files, tokens};
+use crate::files::{Source, is_for_tests, parse_tokens, repository_root, rust_files};
 
 const WAITS: [(&str, usize); 11] = [
     ("wait", 0),
@@ -86,17 +86,17 @@ const MAY: [(&str, &str, &str); 11] = [
     ),
 ];
 
-fn may(file: &str, wait: &str) -> bool {
+fn is_excepted(file: &str, wait: &str) -> bool {
     MAY.iter().any(|(of, what, _)| *of == file && *what == wait)
 }
 
-fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
+fn collect_waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
         let TokenTree::Group(group) = token else {
             continue;
         };
-        waits(group.stream(), found);
+        collect_waits(group.stream(), found);
         if group.delimiter() != Delimiter::Parenthesis {
             continue;
         }
@@ -109,7 +109,7 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
         let line = group.span().start().line;
         // `read` waits only if its argument is a buffer; with a path, `read` opens a file.
         let reads = name == "read" && group.stream().to_string().starts_with("& mut");
-        let waits = reads || WAITS.contains(&(name.as_str(), arguments(group.stream())));
+        let waits = reads || WAITS.contains(&(name.as_str(), count_arguments(group.stream())));
         if before(2).as_deref() == Some(".") && waits {
             found.push((name, line));
         } else if let (Some(second), Some(first), Some(of)) = (before(2), before(3), before(4)) {
@@ -121,7 +121,7 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     }
 }
 
-fn arguments(list: TokenStream) -> usize {
+fn count_arguments(list: TokenStream) -> usize {
     let commas =
         |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
     let tokens: Vec<TokenTree> = list.into_iter().collect();
@@ -145,11 +145,11 @@ impl<'ast> Visit<'ast> for TestLines {
     }
 }
 
-fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
+fn waits_in_tests(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
     let mut lines = TestLines::default();
     lines.visit_file(file);
     let mut found = Vec::new();
-    waits(text.parse().unwrap(), &mut found);
+    collect_waits(text.parse().unwrap(), &mut found);
     let is_test = |line: usize| {
         whole
             || lines
@@ -161,8 +161,8 @@ fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
     found
 }
 
-pub fn no_test_waits_without_one(sources: &[Source]) {
-    let home = home();
+pub fn no_test_waits_without_deadline(sources: &[Source]) {
+    let home = repository_root();
     let tests: Vec<Source> = TESTS
         .iter()
         .flat_map(|below| rust_files(&home.join(below)))
@@ -173,7 +173,7 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
                 .to_str()
                 .unwrap()
                 .to_owned();
-            let tokens = tokens(&path);
+            let tokens = parse_tokens(&path);
             Source {
                 name,
                 syntax: syn::parse2(tokens.clone()).unwrap(),
@@ -193,8 +193,8 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
     } in sources.iter().chain(&tests)
     {
         let text = fs::read_to_string(home.join(file)).unwrap();
-        for (wait, line) in waits_of(&text, syntax, *is_test) {
-            if may(file, &wait) {
+        for (wait, line) in waits_in_tests(&text, syntax, *is_test) {
+            if is_excepted(file, &wait) {
                 needed.insert((file.clone(), wait));
             } else {
                 wrong.push(format!("{file}:{line}: {wait}"));
@@ -217,7 +217,7 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
 fn waits_are_recognised() {
     let found = |text: &str| {
         let mut found = Vec::new();
-        waits(text.parse().unwrap(), &mut found);
+        collect_waits(text.parse().unwrap(), &mut found);
         found
             .into_iter()
             .map(|(wait, _)| wait)

@@ -6,7 +6,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-use crate::files::{Source, is_for_tests, shipped};
+use crate::files::{Source, is_for_tests, product_files};
 
 const UNITS: [&str; 22] = [
     "s",
@@ -74,10 +74,10 @@ pub fn durations(text: &str) -> Vec<String> {
 struct Literals(Vec<String>);
 
 impl Literals {
-    fn tokens(&mut self, tokens: TokenStream) {
+    fn collect_literals(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
-                TokenTree::Group(group) => self.tokens(group.stream()),
+                TokenTree::Group(group) => self.collect_literals(group.stream()),
                 TokenTree::Literal(literal) => self.0.push(literal.to_string()),
                 TokenTree::Ident(_) | TokenTree::Punct(_) => {}
             }
@@ -93,7 +93,7 @@ impl<'ast> Visit<'ast> for Literals {
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        self.tokens(call.tokens.clone());
+        self.collect_literals(call.tokens.clone());
     }
 
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
@@ -103,10 +103,10 @@ impl<'ast> Visit<'ast> for Literals {
     }
 }
 
-pub fn no_sentence_of_the_verdict_holds_one(sources: &[Source]) {
+pub fn verdict_sentences_hold_no_duration(sources: &[Source]) {
     let mut literals = Literals::default();
     for (_, file) in
-        shipped(sources).filter(|(name, _)| name.starts_with("crates/judge/src/durability"))
+        product_files(sources).filter(|(name, _)| name.starts_with("crates/judge/src/durability"))
     {
         literals.visit_file(file);
     }

@@ -9,19 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, ImplItem, Item, UseTree, Visibility};
 
-use crate::files::{Source, home, is_for_tests, rust_files, tokens};
+use crate::files::{Source, is_for_tests, parse_tokens, repository_root, rust_files};
 
-type Names = BTreeSet<String>;
+type NameSet = BTreeSet<String>;
 
 #[derive(Default)]
 struct Crate<'a> {
     /// Items by module path; the root is the empty path.
     modules: BTreeMap<Vec<String>, &'a [Item]>,
-    identifiers: Names,
+    identifiers: NameSet,
 }
 
-pub fn each_is_used_by_another_crate(sources: &[Source]) {
-    let crates = crates(sources);
+pub fn exports_are_used_by_another_crate(sources: &[Source]) {
+    let crates = crates_by_name(sources);
     let others = outside_identifiers();
     let mut unused = Vec::new();
     for (name, one) in crates.iter().filter(|(name, _)| *name != "src") {
@@ -43,7 +43,7 @@ pub fn each_is_used_by_another_crate(sources: &[Source]) {
     );
 }
 
-fn crates(sources: &[Source]) -> BTreeMap<String, Crate<'_>> {
+fn crates_by_name(sources: &[Source]) -> BTreeMap<String, Crate<'_>> {
     let mut crates: BTreeMap<String, Crate<'_>> = BTreeMap::new();
     for source in sources {
         let (name, path) = match source.name.strip_prefix("crates/") {
@@ -75,13 +75,13 @@ impl<'a> Crate<'a> {
         self.modules.insert(place, items);
     }
 
-    fn exports(&self) -> Names {
+    fn exports(&self) -> NameSet {
         let mut reachable = BTreeSet::new();
-        let mut reexports = Names::new();
+        let mut reexports = NameSet::new();
         self.add_reachable(Vec::new(), &mut reachable, &mut reexports);
         let is_exported =
             |place: &Vec<String>, name: &str| reachable.contains(place) || reexports.contains(name);
-        let mut types = Names::new();
+        let mut types = NameSet::new();
         for (place, items) in &self.modules {
             for item in *items {
                 if let Some((name, false)) = public_item(item)
@@ -91,7 +91,7 @@ impl<'a> Crate<'a> {
                 }
             }
         }
-        let mut names = Names::new();
+        let mut names = NameSet::new();
         for (place, items) in &self.modules {
             for item in *items {
                 match item {
@@ -116,7 +116,7 @@ impl<'a> Crate<'a> {
         &self,
         place: Vec<String>,
         reachable: &mut BTreeSet<Vec<String>>,
-        reexports: &mut Names,
+        reexports: &mut NameSet,
     ) {
         for item in self.modules.get(&place).into_iter().copied().flatten() {
             match item {
@@ -168,7 +168,7 @@ fn type_name(of: &syn::Type) -> Option<String> {
 }
 
 /// Adds the last names of a `use`; a glob of an enum's variants has none.
-fn add_names(tree: &UseTree, names: &mut Names) {
+fn add_names(tree: &UseTree, names: &mut NameSet) {
     match tree {
         UseTree::Path(path) => add_names(&path.tree, names),
         UseTree::Name(name) => drop(names.insert(name.ident.to_string())),
@@ -179,20 +179,22 @@ fn add_names(tree: &UseTree, names: &mut Names) {
 }
 
 /// Identifiers of the programs and tests outside `crates` and `src`.
-fn outside_identifiers() -> Names {
-    let mut names = Names::new();
+fn outside_identifiers() -> NameSet {
+    let mut names = NameSet::new();
     for directory in ["tests", "xtask"] {
-        for path in rust_files(&home().join(directory)) {
-            let own = path.strip_prefix(home().join("tests/source")).is_ok();
+        for path in rust_files(&repository_root().join(directory)) {
+            let own = path
+                .strip_prefix(repository_root().join("tests/source"))
+                .is_ok();
             if !own && !path.components().any(|part| part.as_os_str() == "target") {
-                add_identifiers(tokens(&path), &mut names);
+                add_identifiers(parse_tokens(&path), &mut names);
             }
         }
     }
     names
 }
 
-fn add_identifiers(tokens: TokenStream, names: &mut Names) {
+fn add_identifiers(tokens: TokenStream, names: &mut NameSet) {
     for token in tokens {
         match token {
             TokenTree::Ident(name) => drop(names.insert(name.to_string())),

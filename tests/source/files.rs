@@ -22,23 +22,23 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// The checkout.
-pub fn home() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-pub fn tokens(path: &Path) -> TokenStream {
+pub fn parse_tokens(path: &Path) -> TokenStream {
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-pub struct Source {
+pub struct ParsedSource {
     pub name: String,
     pub tokens: TokenStream,
     pub syntax: syn::File,
     pub is_test: bool,
 }
 
-pub fn read() -> Vec<Source> {
-    let home = home();
+pub fn read_sources() -> Vec<ParsedSource> {
+    let home = repository_root();
     let mut files: BTreeMap<String, (TokenStream, syn::File)> = BTreeMap::new();
     let crates = fs::read_dir(home.join("crates"))
         .unwrap()
@@ -53,7 +53,7 @@ pub fn read() -> Vec<Source> {
             .to_str()
             .unwrap()
             .to_owned();
-        let tokens = tokens(&path);
+        let tokens = parse_tokens(&path);
         let syntax = syn::parse2(tokens.clone()).unwrap();
         files.insert(name, (tokens, syntax));
     }
@@ -66,7 +66,7 @@ pub fn read() -> Vec<Source> {
             |of: &String| name == format!("{of}.rs") || name.starts_with(&format!("{of}/"));
         name.starts_with("crates/testkit/") || tests.iter().any(is_below)
     };
-    let source = |(name, (tokens, syntax)): (String, (TokenStream, syn::File))| Source {
+    let source = |(name, (tokens, syntax)): (String, (TokenStream, syn::File))| ParsedSource {
         is_test: is_test(&name),
         name,
         tokens,
@@ -75,7 +75,7 @@ pub fn read() -> Vec<Source> {
     files.into_iter().map(source).collect()
 }
 
-pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
+pub fn product_files(sources: &[ParsedSource]) -> impl Iterator<Item = (&str, &syn::File)> {
     sources
         .iter()
         .filter(|source| !source.is_test)

@@ -10,47 +10,49 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
-use crate::files::{Source, is_for_tests, shipped};
+use crate::files::{Source, is_for_tests, product_files};
 
-pub type Place = Vec<String>;
+pub type ModulePath = Vec<String>;
 
-pub struct Graph {
-    modules: BTreeMap<Place, Module>,
+pub struct ImportGraph {
+    modules: BTreeMap<ModulePath, Module>,
     /// From module to module, with the file and line of the first import.
-    edges: BTreeMap<(Place, Place), String>,
+    edges: BTreeMap<(ModulePath, ModulePath), String>,
 }
 
 #[derive(Default)]
 struct Module {
     children: Vec<String>,
-    exports: BTreeMap<String, Place>,
+    exports: BTreeMap<String, ModulePath>,
 }
 
-struct Room<'a> {
-    pub parent: Place,
+struct SiblingGroup<'a> {
+    pub parent: ModulePath,
     pub siblings: &'a [String],
     /// Imports between siblings, including those of their submodules, with file and line.
     pub edges: BTreeMap<(&'a str, &'a str), &'a str>,
 }
 
-impl Graph {
+impl ImportGraph {
     pub fn new(sources: &[Source]) -> Self {
-        let mut modules: BTreeMap<Place, Module> = BTreeMap::new();
+        let mut modules: BTreeMap<ModulePath, Module> = BTreeMap::new();
         let mut paths = Vec::new();
-        for (file, parsed) in shipped(sources) {
-            let Some(place) = place(file) else { continue };
-            let mut reader = Reader {
+        for (file, parsed) in product_files(sources) {
+            let Some(place) = module_path_of_file(file) else {
+                continue;
+            };
+            let mut reader = ImportVisitor {
                 at: place.clone(),
                 ..Reader::default()
             };
             reader.visit_file(parsed);
-            let Reader {
+            let ImportVisitor {
                 module,
                 imports,
                 named,
                 ..
             } = reader;
-            let by_name: BTreeMap<&String, &Place> =
+            let by_name: BTreeMap<&String, &ModulePath> =
                 imports.iter().map(|one| (&one.name, &one.to)).collect();
             for Import { to, line, .. } in &imports {
                 paths.push((place.clone(), to.clone(), format!("{file}:{line}")));
@@ -73,7 +75,7 @@ impl Graph {
             edges: BTreeMap::new(),
         };
         for (from, to, whence) in paths {
-            let to = graph.home(&to, 0);
+            let to = graph.declaring_module(&to, 0);
             if from != to {
                 graph.edges.entry((from, to)).or_insert(whence);
             }
@@ -83,7 +85,7 @@ impl Graph {
 
     /// Resolves a path to the module that declares the item; `followed` counts re-exports, to stop
     /// at circles.
-    fn home(&self, path: &[String], followed: usize) -> Place {
+    fn declaring_module(&self, path: &[String], followed: usize) -> ModulePath {
         let known = (0..=path.len())
             .rev()
             .find(|length| self.modules.contains_key(&path[..*length]));
@@ -93,23 +95,27 @@ impl Graph {
             Some([to.as_slice(), rest].concat())
         });
         match passed_on {
-            Some(to) if followed < 8 => self.home(&to, followed + 1),
+            Some(to) if followed < 8 => self.declaring_module(&to, followed + 1),
             _ => module.to_vec(),
         }
     }
 
-    fn rooms(&self) -> Vec<Room<'_>> {
+    fn sibling_groups(&self) -> Vec<SiblingGroup<'_>> {
         let several = self
             .modules
             .iter()
             .filter(|(_, module)| module.children.len() > 1);
         several
-            .map(|(parent, module)| self.room(parent, &module.children))
+            .map(|(parent, module)| self.sibling_group(parent, &module.children))
             .collect()
     }
 
-    fn room<'a>(&'a self, parent: &Place, siblings: &'a [String]) -> Room<'a> {
-        let below = |place: &'a Place| {
+    fn sibling_group<'a>(
+        &'a self,
+        parent: &ModulePath,
+        siblings: &'a [String],
+    ) -> SiblingGroup<'a> {
+        let below = |place: &'a ModulePath| {
             place
                 .strip_prefix(parent.as_slice())?
                 .first()
@@ -123,7 +129,7 @@ impl Graph {
                 edges.entry((from, to)).or_insert(whence.as_str());
             }
         }
-        Room {
+        SiblingGroup {
             parent: parent.clone(),
             siblings,
             edges,
@@ -132,7 +138,7 @@ impl Graph {
 }
 
 /// Returns the module of a file; `None` for the binary, which only calls the library.
-fn place(file: &str) -> Option<Place> {
+fn module_path_of_file(file: &str) -> Option<ModulePath> {
     let (home, path) = file
         .strip_suffix(".rs")?
         .rsplit_once("src/")
@@ -155,22 +161,22 @@ fn place(file: &str) -> Option<Place> {
 
 struct Import {
     name: String,
-    to: Place,
+    to: ModulePath,
     line: usize,
 }
 
 #[derive(Default)]
-struct Reader {
-    at: Place,
+struct ImportVisitor {
+    at: ModulePath,
     module: Module,
     imports: Vec<Import>,
     named: Vec<(Vec<String>, usize)>,
 }
 
-impl Reader {
+impl ImportVisitor {
     /// Resolves a path that begins with a walwise crate, `crate`, `self` or `super`; `None` for
     /// others.
-    fn absolute(&self, words: &[String]) -> Option<Place> {
+    fn resolve_absolute(&self, words: &[String]) -> Option<ModulePath> {
         let (first, rest) = words.split_first()?;
         match first.as_str() {
             "crate" => Some([self.at.get(..1)?, rest].concat()),
@@ -190,12 +196,12 @@ impl Reader {
         }
     }
 
-    fn path(&mut self, words: Vec<String>, span: Span) {
+    fn record_path(&mut self, words: Vec<String>, span: Span) {
         let line = span.start().line;
         if words.len() < 2 {
             return;
         }
-        match self.absolute(&words) {
+        match self.resolve_absolute(&words) {
             Some(to) => self.imports.push(Import {
                 name: String::new(),
                 to,
@@ -205,10 +211,10 @@ impl Reader {
         }
     }
 
-    fn import(&mut self, before: &[String], tree: &UseTree, passes_on: bool) {
+    fn record_use_tree(&mut self, before: &[String], tree: &UseTree, passes_on: bool) {
         let (end, name) = match tree {
             UseTree::Path(path) => {
-                return self.import(
+                return self.record_use_tree(
                     &[before, &[path.ident.to_string()]].concat(),
                     &path.tree,
                     passes_on,
@@ -218,7 +224,7 @@ impl Reader {
                 return group
                     .items
                     .iter()
-                    .for_each(|item| self.import(before, item, passes_on));
+                    .for_each(|item| self.record_use_tree(before, item, passes_on));
             }
             UseTree::Glob(_) => (None, String::new()),
             UseTree::Name(one) => (Some(one.ident.to_string()), one.ident.to_string()),
@@ -235,7 +241,7 @@ impl Reader {
             .first()
             .is_some_and(|first| self.module.children.contains(first));
         let to = self
-            .absolute(&words)
+            .resolve_absolute(&words)
             .or_else(|| is_child.then(|| [self.at.as_slice(), &words].concat()));
         if let Some(to) = to {
             if passes_on {
@@ -249,7 +255,7 @@ impl Reader {
         }
     }
 
-    fn tokens(&mut self, tokens: TokenStream) {
+    fn record_macro_paths(&mut self, tokens: TokenStream) {
         let mut words: Vec<String> = Vec::new();
         let mut at = Span::call_site();
         let mut colons = 0;
@@ -268,7 +274,7 @@ impl Reader {
                     self.path(std::mem::take(&mut words), at);
                     colons = 0;
                     if let TokenTree::Group(group) = other {
-                        self.tokens(group.stream());
+                        self.record_macro_paths(group.stream());
                     }
                 }
             }
@@ -277,7 +283,7 @@ impl Reader {
     }
 }
 
-impl<'ast> Visit<'ast> for Reader {
+impl<'ast> Visit<'ast> for ImportVisitor {
     fn visit_file(&mut self, file: &'ast syn::File) {
         for item in &file.items {
             if let Item::Mod(module) = item
@@ -314,7 +320,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
-        self.import(&[], &item.tree, !matches!(item.vis, Visibility::Inherited));
+        self.record_use_tree(&[], &item.tree, !matches!(item.vis, Visibility::Inherited));
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
@@ -335,12 +341,12 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        self.tokens(call.tokens.clone());
+        self.record_macro_paths(call.tokens.clone());
         visit::visit_macro(self, call);
     }
 }
 
-fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
+fn import_cycles<'a>(room: &SiblingGroup<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     let reached = |from: &'a str| {
         let mut reached = BTreeSet::new();
         let mut next = vec![from];
@@ -372,8 +378,8 @@ fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
 
 /// Fails if sibling modules import each other in a circle. Imports of a submodule count as imports
 /// of its parent.
-pub fn no_siblings_import_in_a_circle(graph: &Graph) {
-    let rooms = graph.rooms();
+pub fn no_import_cycles_between_siblings(graph: &ImportGraph) {
+    let rooms = graph.sibling_groups();
     assert!(
         rooms.len() > 40,
         "only {} directories of modules were found",
@@ -386,7 +392,7 @@ pub fn no_siblings_import_in_a_circle(graph: &Graph) {
     );
     let mut wrong = Vec::new();
     for room in &rooms {
-        for circle in circles(room) {
+        for circle in import_cycles(room) {
             let inside = room
                 .edges
                 .iter()

@@ -14,12 +14,12 @@ mod threads;
 /// A single test, so that the source is parsed only once.
 #[test]
 fn the_source_keeps_its_rules() {
-    let sources = files::read();
-    let graph = graph::Graph::new(&sources);
-    graph::no_siblings_import_in_a_circle(&graph);
-    deadlines::no_test_waits_without_one(&sources);
-    durations::no_sentence_of_the_verdict_holds_one(&sources);
-    threads::none_is_started_that_can_panic(&sources);
-    exports::each_is_used_by_another_crate(&sources);
-    names::none_is_a_listed_word(&sources);
+    let sources = files::read_sources();
+    let graph = graph::ImportGraph::new(&sources);
+    graph::no_import_cycles_between_siblings(&graph);
+    deadlines::no_test_waits_without_deadline(&sources);
+    durations::verdict_sentences_hold_no_duration(&sources);
+    threads::no_thread_is_spawned_with_panicking_functions(&sources);
+    exports::exports_are_used_by_another_crate(&sources);
+    names::no_item_has_a_forbidden_name(&sources);
 }

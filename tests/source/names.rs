@@ -7,10 +7,10 @@ use std::path::Path;
 use proc_macro2::Ident;
 use syn::visit::{self, Visit};
 
-use crate::files::Source;
+use crate::files::ParsedSource;
 
 /// Returns the words in the first column of the table in CONTRIBUTING.md.
-fn listed() -> Vec<String> {
+fn forbidden_names() -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
     let text = fs::read_to_string(path).unwrap();
     let section = text
@@ -27,14 +27,14 @@ fn listed() -> Vec<String> {
         .collect()
 }
 
-struct Names<'f> {
+struct NameVisitor<'f> {
     file: &'f str,
     words: &'f [String],
     found: Vec<String>,
 }
 
-impl Names<'_> {
-    fn check(&mut self, kind: &str, name: &Ident) {
+impl NameVisitor<'_> {
+    fn record_if_forbidden(&mut self, kind: &str, name: &Ident) {
         let whole = name.to_string();
         if self.words.contains(&whole.to_lowercase()) {
             let line = name.span().start().line;
@@ -44,14 +44,14 @@ impl Names<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Names<'_> {
+impl<'ast> Visit<'ast> for NameVisitor<'_> {
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.check("fn", &item.sig.ident);
+        self.record_if_forbidden("fn", &item.sig.ident);
         visit::visit_item_fn(self, item);
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        self.check("fn", &item.sig.ident);
+        self.record_if_forbidden("fn", &item.sig.ident);
         visit::visit_trait_item_fn(self, item);
     }
 
@@ -60,7 +60,7 @@ impl<'ast> Visit<'ast> for Names<'_> {
         if item.trait_.is_none() {
             for each in &item.items {
                 if let syn::ImplItem::Fn(function) = each {
-                    self.check("fn", &function.sig.ident);
+                    self.record_if_forbidden("fn", &function.sig.ident);
                 }
             }
         }
@@ -68,30 +68,30 @@ impl<'ast> Visit<'ast> for Names<'_> {
     }
 
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        self.check("struct", &item.ident);
+        self.record_if_forbidden("struct", &item.ident);
     }
 
     fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.check("enum", &item.ident);
+        self.record_if_forbidden("enum", &item.ident);
     }
 
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.check("type", &item.ident);
+        self.record_if_forbidden("type", &item.ident);
     }
 
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        self.check("trait", &item.ident);
+        self.record_if_forbidden("trait", &item.ident);
         visit::visit_item_trait(self, item);
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        self.check("mod", &item.ident);
+        self.record_if_forbidden("mod", &item.ident);
         visit::visit_item_mod(self, item);
     }
 }
 
-fn found(file: &str, syntax: &syn::File, words: &[String]) -> Vec<String> {
-    let mut names = Names {
+fn uses_of_forbidden_names(file: &str, syntax: &syn::File, words: &[String]) -> Vec<String> {
+    let mut names = NameVisitor {
         file,
         words,
         found: Vec::new(),
@@ -101,21 +101,21 @@ fn found(file: &str, syntax: &syn::File, words: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn names_are_recognised() {
+fn forbidden_names_are_recognised() {
     let source = "mod way { struct Told; impl Told { fn of() {} fn offset() {} } } impl T for U { fn said() {} }";
     let words = ["way", "told", "of", "said"].map(str::to_owned);
     assert_eq!(
-        found("f", &syn::parse_str(source).unwrap(), &words),
+        uses_of_forbidden_names("f", &syn::parse_str(source).unwrap(), &words),
         ["f:1: mod way", "f:1: struct Told", "f:1: fn of"]
     );
 }
 
-pub fn none_is_a_listed_word(sources: &[Source]) {
-    let words = listed();
+pub fn no_item_has_a_forbidden_name(sources: &[Source]) {
+    let words = forbidden_names();
     assert!(words.len() >= 30, "only {words:?}");
     let all: Vec<String> = sources
         .iter()
-        .flat_map(|source| found(&source.name, &source.syntax, &words))
+        .flat_map(|source| uses_of_forbidden_names(&source.name, &source.syntax, &words))
         .collect();
     assert!(all.is_empty(), "{}", all.join("\n"));
 }

@@ -7,14 +7,14 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ItemMod};
 
-use crate::files::{Source, is_for_tests, shipped};
+use crate::files::{Source, is_for_tests, product_files};
 
-struct Starts<'f> {
+struct PanickingSpawnVisitor<'f> {
     file: &'f str,
     found: BTreeSet<String>,
 }
 
-impl<'ast> Visit<'ast> for Starts<'_> {
+impl<'ast> Visit<'ast> for PanickingSpawnVisitor<'_> {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
         if !is_for_tests(&module.attrs) {
             visit::visit_item_mod(self, module);
@@ -47,8 +47,8 @@ impl<'ast> Visit<'ast> for Starts<'_> {
     }
 }
 
-fn starts(file: &str, syntax: &syn::File) -> BTreeSet<String> {
-    let mut starts = Starts {
+fn panicking_spawns(file: &str, syntax: &syn::File) -> BTreeSet<String> {
+    let mut starts = PanickingSpawnVisitor {
         file,
         found: BTreeSet::new(),
     };
@@ -57,20 +57,23 @@ fn starts(file: &str, syntax: &syn::File) -> BTreeSet<String> {
 }
 
 #[test]
-fn starts_are_recognised() {
+fn panicking_spawns_are_recognised() {
     let panics = "fn f() { std::thread::spawn(g); thread::scope(|scope| { scope.spawn(g); }) }";
     assert_eq!(
-        starts("f", &syn::parse_str(panics).unwrap()).len(),
+        panicking_spawns("f", &syn::parse_str(panics).unwrap()).len(),
         1,
         "both stand in one line"
     );
     let fine = "fn f() { Builder::new().spawn(g); Builder::new().spawn_scoped(scope, g); Command::new(p).spawn(); }";
-    assert_eq!(starts("f", &syn::parse_str(fine).unwrap()).len(), 0);
+    assert_eq!(
+        panicking_spawns("f", &syn::parse_str(fine).unwrap()).len(),
+        0
+    );
 }
 
-pub fn none_is_started_that_can_panic(sources: &[Source]) {
-    let all: BTreeSet<String> = shipped(sources)
-        .flat_map(|(file, syntax)| starts(file, syntax))
+pub fn no_thread_is_spawned_with_panicking_functions(sources: &[Source]) {
+    let all: BTreeSet<String> = product_files(sources)
+        .flat_map(|(file, syntax)| panicking_spawns(file, syntax))
         .collect();
     assert_eq!(
         all,

@@ -11,14 +11,14 @@ use walwise_measure::trial::{
 
 const SLOWED: f64 = 1.15;
 
-struct Control {
+struct ControlResult {
     row: String,
     names_a_winner: bool,
     finds_it: bool,
     misses_it: bool,
 }
 
-fn records(directory: &Path) -> Vec<TrialRecord> {
+fn read_records(directory: &Path) -> Vec<TrialRecord> {
     let mut files: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -30,7 +30,7 @@ fn records(directory: &Path) -> Vec<TrialRecord> {
         .collect()
 }
 
-fn against_itself(record: &TrialRecord, times: f64) -> PairwiseComparison {
+fn compare_reference_with_twin(record: &TrialRecord, times: f64) -> PairwiseComparison {
     let PairedLogThroughput { candidates, twin } = record.paired_log_throughput(&[0], 0);
     let reference = candidates.into_iter().next().unwrap();
     // The reference also replaces its own repeated measurement, so the control never reports a
@@ -46,8 +46,11 @@ fn against_itself(record: &TrialRecord, times: f64) -> PairwiseComparison {
     )
 }
 
-fn control(nth: usize, record: &TrialRecord) -> Control {
-    let (itself, found) = (against_itself(record, 1.0), against_itself(record, SLOWED));
+fn evaluate_control(nth: usize, record: &TrialRecord) -> ControlResult {
+    let (itself, found) = (
+        compare_reference_with_twin(record, 1.0),
+        compare_reference_with_twin(record, SLOWED),
+    );
     let names_a_winner = matches!(itself.outcome(), TrialOutcome::Best(_));
     let outcome = found.pair_outcome(0, 1);
     let said = |interval| Option::map_or(interval, "—".to_owned(), percent_interval);
@@ -71,7 +74,7 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
             PairOutcome::Inconclusive => "cannot tell",
         },
     );
-    Control {
+    ControlResult {
         row,
         names_a_winner,
         finds_it: outcome == PairOutcome::Faster,
@@ -79,15 +82,15 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
     }
 }
 
-pub fn table(directory: &Path) -> (String, Vec<String>) {
-    let records = records(directory);
+pub fn render_control_table(directory: &Path) -> (String, Vec<String>) {
+    let records = read_records(directory);
     let Some(first) = records.first() else {
         return (String::new(), vec!["there are no records".to_owned()]);
     };
-    let rows: Vec<Control> = records
+    let rows: Vec<ControlResult> = records
         .iter()
         .enumerate()
-        .map(|(nth, record)| control(nth + 1, record))
+        .map(|(nth, record)| evaluate_control(nth + 1, record))
         .collect();
     let mut out = format!(
         "Trials of ext4 and of ext4 again under another name, as they are and with the samples of\nthe second slowed by 15 % \
@@ -102,7 +105,7 @@ pub fn table(directory: &Path) -> (String, Vec<String>) {
     for row in &rows {
         writeln!(out, "{}", row.row).unwrap();
     }
-    let count = |of: fn(&Control) -> bool| rows.iter().filter(|row| of(row)).count();
+    let count = |of: fn(&ControlResult) -> bool| rows.iter().filter(|row| of(row)).count();
     let (winners, found, missed) = (
         count(|row| row.names_a_winner),
         count(|row| row.finds_it),

@@ -35,7 +35,7 @@ pub enum Moment {
 
 const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1"];
 
-pub fn kill_one(
+pub fn kill_trial_and_check_leftovers(
     binary: &str,
     directory: &Path,
     moment: Moment,
@@ -62,16 +62,16 @@ pub fn kill_one(
         .process_group(0)
         .spawn()
         .map_err(|e| e.to_string())?;
-    let family = arrive(&mut outer, directory, moment)?;
-    let devices = loops(directory);
-    let seen = mounted(directory, &devices)?;
-    let inside = of_role(&family, "__trial-inside")
+    let family = wait_for_moment(&mut outer, directory, moment)?;
+    let devices = loop_devices_below(directory);
+    let seen = trial_mounts(directory, &devices)?;
+    let inside = processes_with_argument(&family, "__trial-inside")
         .first()
-        .and_then(|pid| namespace(*pid));
+        .and_then(|pid| pid_namespace(*pid));
     let victims: Vec<u32> = match victim {
         Victim::Outer => vec![outer.id()],
-        Victim::Between => of_role(&family, "__trial-between"),
-        Victim::Inside => of_role(&family, "__trial-inside"),
+        Victim::Between => processes_with_argument(&family, "__trial-between"),
+        Victim::Inside => processes_with_argument(&family, "__trial-inside"),
         Victim::All => family.clone(),
     };
     for pid in victims {
@@ -80,13 +80,15 @@ pub fn kill_one(
     let gone = || {
         let _ = outer.try_wait();
         let alive = family.iter().any(|pid| is_alive(*pid));
-        !alive && members(inside.as_deref()).is_empty() && loops(directory).is_empty()
+        !alive
+            && processes_in_namespace(inside.as_deref()).is_empty()
+            && loop_devices_below(directory).is_empty()
     };
     // Waits ten seconds, not counting time in which a process waits for a disk: no signal ends such
     // a process.
     let (begun, mut idle) = (Instant::now(), Instant::now());
-    let gone = until_by(gone, || {
-        if family.iter().any(|pid| waits_for_a_disk(*pid)) {
+    let gone = wait_until_or_impatient(gone, || {
+        if family.iter().any(|pid| is_in_uninterruptible_sleep(*pid)) {
             idle = Instant::now();
         }
         idle.elapsed() < Duration::from_secs(10) && begun.elapsed() < Duration::from_secs(180)
@@ -94,11 +96,18 @@ pub fn kill_one(
     let alive = family
         .into_iter()
         .filter(|pid| is_alive(*pid))
-        .chain(members(inside.as_deref()));
-    let left = (loops(directory), alive.map(described).collect::<Vec<_>>());
+        .chain(processes_in_namespace(inside.as_deref()));
+    let left = (
+        loop_devices_below(directory),
+        alive.map(describe_process).collect::<Vec<_>>(),
+    );
     let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
     // Another test may already use a loop device that this trial has released.
-    let mounted = [seen, mounted(directory, &loops(directory))?].concat();
+    let mounted = [
+        seen,
+        trial_mounts(directory, &loop_devices_below(directory))?,
+    ]
+    .concat();
     if gone && files == 0 && mounted.is_empty() {
         outer.wait_in_time();
         Ok(())
@@ -112,7 +121,7 @@ pub fn kill_one(
 
 /// Lists mounts in a directory or of a loop device in the host's mount namespace, where even a
 /// running trial must not appear.
-fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> {
+fn trial_mounts(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> {
     let table = fs::read_to_string("/proc/self/mounts").map_err(|e| e.to_string())?;
     let is_ours = |line: &&str| {
         let mut fields = line.split(' ');
@@ -127,7 +136,7 @@ fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> 
     Ok(table.lines().filter(is_ours).map(str::to_owned).collect())
 }
 
-fn of_role(family: &[u32], word: &str) -> Vec<u32> {
+fn processes_with_argument(family: &[u32], word: &str) -> Vec<u32> {
     let is = |pid: &u32| {
         let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         words.split(|byte| *byte == 0).nth(1) == Some(word.as_bytes())
@@ -135,13 +144,17 @@ fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     family.iter().copied().filter(is).collect()
 }
 
-fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32>, String> {
+fn wait_for_moment(
+    outer: &mut Child,
+    directory: &Path,
+    moment: Moment,
+) -> Result<Vec<u32>, String> {
     let mut family = Vec::new();
-    let ready = until(Duration::from_secs(60), || {
+    let ready = wait_until(Duration::from_secs(60), || {
         family = descendants(outer.id());
         match moment {
-            Moment::Writing => !of_role(&family, "__trial-inside").is_empty(),
-            Moment::Device | Moment::After(_) => !loops(directory).is_empty(),
+            Moment::Writing => !processes_with_argument(&family, "__trial-inside").is_empty(),
+            Moment::Device | Moment::After(_) => !loop_devices_below(directory).is_empty(),
         }
     });
     if !ready {
@@ -150,14 +163,14 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
     }
     if let Moment::After(millis) = moment {
         let begun = Instant::now();
-        until(Duration::from_secs(60), || {
+        wait_until(Duration::from_secs(60), || {
             begun.elapsed() >= Duration::from_millis(millis)
         });
     }
     Ok(descendants(outer.id()))
 }
 
-pub fn loops(directory: &Path) -> Vec<String> {
+pub fn loop_devices_below(directory: &Path) -> Vec<String> {
     let of = |entry: fs::DirEntry| {
         let file = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
         Path::new(file.trim())
@@ -172,19 +185,19 @@ pub fn loops(directory: &Path) -> Vec<String> {
         .collect()
 }
 
-fn namespace(pid: u32) -> Option<PathBuf> {
+fn pid_namespace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }
 
 /// Lists all processes in another pid namespace, including processes started later; empty for the
 /// test's own namespace.
-fn members(of: Option<&Path>) -> Vec<u32> {
-    let Some(of) = of.filter(|of| namespace(std::process::id()).as_deref() != Some(*of)) else {
+fn processes_in_namespace(of: Option<&Path>) -> Vec<u32> {
+    let Some(of) = of.filter(|of| pid_namespace(std::process::id()).as_deref() != Some(*of)) else {
         return Vec::new();
     };
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all = names.filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
-    all.filter(|pid| namespace(*pid).as_deref() == Some(of) && is_alive(*pid))
+    all.filter(|pid| pid_namespace(*pid).as_deref() == Some(of) && is_alive(*pid))
         .collect()
 }
 
@@ -218,16 +231,17 @@ fn descendants(of: u32) -> Vec<u32> {
 
 /// Whether the process has not ended; a zombie has.
 fn is_alive(pid: u32) -> bool {
-    state(Path::new(&format!("/proc/{pid}"))).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    process_state(Path::new(&format!("/proc/{pid}")))
+        .is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-fn described(pid: u32) -> String {
+fn describe_process(pid: u32) -> String {
     let of = |name: &str| {
         fs::read_to_string(format!("/proc/{pid}/{name}"))
             .unwrap_or_default()
             .replace('\0', " ")
     };
-    let state = state(Path::new(&format!("/proc/{pid}")));
+    let state = process_state(Path::new(&format!("/proc/{pid}")));
     format!(
         "{pid} {state:?} {:?} in {}",
         of("cmdline").trim(),
@@ -236,27 +250,30 @@ fn described(pid: u32) -> String {
 }
 
 /// Whether a thread is in uninterruptible sleep (proc_pid_stat(5)).
-fn waits_for_a_disk(pid: u32) -> bool {
+fn is_in_uninterruptible_sleep(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
         .flatten()
         .flatten();
     threads
         .into_iter()
-        .any(|thread| state(&thread.path()) == Some('D'))
+        .any(|thread| process_state(&thread.path()) == Some('D'))
 }
 
-fn state(of: &Path) -> Option<char> {
+fn process_state(of: &Path) -> Option<char> {
     let stat = fs::read_to_string(of.join("stat")).ok()?;
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
-fn until(patience: Duration, holds: impl FnMut() -> bool) -> bool {
+fn wait_until(patience: Duration, holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
-    until_by(holds, || begun.elapsed() <= patience)
+    wait_until_or_impatient(holds, || begun.elapsed() <= patience)
 }
 
-fn until_by(mut holds: impl FnMut() -> bool, mut patient: impl FnMut() -> bool) -> bool {
+fn wait_until_or_impatient(
+    mut holds: impl FnMut() -> bool,
+    mut patient: impl FnMut() -> bool,
+) -> bool {
     loop {
         if holds() {
             return true;

@@ -17,9 +17,9 @@ mod support;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kills::{Moment, Victim, kill_one};
+use kills::{Moment, Victim, kill_trial_and_check_leftovers};
 use nix::sys::signal::Signal;
-use simulated::{Dice, Machine, Tally, median, tally};
+use simulated::{NoiseModel, SeededRng, SimulationTally, median, simulate_trials};
 
 /// Logarithms of the true speeds. In EQUAL all candidates are equal; in LADDER two are within 5 %
 /// of the best; in PLANTED one is 15 % faster than the others.
@@ -46,10 +46,10 @@ fn the_table_of_simulated_trials() {
          width / t | blocks |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     let mut wrong = Vec::new();
-    for machine in Machine::ALL {
+    for machine in NoiseModel::ALL {
         for (name, effects) in [("equal", EQUAL), ("ladder", LADDER), ("planted", PLANTED)] {
-            let found = tally(machine, &effects, TRIALS, BLOCKS);
-            let Tally {
+            let found = simulate_trials(machine, &effects, TRIALS, BLOCKS);
+            let SimulationTally {
                 winners,
                 cannot_tell,
                 missed,
@@ -88,7 +88,8 @@ fn the_table_of_simulated_trials() {
 #[test]
 #[ignore = "two hours, and needs root: tests/trials/controls"]
 fn the_table_of_controls() {
-    let (table, wrong) = controls::table(Path::new(&std::env::var_os("WALWISE_RECORDS").unwrap()));
+    let (table, wrong) =
+        controls::render_control_table(Path::new(&std::env::var_os("WALWISE_RECORDS").unwrap()));
     print!("{table}");
     assert!(wrong.is_empty(), "{wrong:?}");
 }
@@ -106,30 +107,33 @@ fn kills_leave_nothing() {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(7);
-    let mut dice = Dice::new(seed);
+    let mut dice = SeededRng::new(seed);
     let mut left = Vec::new();
     for nth in 0..kills {
         let directory = tempfile::tempdir().unwrap();
-        let victim = [Victim::Outer, Victim::Between, Victim::Inside, Victim::All][dice.below(4)];
+        let victim =
+            [Victim::Outer, Victim::Between, Victim::Inside, Victim::All][dice.next_below(4)];
         let signal = match victim {
             Victim::Outer | Victim::Between | Victim::All => [
                 Signal::SIGTERM,
                 Signal::SIGINT,
                 Signal::SIGHUP,
                 Signal::SIGKILL,
-            ][dice.below(4)],
+            ][dice.next_below(4)],
             // Without a handler, the first process of a namespace ignores all other signals
             // (pid_namespaces(7)).
             Victim::Inside => Signal::SIGKILL,
         };
-        let moment = match dice.below(4) {
+        let moment = match dice.next_below(4) {
             0 => Moment::Writing,
             1 => Moment::Device,
-            _ => Moment::After(dice.below(8_000) as u64),
+            _ => Moment::After(dice.next_below(8_000) as u64),
         };
         let binary = env!("CARGO_BIN_EXE_walwise");
         println!("{nth}: {moment:?}, {victim:?}, {signal}");
-        if let Err(why) = kill_one(binary, directory.path(), moment, victim, signal) {
+        if let Err(why) =
+            kill_trial_and_check_leftovers(binary, directory.path(), moment, victim, signal)
+        {
             println!("{nth}: {why}");
             left.push(why);
         }

@@ -8,50 +8,50 @@ use walwise_measure::trial::{
 };
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
-pub struct Dice(u64);
+pub struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    fn bits(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
 
-    pub fn share(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    pub fn next_unit_f64(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    pub fn below(&mut self, n: usize) -> usize {
-        usize::try_from(self.bits() % n as u64).unwrap_or(0)
+    pub fn next_below(&mut self, n: usize) -> usize {
+        usize::try_from(self.next_u64() % n as u64).unwrap_or(0)
     }
 
     /// Draws a nearly normal number with variance 1: the sum of twelve uniform numbers, less 6.
-    fn normal(&mut self) -> f64 {
-        (0..12).map(|_| self.share()).sum::<f64>() - 6.0
+    fn next_normal(&mut self) -> f64 {
+        (0..12).map(|_| self.next_unit_f64()).sum::<f64>() - 6.0
     }
 
     /// Draws from Student's t with two degrees of freedom, whose variance is infinite.
-    fn heavy(&mut self) -> f64 {
-        let u = self.share().clamp(1e-12, 1.0 - 1e-12);
+    fn next_heavy_tailed(&mut self) -> f64 {
+        let u = self.next_unit_f64().clamp(1e-12, 1.0 - 1e-12);
         (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
     }
 
-    fn order(&mut self, n: usize) -> Vec<usize> {
+    fn next_permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
-            order.swap(i, self.below(i + 1));
+            order.swap(i, self.next_below(i + 1));
         }
         order
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machine {
+pub enum NoiseModel {
     /// Each measurement varies by 8 %.
     Calm,
     /// Each measurement varies by 8 % around a speed that drifts slowly.
@@ -67,7 +67,7 @@ pub enum Machine {
     Throttling,
 }
 
-impl Machine {
+impl NoiseModel {
     pub const ALL: [Self; 6] = [
         Self::Calm,
         Self::Drift,
@@ -90,40 +90,40 @@ impl Machine {
 
     /// Simulates the figures of a trial. `effects` are the true logarithms of the speeds, the
     /// reference first.
-    pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedLogThroughput {
-        let mut dice = Dice::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
+    pub fn simulate_trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedLogThroughput {
+        let mut dice = SeededRng::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
         let n = effects.len();
         let mut figures = PairedLogThroughput {
             candidates: vec![vec![0.0; blocks]; n],
             twin: vec![0.0; blocks],
         };
         let (mut level, mut busy, mut cell) = (0.0, false, 0usize);
-        let phase = dice.share();
+        let phase = dice.next_unit_f64();
         for block in 0..blocks {
             // The last index is the repeated measurement of the reference.
-            for candidate in dice.order(n + 1) {
+            for candidate in dice.next_permutation(n + 1) {
                 cell += 1;
-                let scatter = 0.08 * dice.normal();
+                let scatter = 0.08 * dice.next_normal();
                 let noise = match self {
                     Self::Calm => scatter,
                     Self::Drift => {
-                        level = 0.98 * level + 0.06 * dice.normal();
+                        level = 0.98 * level + 0.06 * dice.next_normal();
                         level + scatter
                     }
                     Self::Bursts => {
-                        let burst = if dice.share() < 1.0 / 12.0 {
-                            0.7 + 1.4 * dice.share()
+                        let burst = if dice.next_unit_f64() < 1.0 / 12.0 {
+                            0.7 + 1.4 * dice.next_unit_f64()
                         } else {
                             0.0
                         };
                         scatter - burst
                     }
-                    Self::HeavyTails => 0.06 * dice.heavy(),
+                    Self::HeavyTails => 0.06 * dice.next_heavy_tailed(),
                     Self::Neighbour => {
                         busy = if busy {
-                            dice.share() > 0.2
+                            dice.next_unit_f64() > 0.2
                         } else {
-                            dice.share() < 0.05
+                            dice.next_unit_f64() < 0.05
                         };
                         scatter - if busy { 0.7 } else { 0.0 }
                     }
@@ -148,7 +148,7 @@ impl Machine {
     }
 }
 
-pub fn cuts(candidates: usize) -> Vec<(usize, ExcludedRankCounts)> {
+pub fn interim_rank_cuts(candidates: usize) -> Vec<(usize, ExcludedRankCounts)> {
     INTERIM_BLOCKS
         .into_iter()
         .map(|look| (look, ExcludedRankCounts::new(look, candidates)))
@@ -157,7 +157,7 @@ pub fn cuts(candidates: usize) -> Vec<(usize, ExcludedRankCounts)> {
 
 /// Evaluates a trial at each planned interim analysis until one settles the result, at most up to
 /// the last one.
-pub fn run(
+pub fn run_interim_analyses(
     figures: &PairedLogThroughput,
     cuts: &[(usize, ExcludedRankCounts)],
 ) -> PairwiseComparison {
@@ -175,7 +175,7 @@ pub fn run(
 }
 
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct SimulationTally {
     pub trials: usize,
     pub winners: usize,
     pub cannot_tell: usize,
@@ -195,16 +195,21 @@ pub struct Tally {
     pub found: usize,
 }
 
-pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) -> Tally {
-    let cuts = cuts(effects.len());
+pub fn simulate_trials(
+    machine: NoiseModel,
+    effects: &[f64],
+    trials: usize,
+    blocks: usize,
+) -> SimulationTally {
+    let cuts = interim_rank_cuts(effects.len());
     let best = effects.iter().copied().fold(f64::MIN, f64::max);
-    let mut tally = Tally {
+    let mut tally = SimulationTally {
         trials,
-        ..Tally::default()
+        ..SimulationTally::default()
     };
     for seed in 0..trials {
-        let figures = machine.trial(seed as u64, effects, blocks);
-        let contest = run(&figures, &cuts);
+        let figures = machine.simulate_trial(seed as u64, effects, blocks);
+        let contest = run_interim_analyses(&figures, &cuts);
         let near = |one: &usize| effects[*one] > best - EQUIVALENCE_MARGIN;
         match contest.outcome() {
             TrialOutcome::Best(one) => {
@@ -231,9 +236,9 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
                 .iter()
                 .zip(&figures.candidates[0])
                 .take(seen);
-            tally
-                .t_widths
-                .push(t_width(&pairs.map(|(a, b)| a - b).collect::<Vec<_>>()));
+            tally.t_widths.push(t_interval_width(
+                &pairs.map(|(a, b)| a - b).collect::<Vec<_>>(),
+            ));
         }
         tally.blocks.push(seen as f64);
     }
@@ -241,7 +246,7 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
 }
 
 /// Returns the width of a 95 % t-interval, which assumes normal noise and a single analysis.
-fn t_width(values: &[f64]) -> f64 {
+fn t_interval_width(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -261,11 +266,14 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// Evaluates all blocks once, for conclusions that walwise draws only at the end of a trial.
-pub fn at_its_end(
-    machine: Machine,
+pub fn analyse_full_trial(
+    machine: NoiseModel,
     seed: u64,
     effects: &[f64],
     blocks: usize,
 ) -> PairwiseComparison {
-    PairwiseComparison::from_figures(&machine.trial(seed, effects, blocks), TrialEnding::Budget)
+    PairwiseComparison::from_figures(
+        &machine.simulate_trial(seed, effects, blocks),
+        TrialEnding::Budget,
+    )
 }

@@ -303,7 +303,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            aligned_sample_rows(40),
+            shown(40),
             [
                 "/srv/data  remove nobarrier,     remount",
                 "           relatime → noatime",
@@ -311,7 +311,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            aligned_sample_rows(24),
+            shown(24),
             [
                 "/srv/data  remove",
                 "           nobarrier,",
@@ -321,11 +321,11 @@ mod tests {
             ]
         );
         assert!(
-            aligned_sample_rows(18)
+            shown(18)
                 .iter()
                 .any(|line| line.starts_with("/sr…  remove")),
             "{:?}",
-            aligned_sample_rows(18)
+            shown(18)
         );
     }
 

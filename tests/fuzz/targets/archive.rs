@@ -14,9 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok((answers, problems)) = archive::parse(text) else {
             continue;
         };
-        problems.iter().for_each(|problem| shown::safe(problem));
+        problems.iter().for_each(|problem| shown::assert_display_safe(problem));
         let written = archive::render(&answers, "a comment");
-        written.split(['\n', '\t']).for_each(shown::safe);
+        written.split(['\n', '\t']).for_each(shown::assert_display_safe);
         let (again, problems) = archive::parse(written.as_bytes()).expect("it has the header");
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(answers, again);

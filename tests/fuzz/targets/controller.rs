@@ -19,9 +19,9 @@ use walwise_sys::host::{Host, HostError, HostErrorKind, Question, RecordedHost, 
 mod shown;
 
 /// A host with a controller, and the tools whose output is fuzzed.
-type Machine = (RecordedHost, &'static [Tool]);
+type FuzzedController = (RecordedHost, &'static [Tool]);
 
-static MACHINES: LazyLock<[Machine; 6]> = LazyLock::new(|| {
+static MACHINES: LazyLock<[FuzzedController; 6]> = LazyLock::new(|| {
     let host = |bytes: &[u8]| RecordedHost::parse(bytes).expect("a capture");
     [
         (
@@ -64,13 +64,13 @@ const GOOD: [&str; 8] = [
 ];
 
 /// A host whose tool prints the fuzzer's input.
-struct Answering<'a> {
-    machine: &'a Machine,
+struct HostWithToolOutput<'a> {
+    machine: &'a FuzzedController,
     first: &'a [u8],
     second: &'a [u8],
 }
 
-impl Host for Answering<'_> {
+impl Host for HostWithToolOutput<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, HostError> {
         let (host, tools) = self.machine;
         match question {
@@ -101,7 +101,7 @@ fuzz_target!(|bytes: &[u8]| {
         parts.next().unwrap_or_default(),
         parts.next().unwrap_or_default(),
     );
-    let host = Answering {
+    let host = HostWithToolOutput {
         machine,
         first,
         second,
@@ -112,7 +112,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let session = Session::collect(&host, &request, RuleSet::default(), &mut |_, _| {});
     let (facts, _) = session.conclusions();
-    shown::facts(&facts);
+    shown::assert_facts_display_safe(&facts);
     let said = String::from_utf8_lossy(text).to_lowercase();
     let good = GOOD.iter().any(|word| said.contains(word));
     for disk in facts

@@ -7,17 +7,17 @@ use std::fs;
 use serde_json::Value;
 
 use super::run_check;
-use crate::support::loops::{self, Mounted};
+use crate::support::loops::{self, MountedFileSystem};
 use crate::support::running::wait_for;
 use crate::support::{check_json, stderr, stdout};
 
 struct BaselinedMount {
-    mounted: Mounted,
+    mounted: MountedFileSystem,
     report: tempfile::NamedTempFile,
 }
 
 impl BaselinedMount {
-    fn from_report(mounted: Mounted) -> Self {
+    fn with_saved_report(mounted: MountedFileSystem) -> Self {
         let kept = Self {
             mounted,
             report: tempfile::NamedTempFile::new().unwrap(),
@@ -27,7 +27,7 @@ impl BaselinedMount {
     }
 
     fn save_report(&self) {
-        let (point, file) = (self.mounted.path(), self.path());
+        let (point, file) = (self.mounted.path(), self.report_path());
         let output = run_check(&[
             point,
             "--no-probe",
@@ -40,7 +40,7 @@ impl BaselinedMount {
         assert_eq!(stderr(&output), "");
     }
 
-    fn path(&self) -> &str {
+    fn report_path(&self) -> &str {
         self.report.path().to_str().unwrap()
     }
 
@@ -64,11 +64,17 @@ impl BaselinedMount {
     }
 
     fn current_difference(&self) -> Value {
-        check_json(&[self.mounted.path(), "--no-probe", "--baseline", self.path()]).1["baseline"]
+        check_json(&[
+            self.mounted.path(),
+            "--no-probe",
+            "--baseline",
+            self.report_path(),
+        ])
+        .1["baseline"]
             .take()
     }
 
-    fn concerns(&self, row: &Value) -> bool {
+    fn is_about_this_mount(&self, row: &Value) -> bool {
         let (point, disk) = (self.mounted.path(), self.mounted.disk.name());
         let own = [
             format!("mount {point}"),
@@ -83,7 +89,7 @@ impl BaselinedMount {
             .as_array()
             .unwrap()
             .iter()
-            .filter(|row| self.concerns(row));
+            .filter(|row| self.is_about_this_mount(row));
         let lasting = rows.filter(|row| {
             !["drifting", "concluded"]
                 .map(Value::from)
@@ -99,7 +105,7 @@ impl BaselinedMount {
             .as_array()
             .unwrap()
             .iter()
-            .filter(|row| self.concerns(row));
+            .filter(|row| self.is_about_this_mount(row));
         let other = rows.filter(|row| row["class"] != "same");
         let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
         other
@@ -114,8 +120,8 @@ fn string_set(words: &[&str]) -> BTreeSet<String> {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn exactly_what_was_changed_is_named() {
-    let kept = BaselinedMount::from_report(loops::mount_ext4(&[], "relatime"));
+fn only_actual_changes_are_reported() {
+    let kept = BaselinedMount::with_saved_report(loops::mount_ext4(&[], "relatime"));
     kept.save_settled_report();
 
     kept.mounted.remount("nobarrier");
@@ -129,7 +135,7 @@ fn exactly_what_was_changed_is_named() {
         kept.mounted.path(),
         "--no-probe",
         "--baseline",
-        kept.path(),
+        kept.report_path(),
     ]));
     let place = format!(" {}: ", kept.mounted.path());
     let critical = |line: &str| line.trim_start().starts_with("critical ") && line.contains(&place);
@@ -156,7 +162,7 @@ fn exactly_what_was_changed_is_named() {
         kept.mounted.path(),
         "--no-probe",
         "--baseline",
-        kept.path(),
+        kept.report_path(),
     ]));
     assert!(
         text.contains("Better now") && text.contains("device.scheduler of "),
@@ -168,8 +174,8 @@ fn exactly_what_was_changed_is_named() {
 /// file.
 #[test]
 #[ignore = "needs root: loop devices"]
-fn what_the_kernel_calls_otherwise_now_is_the_same() {
-    let kept = BaselinedMount::from_report(loops::mount_ext4(&[], ""));
+fn renamed_device_is_recognised_by_identity() {
+    let kept = BaselinedMount::with_saved_report(loops::mount_ext4(&[], ""));
     let directory = kept.mounted.create_subdirectory("db");
     let file = tempfile::NamedTempFile::new().unwrap();
     let (directory, path) = (directory.to_str().unwrap(), file.path().to_str().unwrap());

@@ -46,7 +46,7 @@ fn exit_codes(capture: &str) -> [i32; 4] {
 }
 
 #[test]
-fn what_was_found_decides() {
+fn findings_and_fail_options_decide_the_exit_code() {
     let cache = "read /sys/class/block/vdb/queue/write_cache\n|write back\n";
     let barrier = "|barrier\n";
     assert_eq!(

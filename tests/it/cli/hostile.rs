@@ -17,14 +17,14 @@ use walwise_sys::host::{RecordedHost, RecordingHost};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, walwise};
 
-fn captures() -> Vec<Vec<u8>> {
+fn recorded_captures() -> Vec<Vec<u8>> {
     recorded::recorded_host_files()
         .iter()
         .map(|file| fs::read(file).unwrap())
         .collect()
 }
 
-fn hostile_text() -> impl Strategy<Value = Vec<u8>> {
+fn arbitrary_hostile_text() -> impl Strategy<Value = Vec<u8>> {
     let words: [&[u8]; 22] = [
         b"",
         b"-1",
@@ -87,7 +87,7 @@ fn append_to_words(lines: &mut [Vec<u8>], chosen: impl Fn(&[u8]) -> bool, what: 
 }
 
 #[derive(Clone, Debug)]
-enum Damage {
+enum LineDamage {
     Remove,
     Repeat,
     Swap(prop::sample::Index),
@@ -100,46 +100,46 @@ enum Damage {
     Everywhere(prop::sample::Index, Vec<u8>),
 }
 
-fn damage() -> impl Strategy<Value = Damage> {
+fn arbitrary_damage() -> impl Strategy<Value = LineDamage> {
     let place = any::<prop::sample::Index>;
     prop_oneof![
-        1 => Just(Damage::Remove),
-        1 => Just(Damage::Repeat),
-        1 => place().prop_map(Damage::Swap),
-        1 => place().prop_map(Damage::Copy),
-        1 => hostile_text().prop_map(Damage::Replace),
-        2 => (place(), hostile_text()).prop_map(|(at, what)| Damage::Word(at, what)),
-        1 => (place(), hostile_text()).prop_map(|(at, what)| Damage::Insert(at, what)),
-        1 => place().prop_map(Damage::Cut),
+        1 => Just(LineDamage::Remove),
+        1 => Just(LineDamage::Repeat),
+        1 => place().prop_map(LineDamage::Swap),
+        1 => place().prop_map(LineDamage::Copy),
+        1 => arbitrary_hostile_text().prop_map(LineDamage::Replace),
+        2 => (place(), arbitrary_hostile_text()).prop_map(|(at, what)| LineDamage::Word(at, what)),
+        1 => (place(), arbitrary_hostile_text()).prop_map(|(at, what)| LineDamage::Insert(at, what)),
+        1 => place().prop_map(LineDamage::Cut),
         3 => (place(), prop::sample::select(HOSTILE.to_vec()))
-            .prop_map(|(at, what)| Damage::Everywhere(at, what.as_bytes().to_vec())),
+            .prop_map(|(at, what)| LineDamage::Everywhere(at, what.as_bytes().to_vec())),
     ]
 }
 
-fn apply_damages(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u8> {
+fn apply_damages(capture: &[u8], damages: Vec<(prop::sample::Index, LineDamage)>) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
     for (place, damage) in damages {
         // The first line must stay intact, because a capture without its header is not read at all.
         let at = 1 + place.index(lines.len() - 1);
         let mark = |line: &[u8]| line.first().filter(|b| b"|:!".contains(b)).copied();
         match damage {
-            Damage::Remove if lines.len() > 2 => drop(lines.remove(at)),
-            Damage::Remove => {}
-            Damage::Repeat => lines.insert(at, lines[at].clone()),
-            Damage::Swap(with) => {
+            LineDamage::Remove if lines.len() > 2 => drop(lines.remove(at)),
+            LineDamage::Remove => {}
+            LineDamage::Repeat => lines.insert(at, lines[at].clone()),
+            LineDamage::Swap(with) => {
                 let with = 1 + with.index(lines.len() - 1);
                 lines.swap(at, with);
             }
-            Damage::Copy(from) => {
+            LineDamage::Copy(from) => {
                 let from = 1 + from.index(lines.len() - 1);
                 let line = lines[from].clone();
                 lines[at] = line;
             }
-            Damage::Replace(what) => {
+            LineDamage::Replace(what) => {
                 let mark = mark(&lines[at]);
                 lines[at] = mark.into_iter().chain(what).collect();
             }
-            Damage::Word(which, what) => {
+            LineDamage::Word(which, what) => {
                 let marks = usize::from(mark(&lines[at]).is_some());
                 let body = lines[at].split_off(marks);
                 let is_break = |b: &u8| b" \t=,:/".contains(b);
@@ -153,11 +153,11 @@ fn apply_damages(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) ->
                 words[which] = what.into_iter().chain(end).collect();
                 lines[at].extend(words.concat());
             }
-            Damage::Insert(within, what) => {
+            LineDamage::Insert(within, what) => {
                 let within = within.index(lines[at].len() + 1);
                 lines[at].splice(within..within, what);
             }
-            Damage::Everywhere(which, what) => {
+            LineDamage::Everywhere(which, what) => {
                 let words = words_of(&lines[at]);
                 if let Some(word) =
                     (!words.is_empty()).then(|| words[which.index(words.len())].to_vec())
@@ -165,7 +165,7 @@ fn apply_damages(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) ->
                     append_to_words(&mut lines, |found| found == word, &what);
                 }
             }
-            Damage::Cut(within) => {
+            LineDamage::Cut(within) => {
                 let within = within.index(lines[at].len() + 1);
                 lines[at].truncate(within);
             }
@@ -213,7 +213,7 @@ fn assert_output_safe(capture: &[u8], arguments: &[&str]) -> Result<(), TestCase
     Ok(())
 }
 
-fn capture_commands() -> Vec<Vec<&'static str>> {
+fn commands_reading_captures() -> Vec<Vec<&'static str>> {
     let forms = Format::ALL.map(|form| vec!["check", "--format", form.name()]);
     let target = Format::ALL.map(|form| vec!["check", "/data", "--format", form.name()]);
     let others: [&[&str]; 5] = [
@@ -237,12 +237,12 @@ fn capture_commands() -> Vec<Vec<&'static str>> {
 }
 
 #[test]
-fn no_capture_makes_it_panic_or_colours_the_screen() {
-    let captures = captures();
-    let damages = prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..12);
+fn damaged_captures_cause_no_panic_or_escape_sequence() {
+    let captures = recorded_captures();
+    let damages = prop::collection::vec((any::<prop::sample::Index>(), arbitrary_damage()), 1..12);
     let input = (
         any::<prop::sample::Index>(),
-        prop::sample::select(capture_commands()),
+        prop::sample::select(commands_reading_captures()),
         damages,
     );
     let cases = std::env::var("PROPTEST_CASES")
@@ -267,7 +267,7 @@ fn no_capture_makes_it_panic_or_colours_the_screen() {
 /// A different share of the words is changed in each run: with all of them changed, even the tables
 /// would be unreadable.
 #[test]
-fn hostile_names_everywhere_are_shown_as_what_they_are() {
+fn hostile_names_are_escaped_in_every_output() {
     const SHARES: usize = 5;
     for name in [
         "tests/hosts/docker-volume.host",
@@ -281,7 +281,7 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
             let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % SHARES == share;
             append_to_words(&mut lines, chosen, end.as_bytes());
             let hostile = lines.join(&b'\n');
-            for arguments in capture_commands() {
+            for arguments in commands_reading_captures() {
                 assert_output_safe(&hostile, &arguments)
                     .unwrap_or_else(|e| panic!("{name}, share {share}, {arguments:?}: {e}"));
             }
@@ -336,11 +336,11 @@ fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
 }
 
 #[test]
-fn the_name_of_a_mapping_is_no_command_to_the_terminal() {
+fn device_mapper_names_are_escaped() {
     let capture = fs::read_to_string("tests/hosts/lab-luks-on-lvm-on-md.host").unwrap();
     let hostile = capture.replace(" linear", " \\x1b]0;owned\\x07\\x0d\\x9b31m");
     assert_ne!(hostile, capture);
-    for arguments in capture_commands() {
+    for arguments in commands_reading_captures() {
         assert_output_safe(hostile.as_bytes(), &arguments)
             .unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
     }

@@ -6,16 +6,16 @@ use std::process::Output;
 
 use super::{ENDLESS, only_complaint, stdout_json};
 use crate::support::loops::{LoopDevice, mount_file_system};
-use crate::support::running::Running;
+use crate::support::running::RunningProgram;
 use crate::support::{run, sorted_file_names};
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn a_file_system_that_turns_read_only_is_said_with_what_is_left() {
+fn read_only_remount_during_probe_is_reported() {
     for more in [&[][..], &["--workload", "files"]] {
         let mounted = mount_file_system(256, &["mkfs.ext4", "-q"], "errors=remount-ro");
         let arguments = [&["probe", mounted.path(), "--seconds", ENDLESS], more].concat();
-        let mut running = Running::walwise(arguments);
+        let mut running = RunningProgram::start_walwise(arguments);
         let scratch = running.wait_for_probe(&mounted.point);
         // Makes ext4 turn read-only as after damage; a manual remount fails while a writer is
         // active.
@@ -45,7 +45,7 @@ fn probe_on_4k_sectors(more: &[&str]) -> Output {
     run("losetup", &["--sector-size", "4096", &disk.device]);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let mounted = disk.mount("");
-    let output = Running::walwise(
+    let output = RunningProgram::start_walwise(
         [
             &[
                 "probe",
@@ -67,7 +67,7 @@ fn probe_on_4k_sectors(more: &[&str]) -> Output {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn direct_writes_smaller_than_a_sector_cost_their_own_rows_only() {
+fn direct_writes_below_sector_size_fail_only_their_rows() {
     let found = stdout_json(&probe_on_4k_sectors(&["--pg-test-fsync"]));
     let rows = found["workloads"][0]["rows"].as_array().unwrap();
     for row in rows {

@@ -8,7 +8,7 @@ use std::process::Output;
 use nix::sys::signal::Signal;
 
 use super::{ENDLESS, only_complaint, stdout_json};
-use crate::support::strace::{directory_in_memory, probe};
+use crate::support::strace::{directory_in_memory, start_probe_under_strace};
 use crate::support::{has_no_scratch_directory, sorted_file_names, stderr, stdout};
 
 /// Delays every write by 2 ms, so that a round has few commits and the hundredth call is in the
@@ -19,7 +19,8 @@ const DISK: &str = "reported an I/O error; check dmesg";
 
 fn probe_with_faults(directory: &Path, planted: &[&str]) -> Output {
     let arguments = ["--format", "json", "--seconds", ENDLESS];
-    probe(directory, Path::new("/dev/null"), planted, &arguments).wait_for_output()
+    start_probe_under_strace(directory, Path::new("/dev/null"), planted, &arguments)
+        .wait_for_output()
 }
 
 struct FaultCase {
@@ -31,7 +32,7 @@ struct FaultCase {
 
 #[test]
 #[ignore = "needs strace"]
-fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
+fn failed_call_is_reported_and_earlier_rounds_kept() {
     let case = |planted, says, measured| FaultCase {
         planted,
         says,
@@ -139,7 +140,8 @@ fn a_call_that_fails_in_a_workload_ends_it() {
             let directory = directory_in_memory();
             let arguments = ["--seconds", "1", "--workload", workload];
             let output =
-                probe(directory.path(), trace.path(), &[&planted], &arguments).wait_for_output();
+                start_probe_under_strace(directory.path(), trace.path(), &[&planted], &arguments)
+                    .wait_for_output();
             assert_eq!(
                 sorted_file_names(directory.path()),
                 [""; 0],
@@ -214,7 +216,7 @@ fn a_signal_keeps_what_was_measured() {
 
 #[test]
 #[ignore = "needs strace"]
-fn what_cannot_be_removed_is_named_also_after_a_signal() {
+fn unremovable_scratch_files_are_named() {
     for (planted, code) in [
         ("fdatasync:error=EIO:when=100", 1),
         ("fdatasync:signal=SIGTERM:when=100", 143),

@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use super::{only_complaint, probing_commands, stdout_json};
 use crate::support::fuse::HungFuse;
-use crate::support::loops::{Mounted, mount_ext4, mount_file_system, mount_xfs};
-use crate::support::running::{Running, wait_for};
+use crate::support::loops::{MountedFileSystem, mount_ext4, mount_file_system, mount_xfs};
+use crate::support::running::{RunningProgram, wait_for};
 use crate::support::{
-    check_json, depends_on_other_tests, fact, has_no_scratch_directory, rule_outcome, run,
-    sorted_file_names, verdict, walwise,
+    check_json, depends_on_other_tests, has_no_scratch_directory, known_fact_value, rule_outcome,
+    run, sorted_file_names, verdict, walwise,
 };
 
 #[test]
 #[ignore = "needs root: a loop device and xfs_io"]
-fn a_file_system_that_shut_itself_down_says_so() {
+fn shut_down_xfs_is_reported_as_io_error() {
     let mounted = mount_xfs("");
     let data = mounted.create_subdirectory("data");
     run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
@@ -27,7 +27,7 @@ fn a_file_system_that_shut_itself_down_says_so() {
         let (_, report) = check_json(&["--no-probe", target.to_str().unwrap()]);
         let subject = format!("target {}", target.display());
         assert_eq!(
-            fact(&report, &subject, "target.io_error"),
+            known_fact_value(&report, &subject, "target.io_error"),
             Some(&Value::Bool(true)),
             "{}",
             report["warnings"]
@@ -53,7 +53,7 @@ fn a_file_system_that_shut_itself_down_says_so() {
 fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
     let mounted = mount_ext4(&[], "");
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
-        let mut running = Running::walwise(&probing_commands(&mounted.point)[1]);
+        let mut running = RunningProgram::start_walwise(&probing_commands(&mounted.point)[1]);
         running.wait_for_probe(&mounted.point);
         run("umount", &["-l", mounted.path()]);
         running.signal(signal);
@@ -104,11 +104,11 @@ fn assert_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output)
 }
 
 fn run_as_root(arguments: &[&str]) -> Output {
-    Running::walwise(arguments).wait_for_output()
+    RunningProgram::start_walwise(arguments).wait_for_output()
 }
 
 fn run_as_nobody(arguments: &[&str]) -> Output {
-    Running::start(walwise().args(arguments).uid(65534).gid(65534)).wait_for_output()
+    RunningProgram::start(walwise().args(arguments).uid(65534).gid(65534)).wait_for_output()
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn what_a_user_may_not_write_is_not_measured() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn a_disk_that_fails_under_the_probe_is_said() {
+fn disk_failure_during_probe_is_reported() {
     for turn in 0..2 {
         let mounted = mount_xfs("");
-        let mut running = Running::walwise(&probing_commands(&mounted.point)[turn]);
+        let mut running = RunningProgram::start_walwise(&probing_commands(&mounted.point)[turn]);
         running.wait_for_probe(&mounted.point);
         run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
         let output = running.wait_for_output();
@@ -179,7 +179,7 @@ fn a_disk_that_fails_under_the_probe_is_said() {
 
 #[test]
 #[ignore = "needs root: to become somebody else"]
-fn what_root_would_settle_says_so() {
+fn facts_that_need_root_name_that_remedy() {
     let mounted = mount_ext4(&[], "");
     let check = [
         "check",
@@ -240,7 +240,7 @@ fn what_root_would_settle_says_so() {
     }
 }
 
-fn mount_beside_hung_fuse() -> (Mounted, HungFuse) {
+fn mount_ext4_with_hung_fuse_inside() -> (MountedFileSystem, HungFuse) {
     let mounted = mount_ext4(&[], "");
     let held = HungFuse::mount(&mounted.create_subdirectory("held"));
     (mounted, held)
@@ -249,7 +249,7 @@ fn mount_beside_hung_fuse() -> (Mounted, HungFuse) {
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
 fn a_target_that_never_answers_is_named_and_not_measured() {
-    let (mounted, _held) = mount_beside_hung_fuse();
+    let (mounted, _held) = mount_ext4_with_hung_fuse_inside();
     for below in ["held", "held/deeper"] {
         let target = mounted.point.join(below);
         let path = target.to_str().unwrap();
@@ -287,8 +287,8 @@ fn a_target_that_never_answers_is_named_and_not_measured() {
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
-fn beside_what_never_answers_it_measures() {
-    let (mounted, _held) = mount_beside_hung_fuse();
+fn hung_mount_in_a_subdirectory_does_not_stop_probes() {
+    let (mounted, _held) = mount_ext4_with_hung_fuse_inside();
     let data = mounted.create_subdirectory("data");
     for target in [&mounted.point, &data] {
         let output = run_as_root(&[

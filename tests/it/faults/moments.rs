@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use super::{ENDLESS, complaints, only_complaint, probing_commands, stdout_json};
 use crate::support::loops::mount_ext4;
-use crate::support::running::{Running, wait_for};
+use crate::support::running::{RunningProgram, wait_for};
 use crate::support::{sorted_file_names, walwise};
 
 struct PseudoRandom(u64);
@@ -63,9 +63,9 @@ fn copy_with_unique_name(directory: &Path) -> PathBuf {
     own
 }
 
-fn start(program: &Path, arguments: &[&str]) -> Running {
+fn start_with_default_signals(program: &Path, arguments: &[&str]) -> RunningProgram {
     let mut command = Command::new("env");
-    Running::start(command.arg("--default-signal").arg(program).args(arguments))
+    RunningProgram::start(command.arg("--default-signal").arg(program).args(arguments))
 }
 
 fn has_no_process(program: &Path) -> bool {
@@ -136,7 +136,7 @@ fn a_signal_is_not_lost_while_its_handler_is_being_made() {
             .args(["-e", "inject=rt_sigaction:delay_exit=200000"])
             .arg(walwise().get_program())
             .args(arguments);
-        let running = Running::start(&mut command);
+        let running = RunningProgram::start(&mut command);
         // The process leaves the system call a moment after the kernel installed the handler.
         wait_for("a handler", || has_signal_handler(running.id(), signal));
         running.signal(signal);
@@ -150,7 +150,7 @@ fn a_signal_is_not_lost_while_its_handler_is_being_made() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn no_moment_of_dying_leaves_anything_or_anybody() {
+fn signals_at_random_moments_leave_no_files_or_processes() {
     let mounted = mount_ext4(&[], "");
     let own = tempfile::tempdir_in("/var/tmp").unwrap();
     let program = copy_with_unique_name(&own.path().canonicalize().unwrap());
@@ -164,7 +164,7 @@ fn no_moment_of_dying_leaves_anything_or_anybody() {
     ];
     for (turn, signal) in signals.into_iter().cycle().take(200).enumerate() {
         let arguments = &commands[dice.next_below(commands.len())];
-        let mut running = start(&program, arguments);
+        let mut running = start_with_default_signals(&program, arguments);
         // Two of three signals come while the scratch files exist, the others at any moment.
         if dice.next_below(3) > 0 {
             running.wait_for_probe(&mounted.point);

@@ -6,7 +6,7 @@ use crate::support::{rule_outcome, verdict};
 
 /// Host recorded at /data, verdict, applying rules with their subjects, rules that do not apply,
 /// and words of the evidence.
-type Row = (
+type CloudHostRow = (
     &'static str,
     &'static str,
     &'static [[&'static str; 2]],
@@ -19,7 +19,7 @@ const OF_PG: &str = "target /data/pg";
 const NVME: &str = "device nvme1n1";
 
 #[rustfmt::skip] // a row is a line
-const ROWS: &[Row] = &[
+const ROWS: &[CloudHostRow] = &[
     // Durable: flushes are sent, or disk or driver reports no cache and the provider documents what
     // that guarantees.
     ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "the provider's statement; a guest cannot verify it"),
@@ -58,7 +58,7 @@ pub fn recorded_target(name: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn the_same_evidence_is_the_same_verdict_and_a_capacitor_only_lowers() {
+fn cloud_and_capacitor_hosts_get_reviewed_verdicts() {
     for (name, standing, applies, not, says) in ROWS {
         let target = recorded_target(name).unwrap();
         let report = check_host_target(name, target);

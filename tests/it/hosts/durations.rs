@@ -24,7 +24,7 @@ fn has_duration(text: &str) -> bool {
 }
 
 #[test]
-fn durations_come_from_settings_or_measurements_and_peers_from_nobody() {
+fn verdict_durations_have_sources_and_standbys_are_unseen() {
     let mut read = 0;
     for (name, report) in recorded_host_documents() {
         for verdict in report["verdicts"].as_array().unwrap() {

@@ -19,7 +19,7 @@ use super::{host, recorded_host_names, table::recorded_target};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
-fn report(recording: &[u8], target: Option<&str>) -> Report {
+fn report_of_recording(recording: &[u8], target: Option<&str>) -> Report {
     let host = RecordedHost::parse(recording).unwrap();
     let request = Request {
         target: target.map(Into::into),
@@ -31,11 +31,11 @@ fn report(recording: &[u8], target: Option<&str>) -> Report {
 }
 
 #[test]
-fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
+fn report_snapshots_survive_json_unchanged() {
     for name in recorded_host_names() {
         let recording = fs::read(host(&name)).unwrap();
         for target in [None, Some(recorded_target(&name))] {
-            let report = report(&recording, target);
+            let report = report_of_recording(&recording, target);
             let kept = ReportSnapshot::from_report(&report);
             let back = ReportSnapshot::parse(json::render(&report).as_bytes()).unwrap();
             assert!(kept == back, "{name} {target:?}");
@@ -50,13 +50,13 @@ fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
 }
 
 #[test]
-fn an_upgrade_is_told_by_what_it_made_worse() {
+fn baseline_difference_shows_what_an_upgrade_made_worse() {
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
     let before = after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64");
     assert_ne!(before, after);
     let (old, new) = (
-        report(before.as_bytes(), Some("/data")),
-        report(after.as_bytes(), Some("/data")),
+        report_of_recording(before.as_bytes(), Some("/data")),
+        report_of_recording(after.as_bytes(), Some("/data")),
     );
     let found = difference(
         &ReportSnapshot::from_report(&old),
@@ -220,7 +220,7 @@ fn replace_value_at(json: &mut Value, way: &[prop::sample::Index], junk: &Value)
 }
 
 static SAMPLE: LazyLock<(Report, Value)> = LazyLock::new(|| {
-    let report = report(&fs::read(host("ext4-nobarrier")).unwrap(), Some("/data"));
+    let report = report_of_recording(&fs::read(host("ext4-nobarrier")).unwrap(), Some("/data"));
     let document = serde_json::from_str(&json::render(&report)).unwrap();
     (report, document)
 });

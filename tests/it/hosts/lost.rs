@@ -25,7 +25,7 @@ use walwise_sys::host::{ConfigDialect, Question, RecordedHost};
 use super::garbled::HOSTS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Damage {
+enum CaptureDamage {
     Line,
     Answer,
     Empty,
@@ -42,21 +42,21 @@ enum Damage {
     Tail,
 }
 
-const OF_ANSWERS: [Damage; 10] = [
-    Damage::Answer,
-    Damage::Empty,
-    Damage::Half,
-    Damage::Byte,
-    Damage::Letter,
-    Damage::Zeros,
-    Damage::Noise,
-    Damage::Denied,
-    Damage::Late,
-    Damage::Tail,
+const OF_ANSWERS: [CaptureDamage; 10] = [
+    CaptureDamage::Answer,
+    CaptureDamage::Empty,
+    CaptureDamage::Half,
+    CaptureDamage::Byte,
+    CaptureDamage::Letter,
+    CaptureDamage::Zeros,
+    CaptureDamage::Noise,
+    CaptureDamage::Denied,
+    CaptureDamage::Late,
+    CaptureDamage::Tail,
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Gain {
+enum Improvement {
     /// The verdict became durable.
     Durable,
     Exit,
@@ -89,9 +89,9 @@ impl UndetectableLoss {
         Self::KernelParameter,
     ];
 
-    fn of(question: &Question) -> Option<Self> {
+    fn from_question(question: &Question) -> Option<Self> {
         match question {
-            Question::AsUser(_, inner) => Self::of(inner),
+            Question::AsUser(_, inner) => Self::from_question(inner),
             Question::Config(_, dialect) => Some(match dialect {
                 ConfigDialect::Fstab => Self::FstabLine,
                 ConfigDialect::MountUnit | ConfigDialect::Service | ConfigDialect::Crypttab => {
@@ -127,12 +127,12 @@ impl UndetectableLoss {
 
     /// Whether the difference explains the gain: only servers and their options affect the verdict
     /// on commits.
-    fn explains(self, gain: Gain) -> bool {
+    fn can_explain(self, gain: Improvement) -> bool {
         match (self, gain) {
-            (_, Gain::Advice)
-            | (Self::FstabLine | Self::Unit | Self::KernelParameter, Gain::Durable) => false,
-            (Self::FstabLine | Self::Unit | Self::KernelParameter, Gain::Exit)
-            | (Self::Server | Self::ServerOption, Gain::Durable | Gain::Exit) => true,
+            (_, Improvement::Advice)
+            | (Self::FstabLine | Self::Unit | Self::KernelParameter, Improvement::Durable) => false,
+            (Self::FstabLine | Self::Unit | Self::KernelParameter, Improvement::Exit)
+            | (Self::Server | Self::ServerOption, Improvement::Durable | Improvement::Exit) => true,
         }
     }
 }
@@ -149,21 +149,21 @@ impl SplitMix64 {
     }
 }
 
-struct Entry {
+struct RecordedEntry {
     question: Question,
     lines: Range<usize>,
 }
 
-struct Capture {
+struct LoadedCapture {
     name: &'static str,
     target: &'static str,
     lines: Vec<String>,
-    entries: Vec<Entry>,
-    plain: Judged,
+    entries: Vec<RecordedEntry>,
+    plain: CaptureJudgement,
 }
 
 #[derive(Clone, Debug)]
-struct Judged {
+struct CaptureJudgement {
     read: FactSet,
     /// The verdict about the target; `None` without a target.
     standing: Option<VerdictKind>,
@@ -172,7 +172,7 @@ struct Judged {
     advice: BTreeSet<String>,
 }
 
-impl Judged {
+impl CaptureJudgement {
     fn is_durable(&self) -> bool {
         self.standing.is_some_and(|standing| match standing {
             VerdictKind::Durable | VerdictKind::ProvenByDrill => true,
@@ -180,19 +180,19 @@ impl Judged {
         })
     }
 
-    fn gains(&self, after: &Self) -> Vec<Gain> {
-        let durable = (after.is_durable() && !self.is_durable()).then_some(Gain::Durable);
-        let exit = (after.code == Some(0) && self.code != Some(0)).then_some(Gain::Exit);
-        let advice = (!after.advice.is_subset(&self.advice)).then_some(Gain::Advice);
+    fn improvements_in(&self, after: &Self) -> Vec<Improvement> {
+        let durable = (after.is_durable() && !self.is_durable()).then_some(Improvement::Durable);
+        let exit = (after.code == Some(0) && self.code != Some(0)).then_some(Improvement::Exit);
+        let advice = (!after.advice.is_subset(&self.advice)).then_some(Improvement::Advice);
         durable.into_iter().chain(exit).chain(advice).collect()
     }
 }
 
 /// Judges a capture like `check`; returns `None` if the facts equal `plain`, because the result is
 /// then the same.
-fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
+fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<CaptureJudgement> {
     let Ok(host) = RecordedHost::parse(text.as_bytes()) else {
-        return Some(Judged {
+        return Some(CaptureJudgement {
             read: FactSet::default(),
             standing: None,
             code: None,
@@ -223,7 +223,7 @@ fn judge_capture(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Ju
         undecided: true,
     };
     let code = verdict.is_some().then(|| exit_code(&report, fail_on));
-    Some(Judged {
+    Some(CaptureJudgement {
         standing,
         code,
         advice: advice_losing_data(&report),
@@ -246,14 +246,14 @@ fn advice_losing_data(report: &Report) -> BTreeSet<String> {
     applies.filter_map(risky).collect()
 }
 
-static CAPTURES: LazyLock<Vec<Capture>> = LazyLock::new(|| {
+static CAPTURES: LazyLock<Vec<LoadedCapture>> = LazyLock::new(|| {
     HOSTS
         .iter()
         .map(|(name, target, _)| load_capture(name, target))
         .collect()
 });
 
-fn load_capture(name: &'static str, target: &'static str) -> Capture {
+fn load_capture(name: &'static str, target: &'static str) -> LoadedCapture {
     let text = std::fs::read_to_string(super::host(name)).unwrap();
     let lines: Vec<String> = text
         .lines()
@@ -268,14 +268,14 @@ fn load_capture(name: &'static str, target: &'static str) -> Capture {
     let entry = |(start, end): (&usize, usize)| {
         let text = format!("{}\n{}\n", lines[0], lines[*start..end].join("\n"));
         let (answers, _) = archive::parse(text.as_bytes()).unwrap();
-        Some(Entry {
+        Some(RecordedEntry {
             question: answers.into_keys().next()?,
             lines: *start..end,
         })
     };
     let entries = starts.iter().zip(ends).filter_map(entry).collect();
     let plain = judge_capture(&text, target, None).unwrap();
-    Capture {
+    LoadedCapture {
         name,
         target,
         lines,
@@ -288,7 +288,7 @@ fn load_capture(name: &'static str, target: &'static str) -> Capture {
 #[derive(Clone, Copy, Debug)]
 struct DamageCase {
     capture: usize,
-    damage: Damage,
+    damage: CaptureDamage,
     at: usize,
 }
 
@@ -300,7 +300,7 @@ fn all_damage_cases() -> Vec<DamageCase> {
             damage,
             at,
         };
-        all.extend((1..capture.lines.len()).map(|at| trial(Damage::Line, at)));
+        all.extend((1..capture.lines.len()).map(|at| trial(CaptureDamage::Line, at)));
         for (at, _) in capture.entries.iter().enumerate() {
             all.extend(OF_ANSWERS.into_iter().map(|damage| trial(damage, at)));
         }
@@ -311,19 +311,19 @@ fn all_damage_cases() -> Vec<DamageCase> {
 impl DamageCase {
     /// Returns the capture with the damage; `None` if the answer is too short to damage.
     fn damaged_text(&self, draw: &mut SplitMix64) -> Option<String> {
-        let Capture { lines, entries, .. } = &CAPTURES[self.capture];
+        let LoadedCapture { lines, entries, .. } = &CAPTURES[self.capture];
         let joined = |parts: &[&[String]]| parts.concat().join("\n") + "\n";
-        if self.damage == Damage::Line {
+        if self.damage == CaptureDamage::Line {
             return Some(joined(&[&lines[..self.at], &lines[self.at + 1..]]));
         }
-        let Entry {
+        let RecordedEntry {
             question,
             lines: Range { start, end },
         } = &entries[self.at];
-        if self.damage == Damage::Answer {
+        if self.damage == CaptureDamage::Answer {
             return Some(joined(&[&lines[..*start], &lines[*end..]]));
         }
-        if self.damage == Damage::Tail {
+        if self.damage == CaptureDamage::Tail {
             return Some(joined(&[&lines[..*end]]));
         }
         let refused = |miss: &str| {
@@ -334,8 +334,8 @@ impl DamageCase {
             ]))
         };
         match self.damage {
-            Damage::Denied => return refused("!denied Permission denied"),
-            Damage::Late => return refused("!timed-out no answer"),
+            CaptureDamage::Denied => return refused("!denied Permission denied"),
+            CaptureDamage::Late => return refused("!timed-out no answer"),
             _ => {}
         }
         let header = &lines[..1];
@@ -349,15 +349,15 @@ impl DamageCase {
     }
 
     fn describe_place(&self) -> String {
-        let Capture {
+        let LoadedCapture {
             name,
             lines,
             entries,
             ..
         } = &CAPTURES[self.capture];
         let (question, line) = match self.damage {
-            Damage::Line => (
-                self.question().map(|entry| entry.lines.start),
+            CaptureDamage::Line => (
+                self.damaged_entry().map(|entry| entry.lines.start),
                 lines[self.at].as_str(),
             ),
             _ => (Some(entries[self.at].lines.start), ""),
@@ -366,19 +366,19 @@ impl DamageCase {
         format!("{name}: {:?}: {question} {line}", self.damage)
     }
 
-    fn question(&self) -> Option<&'static Entry> {
+    fn damaged_entry(&self) -> Option<&'static RecordedEntry> {
         let entries = &CAPTURES[self.capture].entries;
         match self.damage {
-            Damage::Line => entries.iter().find(|entry| entry.lines.contains(&self.at)),
+            CaptureDamage::Line => entries.iter().find(|entry| entry.lines.contains(&self.at)),
             _ => entries.get(self.at),
         }
     }
 
     /// Returns a difference that explains all gains. After a truncation, the undetectable losses in
     /// the missing part must together explain them.
-    fn difference(&self, gains: &[Gain]) -> Option<UndetectableLoss> {
-        let explains = |kind: &UndetectableLoss| gains.iter().all(|gain| kind.explains(*gain));
-        let Capture {
+    fn explaining_loss(&self, gains: &[Improvement]) -> Option<UndetectableLoss> {
+        let explains = |kind: &UndetectableLoss| gains.iter().all(|gain| kind.can_explain(*gain));
+        let LoadedCapture {
             target,
             lines,
             entries,
@@ -386,14 +386,20 @@ impl DamageCase {
             ..
         } = &CAPTURES[self.capture];
         match self.damage {
-            Damage::Line | Damage::Answer | Damage::Empty | Damage::Half => {
-                UndetectableLoss::of(&self.question()?.question).filter(explains)
+            CaptureDamage::Line
+            | CaptureDamage::Answer
+            | CaptureDamage::Empty
+            | CaptureDamage::Half => {
+                UndetectableLoss::from_question(&self.damaged_entry()?.question).filter(explains)
             }
-            Damage::Tail => {
+            CaptureDamage::Tail => {
                 let tail = entries[self.at..].iter().skip(1);
                 let lost: Vec<(UndetectableLoss, Range<usize>)> = tail
                     .filter_map(|entry| {
-                        Some((UndetectableLoss::of(&entry.question)?, entry.lines.clone()))
+                        Some((
+                            UndetectableLoss::from_question(&entry.question)?,
+                            entry.lines.clone(),
+                        ))
                     })
                     .collect();
                 let is_left = |at: &usize| !lost.iter().any(|(_, range)| range.contains(at));
@@ -403,56 +409,64 @@ impl DamageCase {
                     .collect();
                 let after = judge_capture(&text, target, Some(&plain.read))?;
                 let kinds = lost.iter().map(|(kind, _)| *kind).filter(explains);
-                let explained = plain.gains(&after);
+                let explained = plain.improvements_in(&after);
                 kinds
                     .max()
                     .filter(|_| gains.iter().all(|gain| explained.contains(gain)))
             }
-            Damage::Byte
-            | Damage::Letter
-            | Damage::Zeros
-            | Damage::Noise
-            | Damage::Denied
-            | Damage::Late => None,
+            CaptureDamage::Byte
+            | CaptureDamage::Letter
+            | CaptureDamage::Zeros
+            | CaptureDamage::Noise
+            | CaptureDamage::Denied
+            | CaptureDamage::Late => None,
         }
     }
 
-    fn gains(&self, seed: u64) -> Vec<Gain> {
+    fn find_improvements(&self, seed: u64) -> Vec<Improvement> {
         let mut draw = SplitMix64(
             seed ^ (self.capture as u64) << 40 ^ (self.at as u64) << 8 ^ self.damage as u64,
         );
-        let Capture { target, plain, .. } = &CAPTURES[self.capture];
+        let LoadedCapture { target, plain, .. } = &CAPTURES[self.capture];
         let Some(text) = self.damaged_text(&mut draw) else {
             return Vec::new();
         };
         let Some(after) = judge_capture(&text, target, Some(&plain.read)) else {
             return Vec::new();
         };
-        plain.gains(&after)
+        plain.improvements_in(&after)
     }
 }
 
-fn damage_bytes(mut bytes: Vec<u8>, damage: Damage, draw: &mut SplitMix64) -> Option<Vec<u8>> {
+fn damage_bytes(
+    mut bytes: Vec<u8>,
+    damage: CaptureDamage,
+    draw: &mut SplitMix64,
+) -> Option<Vec<u8>> {
     let middle = bytes.len() / 2;
     match damage {
-        Damage::Line | Damage::Answer | Damage::Tail | Damage::Denied | Damage::Late => {
+        CaptureDamage::Line
+        | CaptureDamage::Answer
+        | CaptureDamage::Tail
+        | CaptureDamage::Denied
+        | CaptureDamage::Late => {
             return None;
         }
-        Damage::Empty => bytes.clear(),
-        Damage::Half => bytes.truncate(middle),
-        Damage::Byte => {
+        CaptureDamage::Empty => bytes.clear(),
+        CaptureDamage::Half => bytes.truncate(middle),
+        CaptureDamage::Byte => {
             let at = draw.next_below(bytes.len());
             *bytes.get_mut(at)? = [0, 1, 0x7f, 0xff][draw.next_below(4)];
         }
-        Damage::Letter => {
+        CaptureDamage::Letter => {
             let letters: Vec<usize> = (0..bytes.len())
                 .filter(|at| bytes[*at].is_ascii_alphabetic())
                 .collect();
             let at = *letters.get(draw.next_below(letters.len()))?;
             bytes[at] = if bytes[at] == b'~' { b'#' } else { b'~' };
         }
-        Damage::Zeros => bytes[middle..].fill(0),
-        Damage::Noise => bytes
+        CaptureDamage::Zeros => bytes[middle..].fill(0),
+        CaptureDamage::Noise => bytes
             .iter_mut()
             .for_each(|byte| *byte = u8::try_from(draw.next_below(256)).unwrap()),
     }
@@ -461,23 +475,23 @@ fn damage_bytes(mut bytes: Vec<u8>, damage: Damage, draw: &mut SplitMix64) -> Op
 
 #[derive(Default)]
 struct RunSummary {
-    tried: BTreeMap<Damage, usize>,
-    better: BTreeMap<usize, (DamageCase, Vec<Gain>)>,
+    tried: BTreeMap<CaptureDamage, usize>,
+    better: BTreeMap<usize, (DamageCase, Vec<Improvement>)>,
     explained: BTreeMap<UndetectableLoss, usize>,
 }
 
-fn run(trials: &[DamageCase], seed: u64, deadline: Instant) -> RunSummary {
+fn run_damage_cases(trials: &[DamageCase], seed: u64, deadline: Instant) -> RunSummary {
     let next = AtomicUsize::new(0);
     let ran = Mutex::new(RunSummary::default());
     let work = || {
         while Instant::now() < deadline {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(trial) = trials.get(at) else { return };
-            let gains = trial.gains(seed);
+            let gains = trial.find_improvements(seed);
             let difference = if gains.is_empty() {
                 None
             } else {
-                trial.difference(&gains)
+                trial.explaining_loss(&gains)
             };
             let mut ran = ran.lock().unwrap();
             *ran.tried.entry(trial.damage).or_default() += 1;
@@ -502,7 +516,7 @@ fn shuffled_cases(seed: u64) -> Vec<DamageCase> {
 }
 
 impl RunSummary {
-    fn table(&self, seed: u64) -> String {
+    fn render_table(&self, seed: u64) -> String {
         let tried: usize = self.tried.values().sum();
         let mut table = format!("{} hosts, {tried} damages, seed {seed}\n", CAPTURES.len());
         for (damage, count) in &self.tried {
@@ -518,7 +532,7 @@ impl RunSummary {
             )
             .unwrap();
         }
-        for gain in [Gain::Durable, Gain::Exit, Gain::Advice] {
+        for gain in [Improvement::Durable, Improvement::Exit, Improvement::Advice] {
             let count = self
                 .better
                 .values()
@@ -595,7 +609,7 @@ fn lost_evidence_improves_nothing() {
     let seed = number_from_env("LOST_SEED").unwrap_or(1);
     let trials = shuffled_cases(seed);
     let seconds = Duration::from_secs(number_from_env("LOST_SECONDS").unwrap_or(60));
-    let ran = run(&trials, seed, Instant::now() + seconds);
-    println!("{}of {} damages", ran.table(seed), trials.len());
-    assert!(ran.better.is_empty(), "{}", ran.table(seed));
+    let ran = run_damage_cases(&trials, seed, Instant::now() + seconds);
+    println!("{}of {} damages", ran.render_table(seed), trials.len());
+    assert!(ran.better.is_empty(), "{}", ran.render_table(seed));
 }

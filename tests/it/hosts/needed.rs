@@ -65,7 +65,7 @@ fn assert_listed_with_target(report: &Report, what: &str) {
 }
 
 #[test]
-fn what_is_unknown_stands_with_the_target_that_needs_it() {
+fn unknown_facts_are_listed_with_targets_that_need_them() {
     let rules = RuleSet::builtin();
     for name in recorded_host_names() {
         let recording = RecordedHost::parse(&std::fs::read(host(&name)).unwrap()).unwrap();
@@ -148,7 +148,7 @@ fn target_section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
 }
 
 #[test]
-fn of_two_servers_on_one_disk_each_target_lists_its_own_and_both_list_the_disk() {
+fn servers_on_one_disk_list_own_and_shared_unknown_facts() {
     let report = Session::new(facts_of_two_servers(), RuleSet::builtin(), false).report();
     assert_listed_with_target(&report, "two servers");
     assert_eq!(report.facts.subjects_of_scope(Scope::Target).count(), 2);

@@ -12,7 +12,7 @@ use walwise_report::json;
 use walwise_sys::host::RecordedHost;
 
 use super::host;
-use crate::support::{fact, findings, rule_outcome, verdict};
+use crate::support::{findings, known_fact_value, rule_outcome, verdict};
 
 /// Two recorded hosts: one with the complete setup, and one whose partition starts at another
 /// offset.
@@ -27,10 +27,10 @@ pub fn recorded_target(name: &str) -> Option<&'static str> {
 }
 
 /// Recorded text, its replacement, and the link that is then broken (after `!`) or unknown.
-type Row = (&'static str, &'static str, &'static str);
+type PageLinkRow = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip] // a row is a line
-const ROWS: &[Row] = &[
+const ROWS: &[PageLinkRow] = &[
     ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4's cluster size is 16 KiB, not a multiple of the page size"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tfsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"),
     ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tO_DSYNC", "!server: InnoDB writes data files through the page cache (innodb_flush_method is O_DSYNC)"),
@@ -64,7 +64,7 @@ fn read_recording(name: &str) -> String {
     fs::read_to_string(host(name)).unwrap()
 }
 
-fn report(recording: &str) -> Value {
+fn report_json_of_recording(recording: &str) -> Value {
     let host = RecordedHost::parse(recording.as_bytes()).unwrap();
     let request = Request {
         target: Some(TARGET.into()),
@@ -85,10 +85,10 @@ fn advised_doublewrite_values(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn where_every_link_holds_it_is_a_warning_and_no_advice() {
-    let report = report(&read_recording(WHOLE));
+fn complete_torn_write_prevention_is_only_a_warning() {
+    let report = report_json_of_recording(&read_recording(WHOLE));
     assert_eq!(
-        fact(&report, SUBJECT, "target.page_writes").unwrap(),
+        known_fact_value(&report, SUBJECT, "target.page_writes").unwrap(),
         "documented"
     );
     assert_eq!(
@@ -110,13 +110,13 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
         // The kernel's release is also in /proc/version.
         let places = if link.contains("kernel") { 2 } else { 1 };
         assert_eq!(base.matches(from).count(), places, "{from}");
-        let report = report(&base.replace(from, to));
+        let report = report_json_of_recording(&base.replace(from, to));
         let writes = if link.starts_with('!') {
             "broken"
         } else {
             "unknown"
         };
-        let told = fact(&report, SUBJECT, "target.page_link")
+        let told = known_fact_value(&report, SUBJECT, "target.page_link")
             .and_then(Value::as_str)
             .unwrap_or_default();
         assert!(
@@ -124,7 +124,7 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
             "{to}: {told}"
         );
         assert_eq!(
-            fact(&report, SUBJECT, "target.page_writes").unwrap(),
+            known_fact_value(&report, SUBJECT, "target.page_writes").unwrap(),
             writes,
             "{to}"
         );
@@ -154,10 +154,11 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
 /// Without root neither superblock nor device-mapper tables are readable, so no chain can be
 /// confirmed.
 #[test]
-fn without_root_nothing_holds() {
-    let report = report(&read_recording(WHOLE).replace("|euid=0\n", "|euid=1000\n"));
+fn without_root_torn_write_prevention_is_unconfirmed() {
+    let report =
+        report_json_of_recording(&read_recording(WHOLE).replace("|euid=0\n", "|euid=1000\n"));
     assert_ne!(
-        fact(&report, SUBJECT, "target.page_writes").and_then(Value::as_str),
+        known_fact_value(&report, SUBJECT, "target.page_writes").and_then(Value::as_str),
         Some("documented")
     );
     assert_ne!(
@@ -167,12 +168,12 @@ fn without_root_nothing_holds() {
 }
 
 #[test]
-fn what_is_said_of_pages_that_hold_and_of_pages_that_a_partition_tears() {
+fn torn_write_findings_match_the_snapshot() {
     let mut text = String::new();
     for name in [WHOLE, TORN] {
-        let report = report(&read_recording(name));
+        let report = report_json_of_recording(&read_recording(name));
         writeln!(text, "=== {name}").unwrap();
-        for link in fact(&report, SUBJECT, "target.page_links")
+        for link in known_fact_value(&report, SUBJECT, "target.page_links")
             .unwrap()
             .as_array()
             .unwrap()

@@ -11,15 +11,15 @@ use serde_json::Value;
 use super::check_host_target;
 use crate::support::findings;
 
-struct Document {
+struct DocumentConclusions {
     source: &'static str,
     machine: &'static str,
-    rows: &'static [Row],
+    rows: &'static [ConclusionRow],
 }
 
 /// The document's conclusion; host, target, rule and subject of walwise's finding, which may be
 /// undecided; whether both agree; and words of the finding's reason.
-type Row = (
+type ConclusionRow = (
     &'static str,
     &'static str,
     &'static str,
@@ -29,8 +29,8 @@ type Row = (
     &'static str,
 );
 
-const DOCUMENTS: &[Document] = &[
-    Document {
+const DOCUMENTS: &[DocumentConclusions] = &[
+    DocumentConclusions {
         source: "digoal: Use pg_test_fsync test which wal_sync_method is fastest in your filesystem (2011)",
         machine: "RAID 1 of SAS disks at 10,000 rpm under ext3, PostgreSQL 9.0; and its /dev/shm",
         rows: &[
@@ -63,7 +63,7 @@ const DOCUMENTS: &[Document] = &[
             ),
         ],
     },
-    Document {
+    DocumentConclusions {
         source: "ilsistemista.net: a comparison of ext3, ext4, XFS and btrfs (2010)",
         machine: "Fedora 14 on a desktop with two cores and one hard disk",
         rows: &[
@@ -87,7 +87,7 @@ const DOCUMENTS: &[Document] = &[
             ),
         ],
     },
-    Document {
+    DocumentConclusions {
         source: "digoal: btrfs vs ext4 fsync (2015)",
         machine: "CentOS 7 in a virtual machine with one virtual disk of 40 GiB, PostgreSQL 9.5, btrfs-progs 4.3.1",
         rows: &[
@@ -165,7 +165,7 @@ const DOCUMENTS: &[Document] = &[
             ),
         ],
     },
-    Document {
+    DocumentConclusions {
         source: "yangyidba: xfs vs ext4 性能压测对比 (2019)",
         machine: "CentOS 7.2, ten SSDs in RAID 5 behind a controller that writes back, Percona Server 5.7.22",
         rows: &[
@@ -207,7 +207,7 @@ const DOCUMENTS: &[Document] = &[
             ),
         ],
     },
-    Document {
+    DocumentConclusions {
         source: "Alibaba Cloud: Ext4 Fast Commit (2021)",
         machine: "Alibaba Cloud Linux 3 with kernel 5.10 and e2fsprogs 1.46.2 built by hand",
         rows: &[
@@ -260,14 +260,14 @@ const DOCUMENTS: &[Document] = &[
     },
 ];
 
-fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
+fn finding_of_rule<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
     let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
     findings(report)
         .find(is_it)
         .unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
 }
 
-fn reason_contains(finding: &Value, words: &str) {
+fn assert_reason_contains(finding: &Value, words: &str) {
     let because = finding["because"].as_str().unwrap();
     assert!(
         because.contains(words),
@@ -281,7 +281,7 @@ fn render_seeds_page() -> String {
         and notes concluded, and what walwise finds on a machine like theirs (`tests/hosts/seed-*.host`).\n\
         `walwise rules show RULE` gives the reason.\n"
         .to_owned();
-    for Document {
+    for DocumentConclusions {
         source,
         machine,
         rows,
@@ -294,7 +294,7 @@ fn render_seeds_page() -> String {
         .unwrap();
         for (says, host, target, rule, subject, agrees, words) in *rows {
             let report = check_host_target(host, target);
-            let finding = finding(&report, rule, subject);
+            let finding = finding_of_rule(&report, rule, subject);
             let (level, title) = (
                 finding["level"].as_str().unwrap(),
                 finding["title"].as_str().unwrap(),
@@ -305,7 +305,7 @@ fn render_seeds_page() -> String {
             } else {
                 ", undecided here"
             };
-            reason_contains(finding, words);
+            assert_reason_contains(finding, words);
             writeln!(
                 page,
                 "| {says} | {stance}: {title} ({level}{open}, `{rule}`) |"
@@ -317,7 +317,7 @@ fn render_seeds_page() -> String {
 }
 
 #[test]
-fn what_five_documents_concluded_beside_what_walwise_finds() {
+fn seeds_page_is_up_to_date() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/it/hosts/snapshots/seeds.txt"

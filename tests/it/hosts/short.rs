@@ -24,7 +24,7 @@ fn short_report(name: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn ten_situations_in_short() {
+fn short_reports_match_snapshots() {
     for (situation, name, target) in SITUATIONS {
         let text = short_report(name, target.as_slice());
         let most = if target.is_some() { 40 } else { 60 };
@@ -43,7 +43,7 @@ fn ten_situations_in_short() {
 }
 
 #[test]
-fn what_is_critical_stands_in_the_short_report_of_every_host() {
+fn short_reports_contain_every_critical_finding() {
     let mut critical = 0;
     let texts = recorded_host_reports().iter().map(|(_, report)| {
         collapse_whitespace(&text::render_short(
@@ -114,7 +114,7 @@ fn the_whole_report_and_the_short_one_call_the_same_critical() {
 }
 
 #[test]
-fn a_part_of_the_report_alone() {
+fn only_option_prints_one_part_of_the_report() {
     let name = "loop-over-nobarrier";
     let whole = short_report(name, &["-v", "/data"]);
     for (part, wanted, other) in [

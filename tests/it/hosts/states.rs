@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::host;
-use crate::support::{check_json, fact, findings, rule_outcome, verdict};
+use crate::support::{check_json, findings, known_fact_value, rule_outcome, verdict};
 
 fn check_modified_host(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
     let mut text = std::fs::read_to_string(host(name)).unwrap();
@@ -98,7 +98,7 @@ fn a_thin_pool_is_as_good_as_its_status() {
 }
 
 #[test]
-fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
+fn missing_zfs_vdev_is_not_taken_for_a_file() {
     let (exit, report) = check_modified_host("zfs-vdev-node-gone", &[], "/data/pg");
     assert_eq!(
         (exit, verdict(&report, Path::new("/data/pg"))),
@@ -106,7 +106,7 @@ fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
         "a degraded pool is critical"
     );
     assert_eq!(
-        fact(&report, "target /data/pg", "target.redundancy").unwrap(),
+        known_fact_value(&report, "target /data/pg", "target.redundancy").unwrap(),
         "degraded"
     );
     let used = [("ata-GONE-part1  UNAVAIL", "ata-GONE-part1  ONLINE")];
@@ -137,7 +137,7 @@ fn an_energy_pack_is_a_battery() {
         );
         assert_eq!(count_critical_findings(&report), 2);
         assert_eq!(
-            fact(&report, "device sda", "controller.battery").unwrap(),
+            known_fact_value(&report, "device sda", "controller.battery").unwrap(),
             "absent"
         );
     }

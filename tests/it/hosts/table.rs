@@ -7,10 +7,10 @@ use crate::support::verdict;
 
 /// File, target, verdict, disk, cache, queue, then subject, name and value of a fact. `?` precedes
 /// the reason of an unknown fact, and `-` marks an absent value.
-type Row = [&'static str; 9];
+type HostRow = [&'static str; 9];
 
 #[rustfmt::skip] // a row is a line
-const HOSTS: &[Row] = &[
+const HOSTS: &[HostRow] = &[
     ["azure-disk", "/data", "unproven", "sdc", "unknown", "write through", "device sdc", "device.cloud", "Azure managed disk"],
     ["azure-nvme-local", "/data", "at-risk", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.ephemeral", "yes"],
     ["ec2-ebs", "/data", "durable", "nvme1n1", "none", "write through", "device nvme1n1", "device.cloud", "Amazon Elastic Block Store"],

@@ -65,7 +65,7 @@ fn enumerated_facts(facts: &FactSet) -> Vec<(Subject, &'static KeyInfo)> {
 }
 
 #[test]
-fn a_word_that_nobody_knows_is_judged_like_none() {
+fn unknown_enum_word_is_judged_like_a_missing_fact() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
         let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
@@ -97,7 +97,7 @@ fn a_word_that_nobody_knows_is_judged_like_none() {
 }
 
 #[test]
-fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
+fn attribute_with_unknown_word_improves_nothing() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
         let read = super::garbled::collect_facts(&GarbledHost::unchanged(answers), target);
@@ -112,7 +112,8 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
                 _ => None,
             };
         for (subject, info) in enumerated_facts(&read) {
-            let Some(question) = attribute(&subject, info).filter(|of| is_one_word(answers, of))
+            let Some(question) =
+                attribute(&subject, info).filter(|of| is_short_single_line(answers, of))
             else {
                 continue;
             };
@@ -133,7 +134,10 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
     assert!(tried.len() >= 3, "{tried:#?}");
 }
 
-fn is_one_word(answers: &walwise_sys::host::archive::Answers, question: &Question) -> bool {
+fn is_short_single_line(
+    answers: &walwise_sys::host::archive::Answers,
+    question: &Question,
+) -> bool {
     let text = answers
         .get(question)
         .and_then(|answer| answer.as_deref().ok())

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Viewer, ViewerReport, assert_views_agree, command_as_stranger};
 use crate::support::mariadb::Mariadb;
-use crate::support::programs::copy_of_walwise;
+use crate::support::programs::copy_walwise_into;
 use crate::support::{run, walwise};
 
 /// Settings that affect durability: name, two values, whether SET GLOBAL accepts the setting, and
@@ -33,7 +33,7 @@ const SETTINGS: [(&str, &str, &str, bool, &str); 3] = [
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum SettingSource {
     File,
     CommandLine,
     SetGlobal,
@@ -49,10 +49,10 @@ fn option_lines(other: bool) -> String {
     )
 }
 
-fn write_values(server: &mut Mariadb, place: Place, other: bool) {
+fn write_values(server: &mut Mariadb, place: SettingSource, other: bool) {
     match place {
-        Place::File => server.write_option_file("conf.d/storage.cnf", &option_lines(other)),
-        Place::CommandLine => {
+        SettingSource::File => server.write_option_file("conf.d/storage.cnf", &option_lines(other)),
+        SettingSource::CommandLine => {
             let option = |(name, one, two, _, _): &(&str, &str, &str, bool, &str)| {
                 format!(
                     "--{}={}",
@@ -62,7 +62,7 @@ fn write_values(server: &mut Mariadb, place: Place, other: bool) {
             };
             server.arguments = SETTINGS.iter().map(option).collect();
         }
-        Place::SetGlobal => {
+        SettingSource::SetGlobal => {
             for (name, one, two, _, _) in SETTINGS.iter().filter(|(_, _, _, dynamic, _)| *dynamic) {
                 let value = if other { two } else { one };
                 server.sql(&format!("SET GLOBAL {name} = {value}")).unwrap();
@@ -87,8 +87,8 @@ fn server_values(server: &Mariadb) -> BTreeMap<&'static str, Value> {
     SETTINGS.iter().map(row).collect()
 }
 
-fn view_as_everyone(server: &Mariadb) -> BTreeMap<Viewer, ViewerReport> {
-    let program = copy_of_walwise(server.own_directory());
+fn reports_of_all_viewers(server: &Mariadb) -> BTreeMap<Viewer, ViewerReport> {
+    let program = copy_walwise_into(server.own_directory());
     let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
     let mut owner = Command::new(&program);
     owner
@@ -104,19 +104,23 @@ fn view_as_everyone(server: &Mariadb) -> BTreeMap<Viewer, ViewerReport> {
     ];
     commands
         .into_iter()
-        .map(|(viewer, command)| (viewer, ViewerReport::of(&server.data, command)))
+        .map(|(viewer, command)| (viewer, ViewerReport::from_check(&server.data, command)))
         .collect()
 }
 
 #[test]
 #[ignore = "needs root and MariaDB 10.11"]
-fn whatever_sets_it_all_see_what_mariadb_shows() {
+fn all_viewers_report_mariadb_values_from_every_source() {
     let place = tempfile::tempdir().unwrap();
     run("chmod", &["755", place.path().to_str().unwrap()]);
     let mut server = Mariadb::new_below(place.path(), &option_lines(true));
     server.start();
     let mut other = true;
-    for place in [Place::File, Place::SetGlobal, Place::CommandLine] {
+    for place in [
+        SettingSource::File,
+        SettingSource::SetGlobal,
+        SettingSource::CommandLine,
+    ] {
         for restart in [false, true] {
             other = !other;
             write_values(&mut server, place, other);
@@ -124,7 +128,7 @@ fn whatever_sets_it_all_see_what_mariadb_shows() {
                 server.restart_at_once();
             }
             let row = format!("{place:?}, restarted: {restart}");
-            let sights = view_as_everyone(&server);
+            let sights = reports_of_all_viewers(&server);
             let shows = server_values(&server);
             assert_views_agree(&row, &server.data, &sights, &shows);
             for fact in shows.keys() {
@@ -139,15 +143,15 @@ fn whatever_sets_it_all_see_what_mariadb_shows() {
 
 #[test]
 #[ignore = "needs root, a mount name space and MariaDB 10.11"]
-fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
+fn unresponsive_server_is_never_misreported() {
     let place = tempfile::tempdir().unwrap();
     run("chmod", &["755", place.path().to_str().unwrap()]);
     let mut server = Mariadb::new_below(place.path(), &option_lines(true));
     let look_at = |row: &str, server: &Mariadb| {
         let shows = server_values(server);
-        assert_views_agree(row, &server.data, &view_as_everyone(server), &shows);
+        assert_views_agree(row, &server.data, &reports_of_all_viewers(server), &shows);
         kill(server.server_pid(), Signal::SIGSTOP).unwrap();
-        let sights = view_as_everyone(server);
+        let sights = reports_of_all_viewers(server);
         kill(server.server_pid(), Signal::SIGCONT).unwrap();
         assert_views_agree(
             &format!("{row}, stopped by a signal"),
@@ -159,7 +163,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         server.sql("SET GLOBAL sync_binlog = 0").unwrap();
         let shows = server_values(server);
         kill(server.server_pid(), Signal::SIGSTOP).unwrap();
-        let sights = view_as_everyone(server);
+        let sights = reports_of_all_viewers(server);
         kill(server.server_pid(), Signal::SIGCONT).unwrap();
         for (viewer, sight) in &sights {
             let known = sight.known_value("mysql.sync_binlog");

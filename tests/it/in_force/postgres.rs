@@ -34,7 +34,7 @@ const SETTINGS: [(&str, &str, &str, &str); 4] = [
 ];
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum SettingSource {
     File,
     Include,
     AlterSystem,
@@ -64,7 +64,7 @@ fn create_cluster() -> Cluster {
     cluster
 }
 
-fn look(cluster: &Cluster) -> BTreeMap<Viewer, ViewerReport> {
+fn reports_of_all_viewers(cluster: &Cluster) -> BTreeMap<Viewer, ViewerReport> {
     let as_owner = cluster.walwise_as_owner();
     let program = as_owner.get_program().to_owned();
     let commands = [
@@ -74,12 +74,12 @@ fn look(cluster: &Cluster) -> BTreeMap<Viewer, ViewerReport> {
     ];
     commands
         .into_iter()
-        .map(|(viewer, command)| (viewer, ViewerReport::of(&cluster.data, command)))
+        .map(|(viewer, command)| (viewer, ViewerReport::from_check(&cluster.data, command)))
         .collect()
 }
 
 fn show_setting(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
-    let place = cluster.path("");
+    let place = cluster.path_string("");
     let statement = format!("SHOW {name}");
     cluster.run_server_program(
         "psql",
@@ -138,7 +138,7 @@ fn assert_overrides_shown(
     }
 }
 
-fn write_values(cluster: &mut Cluster, place: Place, other: bool) {
+fn write_values(cluster: &mut Cluster, place: SettingSource, other: bool) {
     let value = |(name, one, two, _): &(&str, &str, &str, _)| {
         (name.to_string(), if other { two } else { one }.to_string())
     };
@@ -150,23 +150,23 @@ fn write_values(cluster: &mut Cluster, place: Place, other: bool) {
         .collect::<Vec<_>>()
         .concat();
     match place {
-        Place::File => {
+        SettingSource::File => {
             let file = cluster.data.join("postgresql.conf");
             let text = std::fs::read_to_string(&file).unwrap();
             let kept = text.split("# from here\n").next().unwrap();
             std::fs::write(&file, format!("{kept}# from here\n{lines}")).unwrap();
         }
-        Place::Include => {
+        SettingSource::Include => {
             let file = cluster.data.join("more.conf");
             std::fs::write(&file, &lines).unwrap();
             cluster.chown_to_server(&file);
         }
-        Place::AlterSystem => {
+        SettingSource::AlterSystem => {
             for (name, value) in SETTINGS.iter().map(value) {
                 cluster.sql(&format!("ALTER SYSTEM SET {name} = '{value}'"));
             }
         }
-        Place::CommandLine => {
+        SettingSource::CommandLine => {
             let option = |(name, value): (String, String)| format!(" -c {name}='{value}'");
             cluster.arguments = SETTINGS.iter().map(value).map(option).collect();
         }
@@ -175,14 +175,14 @@ fn write_values(cluster: &mut Cluster, place: Place, other: bool) {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn whatever_sets_it_all_see_what_postgres_shows() {
+fn all_viewers_report_postgres_values_from_every_source() {
     let mut cluster = create_cluster();
     let mut other = false;
     for place in [
-        Place::File,
-        Place::Include,
-        Place::AlterSystem,
-        Place::CommandLine,
+        SettingSource::File,
+        SettingSource::Include,
+        SettingSource::AlterSystem,
+        SettingSource::CommandLine,
     ] {
         for moment in [
             ActivationEvent::Nothing,
@@ -198,8 +198,10 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
                 }
                 ActivationEvent::Restart => cluster.restart_at_once(),
             }
-            if let (Place::AlterSystem | Place::File | Place::Include, ActivationEvent::Reload) =
-                (place, moment)
+            if let (
+                SettingSource::AlterSystem | SettingSource::File | SettingSource::Include,
+                ActivationEvent::Reload,
+            ) = (place, moment)
             {
                 let expected = if other { "local" } else { "off" };
                 wait_for("it is loaded", || {
@@ -207,7 +209,7 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
                 });
             }
             let row = format!("{place:?} {moment:?}");
-            let sights = look(&cluster);
+            let sights = reports_of_all_viewers(&cluster);
             let shows = server_values(&cluster);
             assert_views_agree(&row, &cluster.data, &sights, &shows);
             let known = |name: &str| sights[&Viewer::Root].known_value(name).is_some();
@@ -217,7 +219,7 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
             );
             assert_overrides_shown(&row, &cluster, &sights, 0);
         }
-        if let Place::AlterSystem = place {
+        if let SettingSource::AlterSystem = place {
             cluster.sql("ALTER SYSTEM RESET ALL");
         }
     }
@@ -229,7 +231,7 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
     let cluster = create_cluster();
     cluster.append_to_file("postgresql.conf", "fsync = on\nsynchronous_commit = on\n");
     cluster.restart_at_once();
-    let heading = |sight: &ViewerReport| sight.named_exceptions(&cluster.data);
+    let heading = |sight: &ViewerReport| sight.verdict_exceptions(&cluster.data);
     let rule = |sight: &ViewerReport| {
         let target = format!("target {}", cluster.data.display());
         rule_outcome(&sight.report, "pg.sessions-commit-off", &target).map(str::to_owned)
@@ -264,7 +266,7 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
     ] {
         cluster.sql(statement);
         held += 1;
-        let sights = look(&cluster);
+        let sights = reports_of_all_viewers(&cluster);
         assert_views_agree(statement, &cluster.data, &sights, &server_values(&cluster));
         assert_overrides_shown(statement, &cluster, &sights, held);
         for viewer in [Viewer::Root, Viewer::Owner] {
@@ -286,7 +288,7 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
     }
     // An override for all roles counts for the whole instance, because every new session gets it.
     cluster.sql("ALTER ROLE ALL SET synchronous_commit = off");
-    let sights = look(&cluster);
+    let sights = reports_of_all_viewers(&cluster);
     assert_views_agree(
         "everybody",
         &cluster.data,
@@ -309,8 +311,8 @@ struct UnresponsiveServer<'c> {
 }
 
 impl UnresponsiveServer<'_> {
-    fn look(&self, row: &str) -> ViewerReport {
-        let mut sights = look(self.cluster);
+    fn report_as_root(&self, row: &str) -> ViewerReport {
+        let mut sights = reports_of_all_viewers(self.cluster);
         assert_views_agree(row, &self.cluster.data, &sights, &self.shows);
         sights.remove(&Viewer::Root).unwrap()
     }
@@ -325,7 +327,7 @@ fn owner_can_connect(cluster: &Cluster) -> bool {
     let mut command = cluster.server_command("psql");
     command.args([
         "-h",
-        &cluster.path(""),
+        &cluster.path_string(""),
         "-p",
         "5499",
         "-d",
@@ -341,7 +343,7 @@ fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
         let mut command = cluster.server_command("psql");
         command.args([
             "-h",
-            &cluster.path(""),
+            &cluster.path_string(""),
             "-p",
             "5499",
             "-d",
@@ -375,7 +377,7 @@ fn fill_connection_slots(cluster: &Cluster) -> Vec<Child> {
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
+fn unresponsive_server_is_never_misreported() {
     let mut cluster = create_cluster();
     cluster.append_to_file(
         "postgresql.conf",
@@ -406,7 +408,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
             cluster: &cluster,
             shows: shows.clone(),
         }
-        .look(row),
+        .report_as_root(row),
     );
     kill(postmaster_pid(&cluster), Signal::SIGCONT).unwrap();
 
@@ -418,7 +420,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
             cluster: &cluster,
             shows: shows.clone(),
         }
-        .look(row),
+        .report_as_root(row),
     );
     for session in &mut sessions {
         session.kill_in_time();
@@ -431,7 +433,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         "local all plain trust\nlocal all all reject\n",
     )
     .unwrap();
-    cluster.run_server_program("pg_ctl", &["-D", &cluster.path("data"), "reload"]);
+    cluster.run_server_program("pg_ctl", &["-D", &cluster.path_string("data"), "reload"]);
     wait_for("the owner is refused", || !owner_can_connect(&cluster));
     let row = "the owner refused";
     unsaid(
@@ -440,7 +442,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
             cluster: &cluster,
             shows: server_values(&cluster),
         }
-        .look(row),
+        .report_as_root(row),
     );
     // walwise cannot determine whether a file changed after the start was loaded.
     cluster.append_to_file("postgresql.conf", "fsync = off\n");
@@ -448,7 +450,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         cluster: &cluster,
         shows: server_values(&cluster),
     }
-    .look("refused, and changed since");
+    .report_as_root("refused, and changed since");
     assert_eq!(sight.known_value("pg.fsync"), None);
 
     std::fs::write(cluster.data.join("pg_hba.conf"), "local all all trust\n").unwrap();
@@ -465,7 +467,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         cluster: &cluster,
         shows: server_values(&cluster),
     }
-    .look("in recovery");
+    .report_as_root("in recovery");
     assert!(
         sight
             .known_value("pg.synchronous_commit_overrides")
@@ -476,7 +478,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
 
 #[test]
 #[ignore = "needs root, a mount name space and PostgreSQL 15"]
-fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
+fn server_with_remounted_data_directory_is_queried() {
     let cluster = create_cluster();
     cluster.append_to_file("postgresql.conf", "fsync = on\n");
     cluster.stop();
@@ -503,7 +505,7 @@ fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
 
     cluster.sql("ALTER DATABASE app SET synchronous_commit = off");
     let row = "in a mount name space of its own";
-    let sights = look(&cluster);
+    let sights = reports_of_all_viewers(&cluster);
     assert_views_agree(row, &cluster.data, &sights, &server_values(&cluster));
     let root = &sights[&Viewer::Root];
     assert_eq!(
@@ -518,7 +520,7 @@ fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
     );
 
     kill(postmaster_pid(&cluster), Signal::SIGSTOP).unwrap();
-    let sights = look(&cluster);
+    let sights = reports_of_all_viewers(&cluster);
     kill(postmaster_pid(&cluster), Signal::SIGCONT).unwrap();
     assert_views_agree(
         "the same, stopped by a signal",

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::loops::last_clipboard_text;
-use super::{capture_path, data_directory, directory_in_memory, path};
+use super::{capture_path, data_directory, directory_in_memory, path_str};
 use crate::support::loops::mount_ext4;
 use crate::support::programs::program_path;
 use crate::support::pty::Pty;
@@ -32,7 +32,7 @@ fn each_task_takes_few_keys() {
     ];
     for (task, keys, most, before_enter, shown) in tasks {
         assert!(keys.len() <= most, "{task}");
-        let mut pty = Pty::walwise_in(place.path(), &[], &host);
+        let mut pty = Pty::start_walwise_in(place.path(), &[], &host);
         pty.wait_for_text("Fix first");
         for key in keys.split_inclusive(|_: char| true) {
             if key == "\r" {
@@ -49,7 +49,7 @@ fn each_task_takes_few_keys() {
         pty.assert_ends_clean(128 + 15);
     }
     let data = directory_in_memory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     pty.press("p");
     pty.wait_for_text("y start");
@@ -76,7 +76,7 @@ fn is_marked(screen: &vt100::Screen) -> bool {
 fn a_remount_is_marked_within_six_seconds() {
     let mounted = mount_ext4(&[], "");
     let data = mounted.create_subdirectory("data");
-    let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&[data.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     pty.press("2");
     pty.wait_for_text("from the target down");
@@ -87,18 +87,18 @@ fn a_remount_is_marked_within_six_seconds() {
         }
         let begun = Instant::now();
         mounted.remount("nobarrier");
-        let shown = pty.until("the row is marked", is_marked);
+        let shown = pty.wait_until("the row is marked", is_marked);
         best = best.min(begun.elapsed());
         assert!(shown.contains("CHANGED  "), "{shown}");
         // The first options again are no change.
         mounted.remount("barrier");
-        pty.until("no row is marked", |screen| !is_marked(screen));
+        pty.wait_until("no row is marked", |screen| !is_marked(screen));
     }
     assert!(best < Duration::from_secs(6), "{best:?}");
     mounted.remount("nobarrier");
-    pty.until("the row is marked", is_marked);
+    pty.wait_until("the row is marked", is_marked);
     pty.press("r");
-    pty.until("no row is marked", |screen| !is_marked(screen));
+    pty.wait_until("no row is marked", |screen| !is_marked(screen));
     pty.wait_for_text_gone("reading");
     pty.press("q");
     pty.assert_ends_clean(0);
@@ -109,14 +109,14 @@ fn walwise_saving_in(state: &Path, data: &str) -> Pty {
     let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     let state = state.to_str().unwrap();
     let arguments = ["-m", "sh", "-c", cover, state, program_path(), data];
-    let pty = Pty::program_in(Path::new("."), &[], "unshare", &arguments);
+    let pty = Pty::start_program_in(Path::new("."), &[], "unshare", &arguments);
     pty.wait_for_text("Fix first");
     pty
 }
 
 #[test]
 #[ignore = "needs root: loop devices and a mount name space"]
-fn a_check_after_an_upgrade_from_the_saved_report_to_the_fix() {
+fn changes_screen_leads_from_saved_report_to_fix() {
     let state = data_directory();
     let mounted = mount_ext4(&[], "");
     let data = mounted.create_subdirectory("data");
@@ -150,7 +150,7 @@ fn a_check_after_an_upgrade_from_the_saved_report_to_the_fix() {
     }
     pty.press("r");
     // Another test may mount something at risk.
-    pty.until("its own mount is no longer worse", |screen| {
+    pty.wait_until("its own mount is no longer worse", |screen| {
         let rows = screen.contents();
         !rows
             .lines()

@@ -22,19 +22,19 @@ use walwise_model::settings::NewFilesystem;
 use walwise_report::{Format, Report};
 use walwise_sys::host::LiveHost;
 
-use super::{data_directory, directory_in_memory, path};
+use super::{data_directory, directory_in_memory, path_str};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 
 #[test]
-fn work_that_fails_leaves_the_screen_and_what_was_known() {
+fn failed_read_keeps_the_screens_and_last_report() {
     let place = data_directory();
     let capture = place.path().join("db.host");
     let captured = Command::new(crate::support::programs::program_path())
         .arg("capture")
         .output_in_time();
     fs::write(&capture, captured.stdout).unwrap();
-    let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&["--host", capture.to_str().unwrap()]);
     pty.wait_for_text("1 Overview");
     pty.wait_for_text_gone("reading");
     fs::remove_file(&capture).unwrap();
@@ -175,7 +175,7 @@ fn screens_on_a_worker_that_panics() {
 }
 
 #[test]
-fn a_worker_that_panics_costs_its_work_and_nothing_else() {
+fn panicking_worker_fails_only_its_own_job() {
     let data = directory_in_memory();
     let this = std::env::current_exe().unwrap();
     let test = [
@@ -184,14 +184,14 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
         "--nocapture",
         "--test-threads=1",
     ];
-    let variables = [(DIRECTORY, path(&data))];
-    let mut pty = Pty::program_in(Path::new("."), &variables, this.to_str().unwrap(), &test)
+    let variables = [(DIRECTORY, path_str(&data))];
+    let mut pty = Pty::start_program_in(Path::new("."), &variables, this.to_str().unwrap(), &test)
         .with_kept_directory(data.path());
     pty.wait_for_text("Fix first");
     pty.press("p");
     pty.wait_for_text("It panics.");
     pty.press("y");
-    pty.until("the probe has failed", |screen| {
+    pty.wait_until("the probe has failed", |screen| {
         let shown = screen
             .contents()
             .split_whitespace()

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{capture_path, data_directory, directory_in_memory, open_and_start_probe, path};
+use super::{capture_path, data_directory, directory_in_memory, open_and_start_probe, path_str};
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
@@ -36,9 +36,9 @@ fn bracketed_paste(text: &str) -> String {
 }
 
 #[test]
-fn a_paste_is_no_keys() {
+fn bracketed_paste_is_not_read_as_keys() {
     let data = directory_in_memory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("recommended");
     assert!(junk_input().len() > 10_000);
     pty.press(&bracketed_paste(&junk_input()));
@@ -57,10 +57,10 @@ fn a_paste_is_no_keys() {
 }
 
 #[test]
-fn a_paste_is_typed_where_text_is_typed() {
+fn paste_is_inserted_into_text_fields() {
     let place = data_directory();
     let host = capture_path("ext4-nobarrier.host");
-    let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     pty.press("?");
     pty.wait_for_text("type to filter");
@@ -99,9 +99,9 @@ fn a_paste_is_typed_where_text_is_typed() {
 /// Terminals without bracketed paste pass a paste on as keys, which act as commands but must do no
 /// harm.
 #[test]
-fn junk_that_no_terminal_marked_is_survived() {
+fn unbracketed_junk_paste_does_no_harm() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     // No piece contains a key that quits, measures or saves.
     let pieces = [
@@ -153,13 +153,13 @@ fn block_terminal_output(pty: &mut Pty) {
 }
 
 #[test]
-fn a_terminal_that_reads_nothing_keeps_nobody() {
+fn blocked_terminal_output_does_not_prevent_sigterm_exit() {
     for during_a_probe in [false, true] {
         let data = directory_in_memory();
         let mut pty = if during_a_probe {
             open_and_start_probe(data.path())
         } else {
-            Pty::walwise(&[path(&data)])
+            Pty::start_walwise(&[path_str(&data)])
         };
         pty.wait_for_text("q quit");
         block_terminal_output(&mut pty);
@@ -169,9 +169,9 @@ fn a_terminal_that_reads_nothing_keeps_nobody() {
 }
 
 #[test]
-fn a_terminal_that_reads_late_misses_nothing() {
+fn late_terminal_reads_get_the_current_screen() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     block_terminal_output(&mut pty);
     pty.resize_without_parser(80, 24);
@@ -184,11 +184,11 @@ fn a_terminal_that_reads_late_misses_nothing() {
 
 /// Fast typing or a slow line delivers Escape and the next key together; they must stay two keys.
 #[test]
-fn escape_and_what_follows_at_once_are_both_taken() {
+fn escape_followed_by_a_key_counts_as_two_keys() {
     let place = data_directory();
     std::fs::write(place.path().join("there.txt"), "").unwrap();
     let host = capture_path("ext4-nobarrier.host");
-    let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     for keys in ["\x1b\x1b", "\x1b1", "\x1bq"] {
         pty.press("es");
@@ -216,13 +216,14 @@ const PLACES: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn ctrl_c_passes_a_paste_of_a_megabyte() {
+fn ctrl_c_ends_during_a_megabyte_paste() {
     let host = capture_path("real-loop-xfs.host");
     let much = "jk \u{202e}".repeat((1 << 20) / 6);
     for (keys, shown) in PLACES {
         for (begin, end) in [("\x1b[200~", "\x1b[201~"), ("\x1b[200~", ""), ("", "")] {
             let place = data_directory();
-            let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+            let mut pty =
+                Pty::start_walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
             pty.wait_for_text("Fix first");
             pty.press(keys);
             pty.wait_for_text(shown);
@@ -248,10 +249,10 @@ fn ctrl_c_passes_a_paste_of_a_megabyte() {
 /// Keys of an unbracketed paste are typed as fast as a bracketed one, up to the length limit of a
 /// field.
 #[test]
-fn a_text_field_holds_so_much_and_says_so() {
+fn text_fields_limit_their_length_and_report_it() {
     let place = data_directory();
     let host = capture_path("real-loop-xfs.host");
-    let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     for (keys, shown) in &PLACES[1..] {
         for text in ["x".repeat(10_000), bracketed_paste(&"デ".repeat(10_000))] {

@@ -8,21 +8,21 @@ use nix::fcntl::OFlag;
 use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::Signal;
 
-use super::{data_directory, directory_in_memory, path};
+use super::{data_directory, directory_in_memory, path_str};
 use crate::support::deadline::read_in_time;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 use crate::support::untouched::DirectorySnapshot;
 
 #[test]
-fn signals_restore_the_terminal_and_name_themselves() {
+fn signals_restore_the_terminal_and_set_the_exit_code() {
     let data = data_directory();
     for (signal, code) in [
         (Signal::SIGTERM, 143),
         (Signal::SIGINT, 130),
         (Signal::SIGHUP, 129),
     ] {
-        let mut pty = Pty::walwise(&[path(&data)]);
+        let mut pty = Pty::start_walwise(&[path_str(&data)]);
         pty.wait_for_text("Overview");
         pty.signal_foreground(signal);
         pty.assert_ends_clean(code);
@@ -32,7 +32,7 @@ fn signals_restore_the_terminal_and_name_themselves() {
 #[test]
 fn ctrl_c_ends_it_at_once() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Overview");
     pty.press("\x03");
     pty.assert_ends_clean(130);
@@ -96,7 +96,7 @@ impl ClosableTerminal {
         self.master.write_all(key.as_bytes()).unwrap();
     }
 
-    fn close(self) -> Option<i32> {
+    fn close_and_wait(self) -> Option<i32> {
         drop(self.master);
         let mut child = self.child;
         let mut status = None;
@@ -117,7 +117,7 @@ fn a_terminal_that_is_closed_ends_it() {
     for own in [true, false] {
         let mut terminal = ClosableTerminal::start(data.path(), own);
         terminal.until_shown("Overview");
-        assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
+        assert_eq!(terminal.close_and_wait(), Some(129), "own terminal: {own}");
         assert!(
             kept.changed_paths().is_empty(),
             "{:?}",
@@ -137,7 +137,7 @@ fn a_terminal_that_is_closed_during_a_probe_ends_that_too() {
         terminal.until_shown("y start");
         terminal.press("y");
         terminal.until_shown("back to back");
-        assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
+        assert_eq!(terminal.close_and_wait(), Some(129), "own terminal: {own}");
         assert!(
             kept.changed_paths().is_empty(),
             "{:?}",

@@ -66,14 +66,14 @@ fn lines_without_timestamp(document: &str) -> Vec<String> {
 #[ignore = "needs root: loop devices"]
 fn a_free_disk_is_found_among_all_that_is_there() {
     let disk = LoopDevice::new(512);
-    let mut pty = Pty::walwise(&[]);
+    let mut pty = Pty::start_walwise(&[]);
     // The tabs leave no room for the path on a narrow terminal.
     pty.resize(100, 24);
     let mut shown = pty.wait_for_text("Fix first");
     while !selected_target(&shown).ends_with(&disk.device) {
         let before = selected_target(&shown);
         pty.press("]");
-        shown = pty.until("next target", |screen| {
+        shown = pty.wait_until("next target", |screen| {
             selected_target(&screen.contents()) != before
         });
     }
@@ -87,10 +87,10 @@ fn a_free_disk_is_found_among_all_that_is_there() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn a_new_server_from_a_free_disk_to_the_exported_plan() {
+fn screens_lead_from_free_disk_to_exported_plan() {
     let place = data_directory();
     let disk = LoopDevice::new(512);
-    let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
+    let mut pty = Pty::start_walwise_in(place.path(), &[], &[&disk.device]);
     let shown = pty.wait_for_text("Fix first");
     for said in [
         "Durability cannot be checked until",
@@ -138,7 +138,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
         pty.wait_for_text(&format!("Save as {format}"));
         pty.press(&format!("\x15{format}.plan\r"));
         let file = place.path().join(format!("{format}.plan"));
-        pty.until("it says where", |screen| {
+        pty.wait_until("it says where", |screen| {
             let said: String = screen.contents().split_whitespace().collect();
             said.contains(&format!("saved:{}", file.display())) && !said.contains("Saveas")
         });
@@ -155,7 +155,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn after_an_upgrade_from_what_is_worse_to_the_command() {
+fn screens_lead_from_baseline_change_to_command() {
     let place = data_directory();
     let mounted = mount_ext4(&[], "");
     let data = mounted.create_subdirectory("data");
@@ -176,7 +176,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         ])
         .output_in_time();
     mounted.remount("nobarrier");
-    let mut pty = Pty::walwise_in(
+    let mut pty = Pty::start_walwise_in(
         place.path(),
         &[],
         &["check", data, "--no-probe", "--baseline", file],
@@ -189,7 +189,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
             "{wanted}:\n{said}"
         );
     }
-    let mut pty = Pty::walwise_in(place.path(), &[], &[data]);
+    let mut pty = Pty::start_walwise_in(place.path(), &[], &[data]);
     let shown = pty.wait_for_text("Fix first");
     assert!(
         shown.contains("AT RISK") && shown.contains("DROPPED"),
@@ -211,7 +211,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     pty.press("\x1b");
     pty.wait_for_text_gone("esc back");
     pty.press("1r");
-    pty.until("rescan", |screen| {
+    pty.wait_until("rescan", |screen| {
         let shown = screen.contents();
         shown.contains("Fix first") && !shown.contains("DROPPED") && !shown.contains("reading")
     });
@@ -229,10 +229,10 @@ fn selected_target(screen: &str) -> String {
 /// suspect the disk.
 #[test]
 #[ignore = "needs root: loop devices"]
-fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {
+fn measurement_before_a_remount_is_not_used_after_it() {
     let mounted = mount_ext4(&[], "nobarrier");
     let data = mounted.create_subdirectory("data");
-    let mut pty = Pty::walwise(&[data.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&[data.to_str().unwrap()]);
     pty.resize(80, 40);
     start_probe(&mut pty);
     pty.press("c");

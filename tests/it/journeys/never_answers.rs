@@ -5,13 +5,13 @@ use std::fs;
 
 use nix::sys::signal::Signal;
 
-use super::{data_directory, help_and_back};
+use super::{data_directory, open_and_close_help};
 use crate::support::fuse::HungFuse;
 use crate::support::pty::Pty;
 
 /// Starts walwise with a target in this directory. The test itself must not touch any path there.
 fn open_on(place: &tempfile::TempDir, name: &str) -> Pty {
-    Pty::program_in(
+    Pty::start_program_in(
         place.path(),
         &[],
         crate::support::programs::program_path(),
@@ -21,7 +21,7 @@ fn open_on(place: &tempfile::TempDir, name: &str) -> Pty {
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
-fn a_target_that_never_answers_keeps_nobody() {
+fn hung_target_blocks_neither_keys_nor_exit() {
     let place = data_directory();
     let point = place.path().join("held");
     fs::create_dir(&point).unwrap();
@@ -31,7 +31,7 @@ fn a_target_that_never_answers_keeps_nobody() {
     for name in [whole.to_str().unwrap(), "./held", "held"] {
         let mut pty = open_on(&place, name);
         pty.wait_for_text("Overview");
-        help_and_back(&mut pty);
+        open_and_close_help(&mut pty);
         pty.press("q");
         pty.assert_ends_clean(0);
         for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
@@ -45,7 +45,7 @@ fn a_target_that_never_answers_keeps_nobody() {
 
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
-fn what_never_answers_is_unproven_on_the_screens() {
+fn hung_target_is_shown_as_unproven() {
     let place = data_directory();
     let point = place.path().join("held");
     fs::create_dir(&point).unwrap();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{directory_in_memory, open_and_start_probe, path, start_probe};
+use super::{directory_in_memory, open_and_start_probe, path_str, start_probe};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
@@ -48,7 +48,7 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     );
     pty.assert_untouched("once it says what was measured");
     start_probe(&mut pty);
-    pty.until("another measurement, this time whole", |screen| {
+    pty.wait_until("another measurement, this time whole", |screen| {
         let shown = screen.contents();
         shown.contains("rounds in") && !shown.contains("is kept")
     });
@@ -58,10 +58,10 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
 }
 
 #[test]
-fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
+fn probe_prints_progress_only_on_a_terminal() {
     let data = directory_in_memory();
-    let probe = ["probe", path(&data), "--seconds", "1"];
-    let mut pty = Pty::walwise(&probe);
+    let probe = ["probe", path_str(&data), "--seconds", "1"];
+    let mut pty = Pty::start_walwise(&probe);
     pty.assert_ends_clean(0);
     let written = pty.all_output();
     for said in [
@@ -86,7 +86,7 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
 }
 
 #[test]
-fn leaving_during_a_probe_takes_the_scratch_file_along() {
+fn quitting_during_a_probe_removes_the_scratch_file() {
     for (leave, code) in [("q", 0), ("\x03", 130)] {
         let data = directory_in_memory();
         let mut pty = start_frozen_probe(data.path());
@@ -97,7 +97,7 @@ fn leaving_during_a_probe_takes_the_scratch_file_along() {
 }
 
 #[test]
-fn a_signal_during_a_probe_takes_the_scratch_file_along() {
+fn signal_during_a_probe_removes_the_scratch_file() {
     for (signal, code) in [
         (Signal::SIGTERM, 143),
         (Signal::SIGINT, 130),
@@ -112,7 +112,7 @@ fn a_signal_during_a_probe_takes_the_scratch_file_along() {
 }
 
 #[test]
-fn killed_during_a_probe_it_leaves_nothing() {
+fn sigkill_during_a_probe_leaves_no_scratch_file() {
     let data = directory_in_memory();
     let mut pty = start_frozen_probe(data.path());
     pty.kill_and_check_cleanup();
@@ -163,13 +163,13 @@ fn a_watcher_that_is_killed_changes_nothing() {
 }
 
 #[test]
-fn readers_that_are_killed_cost_their_own_answers() {
+fn killed_readers_lose_only_their_own_answers() {
     let data = directory_in_memory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     wait_for("one is caught", || {
         // The host may have been read before a reader was killed.
-        if !pty.shows("reading") {
+        if !pty.has_text("reading") {
             pty.press("r");
         }
         let readers = children_with_argument(pty.pid(), "__ask");

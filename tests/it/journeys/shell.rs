@@ -2,24 +2,24 @@
 
 use nix::sys::signal::Signal;
 
-use super::{data_directory, path};
+use super::{data_directory, path_str};
 use crate::support::pty::Pty;
 
 fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     let data = data_directory();
     let script = format!(
         "\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _",
-        path(&data)
+        path_str(&data)
     );
-    let mut pty = Pty::shell(&script);
+    let mut pty = Pty::start_shell(&script);
     pty.wait_for_text("Fix first");
     stop(&mut pty);
-    pty.until("the shell is back", |screen| {
+    pty.wait_until("the shell is back", |screen| {
         screen.contents().contains("STOPPED") && !screen.alternate_screen() && !screen.hide_cursor()
     });
     pty.assert_terminal_restored();
     pty.press("\n");
-    pty.until("the screen is back", |screen| {
+    pty.wait_until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Fix first")
     });
     pty.press("4");
@@ -37,7 +37,7 @@ fn ctrl_z_gives_the_shell_back_until_fg() {
 }
 
 #[test]
-fn a_stop_signal_from_outside_does_the_same() {
+fn sigtstp_gives_the_shell_back_until_fg() {
     stop_and_continue(|pty| pty.signal_foreground(Signal::SIGTSTP));
 }
 
@@ -46,9 +46,9 @@ fn continued_in_the_background_it_leaves_the_terminal_alone() {
     let data = data_directory();
     let script = format!(
         "\"$W\" '{}'; echo STOPPED; bg; read _; echo STILL-THE-SHELL; read _; fg; echo \"DONE $?\"",
-        path(&data)
+        path_str(&data)
     );
-    let mut pty = Pty::shell(&script);
+    let mut pty = Pty::start_shell(&script);
     pty.wait_for_text("Fix first");
     pty.press("\x1a");
     pty.wait_for_text("STOPPED");
@@ -56,7 +56,7 @@ fn continued_in_the_background_it_leaves_the_terminal_alone() {
     pty.wait_for_text("STILL-THE-SHELL");
     pty.assert_terminal_restored();
     pty.press("\n");
-    pty.until("the screen is back", |screen| {
+    pty.wait_until("the screen is back", |screen| {
         screen.alternate_screen() && screen.contents().contains("Fix first")
     });
     pty.press("q");
@@ -66,9 +66,9 @@ fn continued_in_the_background_it_leaves_the_terminal_alone() {
 }
 
 #[test]
-fn without_a_shell_above_it_ctrl_z_does_not_strand_anybody() {
+fn ctrl_z_without_a_parent_shell_does_not_suspend() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     pty.press("\x1a");
     pty.wait_for_text("there is no shell to return to");

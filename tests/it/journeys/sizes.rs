@@ -1,16 +1,17 @@
 use super::{
-    capture_path, data_directory, directory_in_memory, help_and_back, open_and_start_probe, path,
+    capture_path, data_directory, directory_in_memory, open_and_close_help, open_and_start_probe,
+    path_str,
 };
 use crate::support::deadline::wait_for;
 use crate::support::pty::Pty;
 
 #[test]
-fn a_size_is_followed() {
+fn screens_follow_terminal_resizes() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     pty.resize(120, 40);
-    pty.until("the last row has the keys", |screen| {
+    pty.wait_until("the last row has the keys", |screen| {
         screen
             .rows(0, 120)
             .nth(39)
@@ -22,7 +23,7 @@ fn a_size_is_followed() {
     pty.resize(100, 30);
     pty.press("4");
     pty.wait_for_text("in order of application");
-    pty.until("the last row has the keys", |screen| {
+    pty.wait_until("the last row has the keys", |screen| {
         screen
             .rows(0, 100)
             .nth(29)
@@ -43,7 +44,7 @@ fn next_pseudo_random(state: &mut u32) -> u32 {
 }
 
 #[test]
-fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
+fn rapid_resizes_end_in_the_screen_of_a_full_redraw() {
     let data = directory_in_memory();
     let mut pty = open_and_start_probe(data.path());
     let mut state = 0x2f6e_2b1d;
@@ -66,9 +67,9 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
         }
     }
     pty.resize_without_parser(80, 24);
-    let name = &path(&data)[path(&data).len() - 4..];
+    let name = &path_str(&data)[path_str(&data).len() - 4..];
     pty.press("3");
-    pty.until("the end of the probe, drawn for 80×24", |screen| {
+    pty.wait_until("the end of the probe, drawn for 80×24", |screen| {
         let row = |at| screen.rows(0, 80).nth(at).unwrap_or_default();
         let status = row(22);
         screen.contents().contains("rounds in")
@@ -81,7 +82,7 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
     // Ctrl-L clears and redraws the screen.
     pty.press("\x0c");
     // Opening and closing the help proves that the redraw is done.
-    help_and_back(&mut pty);
+    open_and_close_help(&mut pty);
     pty.press("q");
     pty.assert_ends_clean(0);
     let written = pty.all_output();
@@ -94,7 +95,7 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
 #[test]
 fn any_size_is_drawn_in_bounded_memory() {
     let host = capture_path("real-loop-xfs.host");
-    let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&["--host", host.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     let mut sizes: Vec<(u16, u16)> = vec![
         (0, 0),

@@ -1,12 +1,12 @@
 //! Terminal types: with few colours or none, without cursor addressing, and without answers to
 //! queries.
 
-use super::{directory_in_memory, path, start_probe};
+use super::{directory_in_memory, path_str, start_probe};
 use crate::support::pty::Pty;
 
 fn visit_all_screens(variables: &[(&str, &str)]) -> String {
     let data = directory_in_memory();
-    let mut pty = Pty::walwise_in(data.path(), variables, &[path(&data)]);
+    let mut pty = Pty::start_walwise_in(data.path(), variables, &[path_str(&data)]);
     start_probe(&mut pty);
     pty.wait_for_text("rounds in");
     for (key, shown) in [
@@ -73,7 +73,7 @@ fn terminals_of_few_colours_get_no_others() {
 }
 
 #[test]
-fn without_colours_a_whole_tour_has_none() {
+fn no_color_emits_no_colour_sequences() {
     for style in sgr_parameters(&visit_all_screens(&[("NO_COLOR", "1")])) {
         for number in style.split(';') {
             assert!(

@@ -1,13 +1,13 @@
 //! Walks through the screens: from the overview to reasons, to an assumed host, and to the facts of
 //! a layer.
 
-use super::{assume_older_kernel, capture_path, data_directory, path};
+use super::{assume_older_kernel, capture_path, data_directory, path_str};
 use crate::support::pty::Pty;
 
 #[test]
-fn from_the_overview_to_the_advice_and_out() {
+fn keys_lead_to_help_advice_and_exit() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     pty.press("?");
     pty.wait_for_text("type to filter");
@@ -26,7 +26,7 @@ fn from_the_overview_to_the_advice_and_out() {
 #[test]
 fn a_target_is_chosen_from_the_list() {
     let host = capture_path("real-loop-xfs.host");
-    let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&["--host", host.to_str().unwrap()]);
     let first = pty.wait_for_text("? all commands");
     assert!(
         first.lines().next().unwrap().contains(" 1/4 /") && first.contains("enter details"),
@@ -48,7 +48,7 @@ fn a_target_is_chosen_from_the_list() {
         "{shown}"
     );
     pty.press("[");
-    pty.until("previous target", |screen| {
+    pty.wait_until("previous target", |screen| {
         !screen
             .rows(0, 120)
             .next()
@@ -60,13 +60,13 @@ fn a_target_is_chosen_from_the_list() {
 }
 
 #[test]
-fn a_wide_terminal_shows_the_whole_host() {
+fn overview_shows_the_flush_path_at_every_size() {
     let host = capture_path("loop-over-nobarrier.host");
-    let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&["/data", "--host", host.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     for (columns, rows) in [(140, 45), (100, 30), (80, 24)] {
         pty.resize(columns, rows);
-        let shown = pty.until("the keys are in the last row", |screen| {
+        let shown = pty.wait_until("the keys are in the last row", |screen| {
             let last = screen.rows(0, columns).nth(usize::from(rows) - 1);
             last.is_some_and(|row| row.contains("q quit"))
                 && screen.contents().contains("LOST HERE")
@@ -82,9 +82,9 @@ fn a_wide_terminal_shows_the_whole_host() {
 }
 
 #[test]
-fn another_kernel_is_supposed_and_left_again() {
+fn what_if_kernel_is_applied_and_left() {
     let host = capture_path("el8-xfs-nobarrier.host");
-    let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
+    let mut pty = Pty::start_walwise(&["/data", "--host", host.to_str().unwrap()]);
     pty.wait_for_text("Fix first");
     pty.press("4");
     let real = pty.wait_for_text("in order of application");
@@ -108,14 +108,14 @@ fn another_kernel_is_supposed_and_left_again() {
 #[test]
 fn every_fact_of_a_layer_is_two_keys_away() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     pty.press("2");
     pty.wait_for_text("from the target down");
     pty.resize(80, 40);
     // Every file system has a type, read from the mount table.
     pty.press("/fstype");
-    pty.until("only what was looked for", |screen| {
+    pty.wait_until("only what was looked for", |screen| {
         let shown = screen.contents();
         shown.contains("mount.fstype")
             && shown.contains("mountinfo:")
@@ -125,7 +125,7 @@ fn every_fact_of_a_layer_is_two_keys_away() {
     pty.wait_for_text("means ");
     pty.press("\x1b");
     pty.resize(130, 40);
-    pty.until("the facts stand beside", |screen| {
+    pty.wait_until("the facts stand beside", |screen| {
         screen.rows(0, 130).any(|row| row.contains("│ "))
     });
     pty.press("\x1b\x1b");
@@ -137,7 +137,7 @@ fn every_fact_of_a_layer_is_two_keys_away() {
 #[test]
 fn why_a_rule_does_not_apply_is_shown() {
     let data = data_directory();
-    let mut pty = Pty::walwise(&[path(&data)]);
+    let mut pty = Pty::start_walwise(&[path_str(&data)]);
     pty.wait_for_text("Fix first");
     pty.press("5");
     pty.wait_for_text("enter details");

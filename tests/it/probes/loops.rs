@@ -9,12 +9,12 @@ use walwise_measure::probes::{
 use super::{kill_a_probe_of, short_probe_request};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{
-    LoopDevice, Mounted, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
+    LoopDevice, MountedFileSystem, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
 };
 use crate::support::running::wait_for;
 use crate::support::sorted_file_names;
 
-fn probe_request_for(mounted: &Mounted) -> ProbeRequest {
+fn probe_request_for(mounted: &MountedFileSystem) -> ProbeRequest {
     let mut request = short_probe_request(&mounted.point);
     request.leaves = vec![mounted.disk.name().to_owned()];
     request.leaves_count_flushes = true;
@@ -236,7 +236,7 @@ fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn a_place_beside_a_database_must_be_like_it() {
+fn scratch_file_gets_the_nocow_flag_of_the_database() {
     let mounted = mount_btrfs("");
     let cluster = mounted.create_subdirectory("cluster");
     let data = mounted.create_subdirectory("cluster/main");
@@ -303,7 +303,7 @@ fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
     let database = data.create_subdirectory("data/pg_wal");
     fs::write(data.create_subdirectory("data").join("PG_VERSION"), "15\n").unwrap();
     wal.mkfs(&["mkfs.ext4", "-q"]);
-    let wal = Mounted::at(wal, database, "");
+    let wal = MountedFileSystem::mount_at(wal, database, "");
     let refused = probe_refusal(&wal.point).to_string();
     assert!(
         refused.contains(&format!(

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::sorted_file_names;
-use crate::support::strace::{directory_in_memory, probe};
+use crate::support::strace::{directory_in_memory, start_probe_under_strace};
 
 /// Largest allowed error of an estimate, in percent: tracing and load add a different time to each
 /// commit.
@@ -45,7 +45,7 @@ fn measure_with_delays_within(seconds: &str, delays: &[(&str, f64)]) -> Value {
         .collect();
     let planted: Vec<&str> = planted.iter().map(String::as_str).collect();
     let arguments = ["--seconds", seconds, "--format", "json"];
-    let output = probe(
+    let output = start_probe_under_strace(
         directory.path(),
         Path::new("/dev/null"),
         &planted,
@@ -106,7 +106,7 @@ fn assert_gain_in_range(found: &Value, method: &str, truth: [f64; 2]) {
     assert_eq!(settled, "settled", "{method}");
 }
 
-fn assert_alike(found: &Value, method: &str) {
+fn assert_no_settled_difference(found: &Value, method: &str) {
     let ([low, _, high], settled) = gain_over_fdatasync(found, method);
     assert_ne!(settled, "settled", "{method}: {low} to {high}");
 }
@@ -137,7 +137,7 @@ fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
             [least_delay_share_percent(&slow_flush, common), 50.0],
         );
     }
-    assert_alike(&slow_flush, "fsync");
+    assert_no_settled_difference(&slow_flush, "fsync");
 
     // Part of fsync's work cannot take longer than all of fsync: the probe reports the
     // inconsistency and bases nothing on the figures.
@@ -167,7 +167,7 @@ fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
         [-100.0, -least_delay_share_percent(&slow_other, common)],
     );
     for method in ["open_datasync", "open_sync"] {
-        assert_alike(&slow_other, method);
+        assert_no_settled_difference(&slow_other, method);
     }
 
     // Memory needs no flush, which the probe reports; no method may count as different for that
@@ -175,6 +175,6 @@ fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
     let equal = planted(&[], &[]);
     assert_eq!(equal["best"], "fdatasync");
     for method in ["open_datasync", "fsync", "open_sync"] {
-        assert_alike(&equal, method);
+        assert_no_settled_difference(&equal, method);
     }
 }

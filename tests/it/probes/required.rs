@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::running::Running;
-use crate::support::strace::{directory_in_memory, probe};
+use crate::support::running::RunningProgram;
+use crate::support::strace::{directory_in_memory, start_probe_under_strace};
 use crate::support::{sorted_file_names, stdout};
 
-fn answer_code(directory: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+fn run_probe_with_arguments(directory: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
     let begin = ["probe", directory.to_str().unwrap(), "--format", "json"];
-    let output = Running::walwise([&begin[..], arguments].concat()).wait_for_output();
+    let output = RunningProgram::start_walwise([&begin[..], arguments].concat()).wait_for_output();
     assert_eq!(sorted_file_names(directory), [""; 0]);
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     (output.status.code(), found["workloads"][0].clone())
@@ -25,7 +25,7 @@ fn the_exit_code_is_the_answer() {
         // Thirty rounds are too few for any answer but *fail*.
         ("p99 < 3600s", "0.3", 5, "cannot-tell"),
     ] {
-        let (found, workload) = answer_code(
+        let (found, workload) = run_probe_with_arguments(
             directory.path(),
             &["--require", limit, "--seconds", seconds],
         );
@@ -59,7 +59,7 @@ fn a_profile_names_its_program_and_brings_its_requirement() {
         ("sqlite", "SQLite", 4_120, None),
     ] {
         let arguments = ["--profile", profile, "--seconds", "0.3"];
-        let (code, workload) = answer_code(directory.path(), &arguments);
+        let (code, workload) = run_probe_with_arguments(directory.path(), &arguments);
         assert_eq!(workload["profile"], profile);
         assert_eq!(workload["rows"][0]["bytes"], bytes);
         assert!(
@@ -78,12 +78,12 @@ fn a_profile_names_its_program_and_brings_its_requirement() {
         "--seconds",
         "0.3",
     ];
-    let (_, workload) = answer_code(directory.path(), &arguments);
+    let (_, workload) = run_probe_with_arguments(directory.path(), &arguments);
     assert_eq!(workload["requirement"]["statistic"], "p95");
 }
 
 #[test]
-fn what_is_not_accepted_is_refused_with_what_is() {
+fn invalid_requirements_are_refused_with_valid_ones() {
     for (arguments, expected) in [
         (
             ["--require", "p98 < 10ms"],
@@ -92,7 +92,8 @@ fn what_is_not_accepted_is_refused_with_what_is() {
         (["--require", "p99 < 10"], "a time in us, ms or s"),
         (["--profile", "oracle"], "postgres, innodb, etcd, sqlite"),
     ] {
-        let output = Running::walwise([&["probe", "."][..], &arguments].concat()).wait_for_output();
+        let output = RunningProgram::start_walwise([&["probe", "."][..], &arguments].concat())
+            .wait_for_output();
         assert_eq!(output.status.code(), Some(2));
         assert!(stdout(&output).is_empty());
         let error = String::from_utf8_lossy(&output.stderr);
@@ -100,10 +101,10 @@ fn what_is_not_accepted_is_refused_with_what_is() {
     }
 }
 
-fn planted_code(limit: &str, planted: &[&str]) -> Option<i32> {
+fn exit_code_with_delays(limit: &str, planted: &[&str]) -> Option<i32> {
     let directory = directory_in_memory();
     let arguments = ["--profile", "etcd", "--require", limit];
-    let output = probe(
+    let output = start_probe_under_strace(
         directory.path(),
         Path::new("/dev/null"),
         planted,
@@ -124,11 +125,11 @@ fn planted_tails_never_pass() {
         ("fdatasync:delay_exit=20000:when=5+5", &[Some(3)]),
         ("fdatasync:delay_exit=12000", &[Some(3)]),
     ] {
-        let code = planted_code("p99 < 10ms", &[tail]);
+        let code = exit_code_with_delays("p99 < 10ms", &[tail]);
         assert!(codes.contains(&code), "{tail}: {code:?}");
     }
     assert_eq!(
-        planted_code("p99 < 1s", &["fdatasync:delay_exit=2000"]),
+        exit_code_with_delays("p99 < 1s", &["fdatasync:delay_exit=2000"]),
         Some(0)
     );
 }
@@ -145,7 +146,7 @@ fn each_profile_writes_as_its_program_does() {
         let directory = directory_in_memory();
         let trace = directory.path().with_extension("trace");
         let arguments = ["--profile", profile, "--seconds", "0.3"];
-        probe(directory.path(), &trace, &[], &arguments).wait_for_output();
+        start_probe_under_strace(directory.path(), &trace, &[], &arguments).wait_for_output();
         let calls = std::fs::read_to_string(&trace).unwrap();
         std::fs::remove_file(&trace).unwrap();
         let of_log = |call: &str| {

@@ -14,7 +14,7 @@ use walwise_measure::probes::{
 
 use super::short_probe_request;
 use crate::support::deadline::ThreadInTime as _;
-use crate::support::running::Running;
+use crate::support::running::RunningProgram;
 use crate::support::{sorted_file_names, stdout};
 
 fn plan_for_workload(directory: &Path, workload: Workload) -> ProbePlan {
@@ -31,7 +31,7 @@ fn request_for_workload(directory: &Path, workload: Workload) -> ProbeRequest {
     request
 }
 
-fn one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
+fn run_one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
     let control = CancelHandle::default();
     run_probe(plan, &control, &mut |progress| {
         if matches!(progress.phase, ProbePhase::Workload(_)) && progress.round == 1 {
@@ -50,7 +50,7 @@ fn workload_row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
 fn assert_runs_and_cleans_up(directory: &Path) {
     for workload in Workload::ALL {
         let plan = plan_for_workload(directory, workload);
-        let found = one_round(&plan).unwrap();
+        let found = run_one_round(&plan).unwrap();
         assert_eq!(sorted_file_names(directory), [""; 0], "{workload:?}");
         assert!(
             found.methods.is_empty() && found.caveats.iter().all(|c| !c.refuses_advice),
@@ -164,7 +164,7 @@ fn the_lowest_priority_is_that_of_the_measuring_thread() {
 }
 
 #[test]
-fn the_command_line_chooses() {
+fn command_line_selects_workloads() {
     let directory = tempfile::tempdir().unwrap();
     let probe = |more: &[&str]| {
         let arguments = [
@@ -173,7 +173,8 @@ fn the_command_line_chooses() {
             "--seconds",
             "0.3",
         ];
-        let output = Running::walwise([&arguments[..], more].concat()).wait_for_output();
+        let output =
+            RunningProgram::start_walwise([&arguments[..], more].concat()).wait_for_output();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert_eq!(sorted_file_names(directory.path()), [""; 0]);
         stdout(&output)
@@ -196,7 +197,7 @@ fn the_command_line_chooses() {
     {
         let rounds = row["samples_us"]
             .as_array()
-            .map_or(0, |rounds| rounds.iter().map(count).sum());
+            .map_or(0, |rounds| rounds.iter().map(array_len).sum());
         assert_eq!(row["samples"].as_u64(), Some(rounds), "{row}");
     }
 
@@ -213,7 +214,7 @@ fn the_command_line_chooses() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .map(count)
+                .map(array_len)
                 .sum();
             assert_eq!(latencies["samples"].as_u64(), Some(rounds), "{row}");
         }
@@ -231,6 +232,6 @@ fn the_command_line_chooses() {
     );
 }
 
-fn count(values: &serde_json::Value) -> u64 {
+fn array_len(values: &serde_json::Value) -> u64 {
     values.as_array().unwrap().len() as u64
 }

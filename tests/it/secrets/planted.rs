@@ -145,7 +145,7 @@ impl HostWithSecrets {
         Self { dir, sources }
     }
 
-    pub fn walwise(&self, arguments: &[&str]) -> String {
+    pub fn run_walwise(&self, arguments: &[&str]) -> String {
         let mut cover = "cd \"$0\" && mount --make-rprivate / && mount --bind fstab /etc/fstab \
              && mount --bind units /etc/systemd/system && mount --bind cmdline /proc/cmdline"
             .to_owned();
@@ -186,7 +186,7 @@ impl HostWithSecrets {
     }
 }
 
-pub fn outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)> {
+pub fn run_all_outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)> {
     let target = target.to_str().unwrap();
     let mut all: Vec<Vec<&str>> = vec![
         vec!["capture", "--no-mask", target],
@@ -214,7 +214,7 @@ pub fn outputs(covered: &HostWithSecrets, target: &Path) -> Vec<(String, String)
     all.push(vec!["facts"]);
     all.push(vec!["probe", "--seconds", "1", target]);
     all.iter()
-        .map(|arguments| (arguments.join(" "), covered.walwise(arguments)))
+        .map(|arguments| (arguments.join(" "), covered.run_walwise(arguments)))
         .collect()
 }
 
@@ -223,7 +223,7 @@ pub fn assert_no_secret_leaks(
     covered: &HostWithSecrets,
     target: &Path,
 ) -> String {
-    let mut said = outputs(covered, target);
+    let mut said = run_all_outputs(covered, target);
     let leaks: Vec<_> = said
         .iter()
         .flat_map(|(what, text)| {

@@ -17,7 +17,7 @@ pub struct AdvisedSetting<'r> {
 
 /// Lists what all rules can advise for the settings of an area, `pg` or `mysql`. Advice to keep a
 /// value has no values.
-pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<AdvisedSetting<'r>> {
+pub fn list_advised_settings<'r>(area: &str, rules: &'r RuleSet) -> Vec<AdvisedSetting<'r>> {
     let specs = rules
         .rules()
         .iter()
@@ -28,17 +28,17 @@ pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<AdvisedSetting<'r>> {
             rule,
             spec,
             name,
-            values: values(&spec.change),
+            values: values_of_change(&spec.change),
         })
     });
     named.collect()
 }
 
-fn values(change: &ChangeSpec) -> Vec<String> {
+fn values_of_change(change: &ChangeSpec) -> Vec<String> {
     match change {
         ChangeSpec::Fixed(Change::Set(value)) => vec![value.clone()],
         ChangeSpec::SetFrom(fact) => match fact.name {
-            "probe.best_method" | "trial.method" => methods(),
+            "probe.best_method" | "trial.method" => wal_sync_methods(),
             "pg.wal_size" | "pg.wal_size_limit" | "pg.slot_wal_cap" => {
                 ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec()
             }
@@ -50,7 +50,7 @@ fn values(change: &ChangeSpec) -> Vec<String> {
     }
 }
 
-fn methods() -> Vec<String> {
+fn wal_sync_methods() -> Vec<String> {
     let methods = [
         Method::Fdatasync,
         Method::OpenDatasync,

@@ -28,14 +28,14 @@ impl LoopDevice {
             .unwrap()
             .set_len(mib << 20)
             .unwrap();
-        Self::on(dir, &image)
+        Self::attach_image(dir, &image)
     }
 
     pub fn over(image: &Path) -> Self {
-        Self::on(tempfile::tempdir().unwrap(), image)
+        Self::attach_image(tempfile::tempdir().unwrap(), image)
     }
 
-    fn on(dir: tempfile::TempDir, image: &Path) -> Self {
+    fn attach_image(dir: tempfile::TempDir, image: &Path) -> Self {
         let device = run("losetup", &["-f", "--show", image.to_str().unwrap()])
             .trim()
             .to_owned();
@@ -102,21 +102,21 @@ impl LoopDevice {
     }
 
     /// Mounts the device; empty options mean the defaults.
-    pub fn mount(self, options: &str) -> Mounted {
+    pub fn mount(self, options: &str) -> MountedFileSystem {
         let point = self.dir.path().join("mnt");
         fs::create_dir(&point).unwrap();
-        Mounted::at(self, point, options)
+        MountedFileSystem::mount_at(self, point, options)
     }
 
     /// Mounts and unmounts the device; `Err` holds mount(8)'s message.
     pub fn try_mount(&self, options: &str) -> Result<(), String> {
-        self.mounted_with(options, |_| ())
+        self.with_temporary_mount(options, |_| ())
     }
 
     /// Mounts with these options; returns the options in force: those of the mount, of the
     /// superblock, and of /proc/fs/ext4.
     pub fn options_in_force_with(&self, options: &str) -> Result<Vec<String>, String> {
-        self.mounted_with(options, |point| self.options_in_force(point))
+        self.with_temporary_mount(options, |point| self.options_in_force(point))
     }
 
     /// Waits until no mount remains: a mount namespace created meanwhile by another test keeps a
@@ -144,7 +144,11 @@ impl LoopDevice {
         all.map(str::to_owned).collect()
     }
 
-    fn mounted_with<T>(&self, options: &str, look: impl FnOnce(&Path) -> T) -> Result<T, String> {
+    fn with_temporary_mount<T>(
+        &self,
+        options: &str,
+        look: impl FnOnce(&Path) -> T,
+    ) -> Result<T, String> {
         let point = self.dir.path().join("try");
         fs::create_dir_all(&point).unwrap();
         // If another mount namespace still has the previous mount, the kernel shares that
@@ -184,13 +188,13 @@ fn mount_options(options: &str) -> Vec<&str> {
     }
 }
 
-pub struct Mounted {
+pub struct MountedFileSystem {
     pub point: PathBuf,
     pub disk: LoopDevice,
 }
 
-impl Mounted {
-    pub fn at(disk: LoopDevice, point: PathBuf, options: &str) -> Self {
+impl MountedFileSystem {
+    pub fn mount_at(disk: LoopDevice, point: PathBuf, options: &str) -> Self {
         let mut arguments = mount_options(options);
         arguments.extend([disk.device.as_str(), point.to_str().unwrap()]);
         run("mount", &arguments);
@@ -212,7 +216,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedFileSystem {
     fn drop(&mut self) {
         unmount_lazily(&self.point);
     }
@@ -221,7 +225,7 @@ impl Drop for Mounted {
 pub struct MountPoint(pub PathBuf);
 
 impl MountPoint {
-    pub fn bind(from: &Path, to: PathBuf) -> Self {
+    pub fn bind_mount(from: &Path, to: PathBuf) -> Self {
         run(
             "mount",
             &["--bind", from.to_str().unwrap(), to.to_str().unwrap()],
@@ -229,7 +233,7 @@ impl MountPoint {
         Self(to)
     }
 
-    pub fn tmpfs(to: PathBuf) -> Self {
+    pub fn mount_tmpfs(to: PathBuf) -> Self {
         run("mount", &["-t", "tmpfs", "none", to.to_str().unwrap()]);
         Self(to)
     }
@@ -253,20 +257,20 @@ fn unmount_lazily(point: &Path) {
     }
 }
 
-pub fn mount_ext4(mkfs: &[&str], options: &str) -> Mounted {
+pub fn mount_ext4(mkfs: &[&str], options: &str) -> MountedFileSystem {
     mount_file_system(256, &[&["mkfs.ext4", "-q"], mkfs].concat(), options)
 }
 
 /// Mounts a new XFS of 512 MiB; mkfs.xfs refuses less than 300 MiB.
-pub fn mount_xfs(options: &str) -> Mounted {
+pub fn mount_xfs(options: &str) -> MountedFileSystem {
     mount_file_system(512, &["mkfs.xfs", "-q"], options)
 }
 
-pub fn mount_btrfs(options: &str) -> Mounted {
+pub fn mount_btrfs(options: &str) -> MountedFileSystem {
     mount_file_system(512, &["mkfs.btrfs", "-q"], options)
 }
 
-pub fn mount_file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
+pub fn mount_file_system(mib: u64, mkfs: &[&str], options: &str) -> MountedFileSystem {
     let disk = LoopDevice::new(mib);
     disk.mkfs(mkfs);
     disk.mount(options)

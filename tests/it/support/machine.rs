@@ -37,7 +37,7 @@ impl TestHost {
         let mut machine = Self {
             facts: FactSet::default(),
         }
-        .on_disk("/data", "sda1", "sda");
+        .with_mount_on_disk("/data", "sda1", "sda");
         machine.facts.link(&mount, &Subject::device("sda1"));
         for (fact, word) in [
             ("target.kind", "directory"),
@@ -94,7 +94,7 @@ impl TestHost {
             .with_fact("pg.fsync_disabled_by", "none")
     }
 
-    fn on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
+    fn with_mount_on_disk(mut self, point: &str, part: &str, disk: &str) -> Self {
         let (mount, part) = (Subject::mount(point), Subject::device(part));
         self.facts.add_edge(&data_subject(), &mount);
         self.facts.link(&data_subject(), &mount);

@@ -30,9 +30,9 @@ impl Mariadb {
     /// Creates a server with its data below an existing directory; `lines` go into an included
     /// option file.
     pub fn new_below(data: &Path, lines: &str) -> Self {
-        let server = Self::over(data.join("mysql"));
+        let server = Self::for_data_directory(data.join("mysql"));
         server.write_option_file("conf.d/storage.cnf", lines);
-        let files = server.defaults();
+        let files = server.defaults_file_option();
         run(
             "mariadb-install-db",
             &[
@@ -44,7 +44,7 @@ impl Mariadb {
         server
     }
 
-    pub fn over(data: PathBuf) -> Self {
+    pub fn for_data_directory(data: PathBuf) -> Self {
         let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let (uid, gid) = (id("-u"), id("-g"));
@@ -112,7 +112,7 @@ impl Mariadb {
         chown(path, Some(self.uid), Some(self.gid)).unwrap();
     }
 
-    fn defaults(&self) -> String {
+    fn defaults_file_option(&self) -> String {
         format!("--defaults-file={}/my.cnf", self.own_directory().display())
     }
 
@@ -159,7 +159,7 @@ impl Mariadb {
                 .arg(seen);
         }
         command
-            .arg(self.defaults())
+            .arg(self.defaults_file_option())
             .args(&self.arguments)
             .envs(self.environment.clone())
             .stdin(Stdio::null())
@@ -178,9 +178,14 @@ impl Mariadb {
 
     pub fn sql(&self, statement: &str) -> Option<String> {
         let mut client = Command::new("mariadb");
-        client
-            .arg(self.defaults())
-            .args(["-uroot", "--password=", "-N", "-B", "-e", statement]);
+        client.arg(self.defaults_file_option()).args([
+            "-uroot",
+            "--password=",
+            "-N",
+            "-B",
+            "-e",
+            statement,
+        ]);
         let output = client.output_in_time();
         output
             .status

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::programs::copy_of_walwise;
+use super::programs::copy_walwise_into;
 use super::run;
 use crate::support::deadline::CommandInTime as _;
 
@@ -27,12 +27,12 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn new() -> Self {
-        Self::on(|own| (own.join("data"), own.join("fast/wal")))
+        Self::init_at(|own| (own.join("data"), own.join("fast/wal")))
     }
 
     /// Creates a cluster with data and WAL below two existing directories.
     pub fn new_below(data: &Path, wal: &Path) -> Self {
-        Self::on(|_| (data.join("data"), wal.join("wal")))
+        Self::init_at(|_| (data.join("data"), wal.join("wal")))
     }
 
     pub fn from_initdb_command(command: &str) -> Self {
@@ -42,13 +42,13 @@ impl Cluster {
             .skip_while(|word| **word != "-D")
             .nth(1)
             .unwrap();
-        let cluster = Self::of(|_| (data.into(), Path::new(data).join("pg_wal")));
+        let cluster = Self::at_paths(|_| (data.into(), Path::new(data).join("pg_wal")));
         cluster.run_server_program(words[0], &words[1..]);
         cluster
     }
 
-    fn on(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
-        let cluster = Self::of(places);
+    fn init_at(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
+        let cluster = Self::at_paths(places);
         for parent in [
             cluster.data.parent().unwrap(),
             cluster.wal.parent().unwrap(),
@@ -62,9 +62,9 @@ impl Cluster {
                 "-A",
                 "trust",
                 "-D",
-                &cluster.path("data"),
+                &cluster.path_string("data"),
                 "--waldir",
-                &cluster.path("wal"),
+                &cluster.path_string("wal"),
             ],
         );
         cluster.append_to_file(
@@ -74,7 +74,7 @@ impl Cluster {
         cluster
     }
 
-    fn of(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
+    fn at_paths(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
         let id = |flag| run("id", &[flag, "postgres"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let (data, wal) = places(directory.path());
@@ -103,7 +103,7 @@ impl Cluster {
     }
 
     /// Returns a path as a string: `data`, `wal`, or a name in the cluster's own directory.
-    pub fn path(&self, name: &str) -> String {
+    pub fn path_string(&self, name: &str) -> String {
         let path = match name {
             "data" => self.data.clone(),
             "wal" => self.wal.clone(),
@@ -166,9 +166,9 @@ impl Cluster {
             "pg_ctl",
             &[
                 "-D",
-                &self.path("data"),
+                &self.path_string("data"),
                 "-l",
-                &self.path("log"),
+                &self.path_string("log"),
                 "-o",
                 &socket,
                 "-w",
@@ -180,7 +180,7 @@ impl Cluster {
     pub fn stop(&self) {
         self.run_server_program(
             "pg_ctl",
-            &["-D", &self.path("data"), "-m", "fast", "-w", "stop"],
+            &["-D", &self.path_string("data"), "-m", "fast", "-w", "stop"],
         );
     }
 
@@ -189,7 +189,7 @@ impl Cluster {
             "psql",
             &[
                 "-h",
-                &self.path(""),
+                &self.path_string(""),
                 "-p",
                 "5499",
                 "-d",
@@ -217,7 +217,7 @@ impl Cluster {
     /// Runs walwise as the server's user, from a copy, because that user cannot read the build
     /// directory.
     pub fn walwise_as_owner(&self) -> Command {
-        let program = copy_of_walwise(self.own_directory());
+        let program = copy_walwise_into(self.own_directory());
         let mut command = self.command_as_owner(&program);
         command.env("LC_ALL", "C.UTF-8");
         command
@@ -252,7 +252,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         let arguments = [
             "-D",
-            &self.path("data"),
+            &self.path_string("data"),
             "-m",
             "immediate",
             "-w",

@@ -34,7 +34,7 @@ pub fn private_mounts_shell(script: &str) -> Command {
 
 /// Copies walwise, so that any user may execute it. `cp` makes the copy, because children of this
 /// process would inherit a file open for writing, and such a file cannot be executed.
-pub fn copy_of_walwise(into: &Path) -> PathBuf {
+pub fn copy_walwise_into(into: &Path) -> PathBuf {
     let program = into.join("walwise");
     if !program.exists() {
         run("cp", &[program_path(), program.to_str().unwrap()]);

@@ -54,19 +54,23 @@ pub struct Pty {
 }
 
 impl Pty {
-    pub fn walwise(arguments: &[&str]) -> Self {
-        Self::walwise_in(Path::new("."), &[], arguments)
+    pub fn start_walwise(arguments: &[&str]) -> Self {
+        Self::start_walwise_in(Path::new("."), &[], arguments)
     }
 
     /// Starts walwise in this directory with these variables. The directory and every directory
     /// named in the variables must be unchanged at the end.
-    pub fn walwise_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+    pub fn start_walwise_in(
+        directory: &Path,
+        variables: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Self {
         let named = arguments.iter().map(Path::new).chain([directory]);
         let kept: Vec<DirectorySnapshot> = named
             .filter(|path| path.is_absolute() && path.is_dir())
             .map(DirectorySnapshot::take)
             .collect();
-        let mut pty = Self::program_in(
+        let mut pty = Self::start_program_in(
             directory,
             variables,
             crate::support::programs::program_path(),
@@ -77,7 +81,7 @@ impl Pty {
     }
 
     /// Starts any program without checking directories, because one of them may never answer.
-    pub fn program_in(
+    pub fn start_program_in(
         directory: &Path,
         variables: &[(&str, &str)],
         program: &str,
@@ -93,7 +97,7 @@ impl Pty {
     }
 
     /// Starts a shell with job control and this script, in which `$W` is walwise.
-    pub fn shell(script: &str) -> Self {
+    pub fn start_shell(script: &str) -> Self {
         let mut command = set_terminal_env(CommandBuilder::new("bash"));
         command.args(["--norc", "-c", &format!("set -m; {script}")]);
         command.env("W", crate::support::programs::program_path());
@@ -117,7 +121,7 @@ impl Pty {
         });
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let parser = vt100::Parser::new(cells(24), cells(80), 0);
+        let parser = vt100::Parser::new(nonzero_cells(24), nonzero_cells(80), 0);
         let seen = Arc::new((
             Mutex::new(TerminalOutput {
                 parser,
@@ -279,13 +283,13 @@ impl Pty {
             .unwrap()
             .parser
             .screen_mut()
-            .set_size(cells(height), cells(width));
+            .set_size(nonzero_cells(height), nonzero_cells(width));
         self.master.resize(pty_size(width, height)).unwrap();
     }
 
     /// Waits until the screen satisfies the condition; returns the text. Incomplete frames are
     /// ignored.
-    pub fn until(&self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) -> String {
+    pub fn wait_until(&self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) -> String {
         let (seen, changed) = &*self.seen;
         let mut seen = seen.lock().unwrap();
         loop {
@@ -301,7 +305,7 @@ impl Pty {
         }
     }
 
-    pub fn shows(&self, text: &str) -> bool {
+    pub fn has_text(&self, text: &str) -> bool {
         self.seen
             .0
             .lock()
@@ -313,11 +317,11 @@ impl Pty {
     }
 
     pub fn wait_for_text(&self, text: &str) -> String {
-        self.until(text, |screen| screen.contents().contains(text))
+        self.wait_until(text, |screen| screen.contents().contains(text))
     }
 
     pub fn wait_for_text_gone(&self, text: &str) -> String {
-        self.until(&format!("no {text}"), |screen| {
+        self.wait_until(&format!("no {text}"), |screen| {
             !screen.contents().contains(text)
         })
     }
@@ -443,6 +447,6 @@ fn pty_size(width: u16, height: u16) -> PtySize {
     }
 }
 
-fn cells(count: u16) -> NonZeroU16 {
+fn nonzero_cells(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count).unwrap()
 }

@@ -15,21 +15,21 @@ use super::{loops, walwise};
 
 /// Lists the child processes of a process that have not ended; empty if the process itself has
 /// ended.
-pub fn children(of: impl Display) -> BTreeSet<String> {
+pub fn child_pids(of: impl Display) -> BTreeSet<String> {
     let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     children.split_whitespace().map(str::to_owned).collect()
 }
 
 /// A child process, killed if dropped before its end. Its output goes to files, so no full or
 /// inherited pipe can block process or test.
-pub struct Running {
+pub struct RunningProgram {
     child: Child,
     outputs: tempfile::TempDir,
 }
 
-impl Running {
+impl RunningProgram {
     /// Starts the program with no signal ignored; a background shell would make it ignore SIGINT.
-    pub fn walwise<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
+    pub fn start_walwise<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new("env");
         Self::start(
             command
@@ -71,7 +71,7 @@ impl Running {
     pub fn wait_for_child(&mut self) {
         wait_for("it starts a child", || {
             let ended = self.child.try_wait().unwrap().is_some();
-            ended || !children(self.child.id()).is_empty()
+            ended || !child_pids(self.child.id()).is_empty()
         });
     }
 
@@ -102,7 +102,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             let _ = self.child.kill();

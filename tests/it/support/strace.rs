@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use super::running::Running;
+use super::running::RunningProgram;
 use super::walwise;
 
 pub fn directory_in_memory() -> tempfile::TempDir {
@@ -17,7 +17,12 @@ pub fn directory_in_memory() -> tempfile::TempDir {
 
 /// Starts `walwise probe` with these calls changed, and a trace with paths. All calls that any test
 /// changes are traced, so that tracing always costs the same.
-pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str]) -> Running {
+pub fn start_probe_under_strace(
+    directory: &Path,
+    trace: &Path,
+    planted: &[&str],
+    arguments: &[&str],
+) -> RunningProgram {
     let mut command = Command::new("strace");
     // With `--seccomp-bpf`, untraced calls run at full speed, but strace 6.1 sends no signals.
     if !planted.iter().any(|one| one.contains("signal=")) {
@@ -36,7 +41,7 @@ pub fn probe(directory: &Path, trace: &Path, planted: &[&str], arguments: &[&str
         .arg(walwise().get_program())
         .arg("probe")
         .arg(directory);
-    Running::start(command.args(["--force"]).args(arguments))
+    RunningProgram::start(command.args(["--force"]).args(arguments))
 }
 
 pub fn traced_walwise(trace: &Path) -> Command {

@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 
 pub struct DirectorySnapshot {
     root: PathBuf,
-    before: BTreeMap<PathBuf, Entry>,
+    before: BTreeMap<PathBuf, FileAttributes>,
 }
 
 /// Mode, owner, group, and contents or link target of a file.
-type Entry = (u32, u32, u32, Vec<u8>);
+type FileAttributes = (u32, u32, u32, Vec<u8>);
 
 impl DirectorySnapshot {
     pub fn take(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
-            before: all_in(root),
+            before: read_tree(root),
         }
     }
 
     pub fn accept_changed_file(&mut self, file: &Path) {
-        if let Some(now) = all_in(&self.root).remove(file) {
+        if let Some(now) = read_tree(&self.root).remove(file) {
             self.before.insert(file.to_owned(), now);
         }
     }
 
     pub fn changed_paths(&self) -> Vec<PathBuf> {
-        let now = all_in(&self.root);
+        let now = read_tree(&self.root);
         let names = self.before.keys().chain(now.keys());
         let mut differ: Vec<PathBuf> = names
             .filter(|name| self.before.get(*name) != now.get(*name))
@@ -40,7 +40,7 @@ impl DirectorySnapshot {
     }
 }
 
-fn all_in(directory: &Path) -> BTreeMap<PathBuf, Entry> {
+fn read_tree(directory: &Path) -> BTreeMap<PathBuf, FileAttributes> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -49,7 +49,7 @@ fn all_in(directory: &Path) -> BTreeMap<PathBuf, Entry> {
             continue;
         };
         if found.is_dir() {
-            all.extend(all_in(&path));
+            all.extend(read_tree(&path));
         }
         let holds = match fs::read_link(&path) {
             Ok(target) => target.into_os_string().into_encoded_bytes(),

@@ -2,7 +2,7 @@
 //! previous ones.
 
 use super::RowOutcome::{self, Equal, Refused};
-use super::{BaselineReport, check_row};
+use super::{BaselineReport, compare_assumed_with_actual};
 use crate::support::mariadb::Mariadb;
 use crate::support::run;
 
@@ -58,7 +58,7 @@ const ROWS: &[(&[&str], &str, RowOutcome)] = &[
 
 #[test]
 #[ignore = "needs root and MariaDB 10.11"]
-fn settings_of_mariadb() {
+fn assumed_mariadb_settings_match_real_changes() {
     let place = tempfile::tempdir().unwrap();
     run("chmod", &["755", place.path().to_str().unwrap()]);
     let mut server = Mariadb::new_below(place.path(), LINES);
@@ -66,13 +66,13 @@ fn settings_of_mariadb() {
     let data = server.data.display().to_string();
     let mut lines = LINES.to_owned();
     for (assumed, line, expected) in ROWS {
-        let before = BaselineReport::of(&server.data, &[&data]);
+        let before = BaselineReport::save(&server.data, &[&data]);
         let named = |one: &&str| {
             let (name, value) = one.split_once('=').unwrap();
             format!("mysql.{name}@{data}={value}")
         };
         let assumed: Vec<String> = assumed.iter().map(named).collect();
-        let came = check_row(line, &before, &assumed, || {
+        let came = compare_assumed_with_actual(line, &before, &assumed, || {
             lines.push_str(line);
             lines.push('\n');
             server.write_option_file("conf.d/storage.cnf", &lines);

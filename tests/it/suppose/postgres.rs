@@ -2,7 +2,7 @@
 //! restart, each on top of the previous ones.
 
 use super::RowOutcome::{self, Equal, Refused};
-use super::{BaselineReport, check_row};
+use super::{BaselineReport, compare_assumed_with_actual};
 use crate::support::postgres::Cluster;
 
 /// Fact, assumed value, the statement that makes it true, and the expected outcome.
@@ -78,7 +78,7 @@ const ROWS: &[(&str, &str, &str, RowOutcome)] = &[
 
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
-fn settings_of_postgres() {
+fn assumed_postgres_settings_match_real_changes() {
     let cluster = Cluster::new();
     cluster.start();
     for (fact, value, set, expected) in ROWS {
@@ -87,12 +87,12 @@ fn settings_of_postgres() {
         for counters in ["wal", "bgwriter"] {
             cluster.sql(&format!("SELECT pg_stat_reset_shared('{counters}')"));
         }
-        let before = BaselineReport::of(
+        let before = BaselineReport::save(
             &cluster.data,
-            &[&cluster.path("data"), &cluster.path("wal")],
+            &[&cluster.path_string("data"), &cluster.path_string("wal")],
         );
-        let assumed = format!("{fact}@{}={value}", cluster.path("data"));
-        let came = check_row(fact, &before, &[assumed], || {
+        let assumed = format!("{fact}@{}={value}", cluster.path_string("data"));
+        let came = compare_assumed_with_actual(fact, &before, &[assumed], || {
             cluster.sql(&format!("ALTER SYSTEM SET {set}"));
             cluster.restart_at_once();
         });

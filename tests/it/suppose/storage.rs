@@ -3,19 +3,19 @@
 
 use std::fs;
 
-use super::{BaselineReport, RowOutcome, check_row};
-use crate::support::loops::{self, MountPoint, Mounted, unmount};
+use super::{BaselineReport, RowOutcome, compare_assumed_with_actual};
+use crate::support::loops::{self, MountPoint, MountedFileSystem, unmount};
 use crate::support::{run, stderr, stdout, walwise};
 
 /// Assumptions about a mount, the options that make them true, and the expected outcome.
-type Row = (&'static [&'static str], &'static str, RowOutcome);
+type RemountRow = (&'static [&'static str], &'static str, RowOutcome);
 
 use crate::support::deadline::CommandInTime as _;
 use RowOutcome::{Equal, Refused};
 
 /// Mount options of ext4. `M` stands for the mount, which is remounted with the options of each
 /// row.
-const EXT4: &[Row] = &[
+const EXT4: &[RemountRow] = &[
     (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
     (
         &["mount.super_options@M=rw,nodioread_nolock,nodelalloc,data=journal"],
@@ -81,7 +81,7 @@ const EXT4: &[Row] = &[
 
 /// Mount options of XFS. `S` stands for the options in /proc/self/mountinfo, the only source for
 /// XFS and btrfs.
-const XFS: &[Row] = &[
+const XFS: &[RemountRow] = &[
     (&["mount.super_options@M=S"], "ro", Equal),
     (&["mount.super_options@M=S"], "discard", Equal),
     (&["mount.super_options@M=S"], "inode32", Equal),
@@ -90,7 +90,7 @@ const XFS: &[Row] = &[
     (&["mount.options@M=rw,noatime"], "noatime", Equal),
 ];
 
-const BTRFS: &[Row] = &[
+const BTRFS: &[RemountRow] = &[
     (&["mount.super_options@M=S"], "nobarrier", Equal),
     (&["mount.super_options@M=S"], "nodatacow", Equal),
     (&["mount.super_options@M=S"], "compress=zstd", Equal),
@@ -101,7 +101,7 @@ const BTRFS: &[Row] = &[
     (&["btrfs.nodatacow@M=true"], "nodatacow", Refused),
 ];
 
-fn check_remount_rows(made: &Mounted, rows: &[Row]) {
+fn check_remount_rows(made: &MountedFileSystem, rows: &[RemountRow]) {
     let again = |options: &str| {
         unmount(&made.point);
         made.disk.wait_until_free();
@@ -120,7 +120,7 @@ fn check_remount_rows(made: &Mounted, rows: &[Row]) {
             .unwrap();
         line.rsplit(' ').next().unwrap().to_owned()
     };
-    let before = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
+    let before = BaselineReport::save(&made.point, &[made.path(), made.disk.name()]);
     for (assumed, options, expected) in rows {
         let mut shows = String::new();
         if assumed.iter().any(|one| one.ends_with("=S")) {
@@ -134,7 +134,7 @@ fn check_remount_rows(made: &Mounted, rows: &[Row]) {
                 .map_or(one.clone(), |key| format!("{key}={shows}"))
         };
         let assumed: Vec<String> = assumed.iter().map(filled).collect();
-        let came = check_row(options, &before, &assumed, || again(options));
+        let came = compare_assumed_with_actual(options, &before, &assumed, || again(options));
         assert_eq!(came, *expected, "{assumed:?}");
         again("");
     }
@@ -142,33 +142,33 @@ fn check_remount_rows(made: &Mounted, rows: &[Row]) {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn options_of_ext4() {
+fn assumed_ext4_options_match_real_remounts() {
     check_remount_rows(&loops::mount_ext4(&[], ""), EXT4);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn options_of_xfs() {
+fn assumed_xfs_options_match_real_remounts() {
     check_remount_rows(&loops::mount_xfs(""), XFS);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn options_of_btrfs() {
+fn assumed_btrfs_options_match_real_remounts() {
     check_remount_rows(&loops::mount_btrfs(""), BTRFS);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn every_mount_of_a_superblock_follows_and_back_again() {
+fn assumed_options_apply_to_all_mounts_of_a_superblock() {
     let place = tempfile::tempdir().unwrap();
     let made = loops::mount_ext4(&[], "nobarrier,commit=30");
-    let bound = MountPoint::bind(&made.point, place.path().to_owned());
+    let bound = MountPoint::bind_mount(&made.point, place.path().to_owned());
     let (first, second) = (made.path(), bound.0.to_str().unwrap());
-    let now = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
+    let now = BaselineReport::save(&made.point, &[made.path(), made.disk.name()]);
     let back = format!("mount.super_options@{first}=rw,commit=30");
     assert_eq!(
-        check_row("barrier", &now, &[back], || made.remount("barrier")),
+        compare_assumed_with_actual("barrier", &now, &[back], || made.remount("barrier")),
         Equal
     );
     let facts = |assumed: &[&str]| {
@@ -203,8 +203,8 @@ fn every_mount_of_a_superblock_follows_and_back_again() {
         format!("mount.options@{first}=ro,relatime"),
         format!("mount.super_options@{first}=rw,commit=30"),
     ];
-    let now = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
-    let came = check_row("bind,ro", &now, &bound_read_only, || {
+    let now = BaselineReport::save(&made.point, &[made.path(), made.disk.name()]);
+    let came = compare_assumed_with_actual("bind,ro", &now, &bound_read_only, || {
         run("mount", &["-o", "remount,bind,ro", first]).clear();
     });
     assert_eq!(came, Equal);
@@ -212,7 +212,7 @@ fn every_mount_of_a_superblock_follows_and_back_again() {
 
 #[test]
 #[ignore = "needs root: loop devices"]
-fn what_is_written_to_a_queue() {
+fn assumed_queue_attributes_match_real_writes() {
     let made = loops::mount_ext4(&[], "");
     let disk = made.disk.name();
     let queue = |attribute: &str, value: &str| {
@@ -222,7 +222,7 @@ fn what_is_written_to_a_queue() {
         let text = fs::read_to_string(format!("/sys/block/{disk}/queue/{attribute}")).unwrap();
         text.trim().to_owned()
     };
-    let before = BaselineReport::of(&made.point, &[made.path(), made.disk.name()]);
+    let before = BaselineReport::save(&made.point, &[made.path(), made.disk.name()]);
     let turns = shows("rotational");
     let other = if turns == "1" { "0" } else { "1" };
     let rows = [
@@ -251,7 +251,7 @@ fn what_is_written_to_a_queue() {
     for (fact, attribute, old, new, assumed) in rows {
         let assumed = format!("{fact}@{disk}={assumed}");
         assert_eq!(
-            check_row(fact, &before, &[assumed], || queue(attribute, new)),
+            compare_assumed_with_actual(fact, &before, &[assumed], || queue(attribute, new)),
             Equal
         );
         queue(attribute, old);
@@ -260,7 +260,7 @@ fn what_is_written_to_a_queue() {
         format!("device.write_cache@{disk}=write through"),
         format!("mount.super_options@{}=rw,nobarrier", made.path()),
     ];
-    let came = check_row("both", &before, &both, || {
+    let came = compare_assumed_with_actual("both", &before, &both, || {
         queue("write_cache", "write through");
         made.remount("nobarrier");
     });

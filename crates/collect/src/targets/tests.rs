@@ -666,7 +666,7 @@ fn capture_resolves_only_known_devices() {
         ("/dev/loop10", None),
         ("/srv/pg", Some("/srv/pg")),
     ] {
-        let facts = collect(&host_with_directories(), Some(asked), storage.clone());
+        let facts = collect(&host(), Some(asked), storage.clone());
         let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
         assert_eq!(target_names_and_roles(&facts), expected, "{asked}");
         assert_eq!(
@@ -676,7 +676,7 @@ fn capture_resolves_only_known_devices() {
             note_sentences(&facts)
         );
     }
-    let facts = collect(&host_with_directories(), Some("/dev/sdb"), storage);
+    let facts = collect(&host(), Some("/dev/sdb"), storage);
     assert_eq!(
         facts.value(&Subject::target("/dev/sdb"), &target::KIND),
         Some(TargetKind::Device)

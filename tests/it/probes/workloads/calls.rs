@@ -8,7 +8,7 @@ use std::process::Command;
 
 use walwise_measure::measure::Workload;
 
-use super::{one_round, plan_for_workload};
+use super::{plan_for_workload, run_one_round};
 use crate::support::deadline::CommandInTime as _;
 use crate::support::sorted_file_names;
 
@@ -17,13 +17,13 @@ const WORKLOAD: &str = "WALWISE_TEST_TRACED_WORKLOAD";
 
 /// One traced call: its name, the file without the prefix `walwise-`, and the whole line.
 #[derive(Clone, Debug)]
-struct TracedCall {
+struct WorkloadCall {
     name: String,
     file: String,
     line: String,
 }
 
-impl TracedCall {
+impl WorkloadCall {
     /// Parses `pwrite64(5</tmp/x/.walwise-probe-1-2/walwise-redo>, "..."..., 512, 0) = 512`.
     fn parse(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once('(')?;
@@ -50,7 +50,7 @@ impl TracedCall {
         })
     }
 
-    fn says(&self) -> String {
+    fn summary(&self) -> String {
         let file = if self.file.is_empty() {
             "directory"
         } else {
@@ -66,11 +66,11 @@ impl TracedCall {
     }
 }
 
-fn trace_workload(workload: Workload) -> Vec<Vec<TracedCall>> {
+fn trace_workload(workload: Workload) -> Vec<Vec<WorkloadCall>> {
     trace_workload_in(tempfile::tempdir().unwrap().path(), workload)
 }
 
-fn trace_workload_in(directory: &Path, workload: Workload) -> Vec<Vec<TracedCall>> {
+fn trace_workload_in(directory: &Path, workload: Workload) -> Vec<Vec<WorkloadCall>> {
     let traces = tempfile::tempdir().unwrap();
     let output = Command::new("strace")
         .args(["-ff", "-y", "-s", "200", "-e", "signal=none", "-o"])
@@ -89,9 +89,9 @@ fn trace_workload_in(directory: &Path, workload: Workload) -> Vec<Vec<TracedCall
     let mut threads = Vec::new();
     for name in sorted_file_names(traces.path()) {
         let text = fs::read(traces.path().join(name)).unwrap();
-        let calls: Vec<TracedCall> = String::from_utf8_lossy(&text)
+        let calls: Vec<WorkloadCall> = String::from_utf8_lossy(&text)
             .lines()
-            .filter_map(TracedCall::parse)
+            .filter_map(WorkloadCall::parse)
             .collect();
         if !calls.is_empty() {
             threads.push(calls);
@@ -101,7 +101,7 @@ fn trace_workload_in(directory: &Path, workload: Workload) -> Vec<Vec<TracedCall
 }
 
 #[test]
-fn child() {
+fn run_workload_in_child() {
     let Some(directory) = std::env::var_os(DIRECTORY) else {
         return;
     };
@@ -110,17 +110,17 @@ fn child() {
         .into_iter()
         .find(|workload| workload.name() == name)
         .unwrap();
-    one_round(&plan_for_workload(Path::new(&directory), workload)).unwrap();
+    run_one_round(&plan_for_workload(Path::new(&directory), workload)).unwrap();
 }
 
-fn says(calls: &[TracedCall]) -> Vec<String> {
-    calls.iter().map(TracedCall::says).collect()
+fn summaries(calls: &[WorkloadCall]) -> Vec<String> {
+    calls.iter().map(WorkloadCall::summary).collect()
 }
 
-fn thread_starting_with<'c>(threads: &'c [Vec<TracedCall>], first: &str) -> &'c [TracedCall] {
+fn thread_starting_with<'c>(threads: &'c [Vec<WorkloadCall>], first: &str) -> &'c [WorkloadCall] {
     threads
         .iter()
-        .find(|calls| calls.iter().any(|call| call.says() == first))
+        .find(|calls| calls.iter().any(|call| call.summary() == first))
         .unwrap()
 }
 
@@ -128,16 +128,16 @@ fn thread_starting_with<'c>(threads: &'c [Vec<TracedCall>], first: &str) -> &'c 
 /// must not be in memory.
 pub fn free_space_calls(directory: &Path) -> Vec<String> {
     let threads = trace_workload_in(directory, Workload::Group);
-    says(thread_starting_with(&threads, "openat room"))
+    summaries(thread_starting_with(&threads, "openat room"))
         .into_iter()
         .filter(|said| said.ends_with(" room"))
         .collect()
 }
 
-fn count_calls(calls: &[TracedCall]) -> BTreeMap<String, usize> {
+fn count_calls(calls: &[WorkloadCall]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls {
-        *counts.entry(call.says()).or_default() += 1;
+        *counts.entry(call.summary()).or_default() += 1;
     }
     counts
 }
@@ -162,7 +162,7 @@ fn a_small_file_is_made_durable_in_five_calls() {
                     .map_or_else(String::new, |call| format!("{} {name}", call.name)),
                 "fsync directory".to_owned(),
             ];
-            assert_eq!(says(five), expected);
+            assert_eq!(summaries(five), expected);
             assert!(
                 five[3].name.starts_with("renameat") && five[0].line.contains("O_CREAT|O_EXCL")
             );
@@ -184,14 +184,14 @@ fn sessions_share_flushes() {
     {
         for one in calls.split_inclusive(|call| call.name == "fdatasync") {
             let (flushed, written) = one.split_last().unwrap();
-            assert_eq!(flushed.says(), "fdatasync group-wal");
+            assert_eq!(flushed.summary(), "fdatasync group-wal");
             // After the end of the segment, writes continue at its start.
             assert!(
                 written.len() == 1 || written.len() == 2 && written[1].line.contains(", 0)"),
                 "{one:?}"
             );
             for call in written {
-                let said = call.says();
+                let said = call.summary();
                 let bytes: usize = said.split(' ').nth(1).unwrap().parse().unwrap();
                 assert!(
                     said.starts_with("pwrite64 ") && call.file == "group-wal",
@@ -210,7 +210,7 @@ fn sessions_share_flushes() {
 fn a_transaction_flushes_each_log_after_its_record() {
     let threads = trace_workload(Workload::Innodb);
     let calls = thread_starting_with(&threads, "openat redo");
-    let all = says(calls);
+    let all = summaries(calls);
     let position = |what: &str| all.iter().position(|said| said == what);
     let mut both = 0;
     for (i, call) in calls
@@ -218,7 +218,7 @@ fn a_transaction_flushes_each_log_after_its_record() {
         .enumerate()
         .filter(|(_, call)| call.name == "pwrite64")
     {
-        let said = call.says();
+        let said = call.summary();
         let next = || all.get(i + 1).map(String::as_str);
         if said.ends_with(" redo") && (said.contains(" 512 ") || said.contains(" 4096 ")) {
             let flushed = next() == Some("fdatasync redo");
@@ -248,7 +248,7 @@ fn a_transaction_flushes_each_log_after_its_record() {
 fn a_segment_is_made_as_the_server_makes_it() {
     let threads = trace_workload(Workload::Segment);
     let calls = thread_starting_with(&threads, "openat segment-new");
-    let all = says(calls);
+    let all = summaries(calls);
     let rename = |calls: &[String], from: &str| {
         calls
             .iter()
@@ -322,9 +322,9 @@ fn a_neighbour_only_writes() {
     for (i, call) in commits
         .iter()
         .enumerate()
-        .filter(|(_, call)| call.says() == "pwrite64 8192 wal")
+        .filter(|(_, call)| call.summary() == "pwrite64 8192 wal")
     {
-        let next = commits[i + 1].says();
+        let next = commits[i + 1].summary();
         assert!(
             next == "fdatasync wal" || next == "fsync wal",
             "{} then {next}",
@@ -336,7 +336,7 @@ fn a_neighbour_only_writes() {
         .filter(|calls| calls[0].file == "neighbour")
         .collect();
     for calls in &neighbour {
-        for said in says(calls) {
+        for said in summaries(calls) {
             assert!(
                 ["pwrite64 262144 neighbour", "fadvise64 neighbour"].contains(&said.as_str()),
                 "{said}"

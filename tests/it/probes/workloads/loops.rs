@@ -8,10 +8,12 @@ use walwise_measure::probes::{CancelHandle, ProbeErrorKind, plan_probe, run_prob
 
 use super::calls::free_space_calls;
 use super::{
-    assert_runs_and_cleans_up, one_round, plan_for_workload, request_for_workload, workload_row,
+    assert_runs_and_cleans_up, plan_for_workload, request_for_workload, run_one_round, workload_row,
 };
-use crate::support::loops::{Mounted, mount_btrfs, mount_ext4, mount_file_system, mount_xfs};
-use crate::support::running::Running;
+use crate::support::loops::{
+    MountedFileSystem, mount_btrfs, mount_ext4, mount_file_system, mount_xfs,
+};
+use crate::support::running::RunningProgram;
 use crate::support::sorted_file_names;
 
 #[test]
@@ -39,7 +41,7 @@ fn the_disk_counts_a_flush_for_each_that_is_asked_for() {
     let mut request = request_for_workload(&mounted.point, Workload::Innodb);
     request.leaves = vec![mounted.disk.name().to_owned()];
     request.leaves_count_flushes = true;
-    let found = one_round(&plan_probe(&request).unwrap()).unwrap();
+    let found = run_one_round(&plan_probe(&request).unwrap()).unwrap();
     let flushes = workload_row(&found, "redo, fdatasync, 512 B")
         .flushes_per_operation
         .unwrap();
@@ -52,7 +54,7 @@ fn the_disk_counts_a_flush_for_each_that_is_asked_for() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn room_is_asked_for_once_and_given_back() {
+fn space_check_file_is_allocated_once_and_removed() {
     assert_eq!(
         free_space_calls(&mount_ext4(&[], "").point),
         ["openat room", "fallocate room", "unlinkat room"]
@@ -61,13 +63,13 @@ fn room_is_asked_for_once_and_given_back() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn a_quota_is_met_before_anything_is_written_and_after() {
+fn quota_errors_are_reported_before_and_during_writing() {
     let mounted = mount_btrfs("");
     crate::support::run("btrfs", &["quota", "enable", mounted.path()]);
     crate::support::run("btrfs", &["qgroup", "limit", "40M", mounted.path()]);
     let mut request = request_for_workload(&mounted.point, Workload::Segment);
     request.file_bytes = 16 << 20;
-    let before = one_round(&plan_probe(&request).unwrap()).unwrap_err();
+    let before = run_one_round(&plan_probe(&request).unwrap()).unwrap_err();
     assert_eq!(before.kind, ProbeErrorKind::NoSpace, "{before}");
     assert!(
         before.to_string().contains("reserving") && before.to_string().contains("quota"),
@@ -76,7 +78,7 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     assert!(before.partial.is_none());
 
     (request.options.force, request.file_bytes) = (true, 64 << 20);
-    let after = one_round(&plan_probe(&request).unwrap()).unwrap_err();
+    let after = run_one_round(&plan_probe(&request).unwrap()).unwrap_err();
     assert_eq!(after.kind, ProbeErrorKind::NoSpace, "{after}");
     assert!(
         after.to_string().contains("writing the scratch file")
@@ -86,7 +88,7 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     assert_eq!(sorted_file_names(&mounted.point), [""; 0]);
 }
 
-fn mount_nearly_full_ext4() -> Mounted {
+fn mount_nearly_full_ext4() -> MountedFileSystem {
     let mounted = mount_file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
     fs::write(mounted.point.join("filler"), vec![1; 40 << 20]).unwrap();
     mounted
@@ -94,7 +96,7 @@ fn mount_nearly_full_ext4() -> Mounted {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn what_is_nearly_full_is_measured_only_when_told_to() {
+fn nearly_full_file_system_is_measured_only_with_force() {
     let mounted = mount_nearly_full_ext4();
     let probe = |more: &[&str]| {
         let arguments = [
@@ -105,7 +107,7 @@ fn what_is_nearly_full_is_measured_only_when_told_to() {
             "--format",
             "json",
         ];
-        Running::walwise([&arguments[..], more].concat()).wait_for_output()
+        RunningProgram::start_walwise([&arguments[..], more].concat()).wait_for_output()
     };
     let refused = probe(&[]);
     assert_eq!(refused.status.code(), Some(1));
