@@ -31,7 +31,7 @@ pub mod assume;
 mod known_changes;
 mod measurement;
 #[cfg(test)]
-mod notes;
+mod note_wording_tests;
 mod raw_answer;
 mod trial_facts;
 pub mod upgrade;

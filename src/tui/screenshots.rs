@@ -79,7 +79,7 @@ mod tests {
     use crate::report::sample_reports;
 
     /// If the sentences of all notes are replaced, only the notes themselves may change on a
-    /// screen. `session/notes.rs` tests the same for the report formats.
+    /// screen. `session/note_wording_tests.rs` tests the same for the report formats.
     #[test]
     fn no_screen_depends_on_note_wording() {
         let mut report = sample_reports::at_risk();

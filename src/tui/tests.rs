@@ -1,7 +1,7 @@
 mod changes;
 mod export;
 mod filesystem;
-mod finding;
+mod filter_tests;
 mod keys;
 mod latency;
 mod mouse;

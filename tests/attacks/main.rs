@@ -14,6 +14,7 @@
 
 mod attempts;
 mod bombs;
+mod control_characters;
 mod crowds;
 mod fakes;
 mod ground;
@@ -22,8 +23,6 @@ mod impostors;
 mod installer;
 mod kernel;
 mod leaks;
-mod named;
-mod names;
 mod outputs;
 mod pasted;
 mod quiet;
@@ -31,6 +30,7 @@ mod root;
 mod scratch;
 mod secrets;
 mod sockets;
+mod special_inputs;
 mod specials;
 mod stranger;
 mod support;

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::attempts::Attempts;
+use super::control_characters::terminal_injections;
 use super::fakes::{FakeServerPrograms, create_mariadb_data, create_postgres_data};
 use super::ground::{AttackDirectory, write_attacker_file};
-use super::names::terminal_injections;
 use super::root;
 use super::stranger::attacker_command;
 use super::support::loops::LoopDevice;

@@ -151,7 +151,7 @@ fn hostile_server_answers_are_survived() {
                 "{kind} is not asked, so that {answer:?} shows nothing"
             );
             let mut gains: Vec<String> = ended.hang_message().into_iter().collect();
-            gains.extend(super::names::terminal_injections(&ended.out));
+            gains.extend(super::control_characters::terminal_injections(&ended.out));
             let got = fs::read(format!("{}.got", socket.display())).unwrap_or_default();
             let shadow = fs::read_to_string("/etc/shadow").unwrap();
             if String::from_utf8_lossy(&got).contains(shadow.lines().next().unwrap()) {

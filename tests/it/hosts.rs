@@ -25,7 +25,7 @@ mod seeds;
 mod short;
 mod states;
 pub mod table;
-mod words;
+mod unknown_words;
 
 fn check_host(name: &str) -> (i32, Value) {
     check_json(&["/data", "--host", host(name).to_str().unwrap()])

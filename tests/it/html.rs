@@ -64,7 +64,8 @@ fn size_without_report(page: &str) -> usize {
 #[test]
 #[ignore = "needs python3-html5lib"]
 fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
-    let record = crate::tried::decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
+    let record =
+        crate::trial_records::decisive_trial_record(["ext4", "xfs"], &StackFingerprint::default());
     let page = html::trial::render(&record);
     let found = parse_page(&page);
     assert_inert(&found);

@@ -5,10 +5,10 @@
 //! read. A mounted device stands for its mount point, and a data directory includes its WAL. A
 //! directory that does not exist yet is described by its nearest existing parent.
 
-mod describe;
 mod directory_roles;
 mod discovery;
 mod request;
+mod target_facts;
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -47,13 +47,13 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         }
         None => discovery::discover_targets(host, &homes, facts),
     };
-    let swapping = describe::swap_disks(facts);
+    let swapping = target_facts::swap_disks(facts);
     let looks = parallel::map(&places, |place| {
-        describe::read_directory_properties(host, place)
+        target_facts::read_directory_properties(host, place)
     });
     for (place, look) in places.iter().zip(looks) {
         let wal = directory_roles::record_target_roles(place, &homes, facts);
-        describe::record_target(host, place, look, &wal, swapping.as_ref(), facts);
+        target_facts::record_target(host, place, look, &wal, swapping.as_ref(), facts);
     }
     record_shared_resources(&places, facts);
 }
@@ -83,7 +83,7 @@ pub fn query_all_targets(host: &dyn Host, facts: &FactSet) {
         let place = request::target_at_path(host, &path, &mut facts);
         if let Some(place) = &place {
             // Only the queries matter here, because the host records the answers.
-            drop(describe::read_directory_properties(host, place));
+            drop(target_facts::read_directory_properties(host, place));
         }
     }
 }

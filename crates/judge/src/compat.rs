@@ -18,7 +18,7 @@ mod value_syntax;
 mod zfs;
 #[cfg(test)]
 #[rustfmt::skip]
-mod vendors;
+mod vendor_kernel_tests;
 
 use advice_check::check_new_file_system;
 use feature::{FileSystemFeature, feature_table};

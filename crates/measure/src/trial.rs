@@ -6,8 +6,8 @@
 //! In every block the reference runs a second time under another name (the *twin*), and the bare
 //! extent is measured too.
 
-mod answer;
 mod candidate;
+mod candidate_ranking;
 mod comparison;
 mod flush_audit;
 mod forest_plot;
@@ -24,8 +24,8 @@ use crate::text::page_layout::PageLayout;
 use crate::text::wrap::display_width;
 use walwise_model::text::JoinText;
 
-pub use answer::CandidateRanking;
 pub use candidate::{Candidate, trial_mkfs_options, trial_mount_options};
+pub use candidate_ranking::CandidateRanking;
 #[cfg(any(test, feature = "testing"))]
 pub use comparison::PairOutcome;
 pub use comparison::{

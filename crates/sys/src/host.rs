@@ -13,13 +13,13 @@ mod edited_host;
 mod live;
 mod log_files;
 mod mask;
-mod moment;
 pub mod pg_settings_lines;
 mod question_text;
 pub mod reader;
 mod recorded_host;
 pub mod redact;
 mod stat;
+mod timestamp;
 mod tool;
 mod trial_tool;
 
@@ -42,9 +42,9 @@ pub use device_scan::{DeviceScan, ScanDepth};
 pub use edited_host::{AnswerEdit, EditedHost, EditedLinesByQuestion};
 pub use live::{LiveHost, commit_sampler, enter_host_mounts, untrusted_reason};
 pub use log_files::{LogFileKind, LogFileStats};
-pub use moment::HostTimestamp;
 pub use recorded_host::RecordedHost;
 pub use stat::{Stat, StatFs};
+pub use timestamp::HostTimestamp;
 pub use tool::{SERVER_DIRECTORIES, Tool};
 pub use trial_tool::{TrialTool, is_loop_device};
 
@@ -615,7 +615,7 @@ mod tests {
     fn any_stat() -> impl Strategy<Value = Stat> {
         (
             any::<[u64; 9]>(),
-            prop::option::of(moment::tests::any_timestamp()),
+            prop::option::of(timestamp::tests::any_timestamp()),
         )
             .prop_map(|(numbers, changed)| {
                 let [

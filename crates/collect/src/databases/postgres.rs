@@ -55,7 +55,7 @@ mod counters;
 mod process;
 mod server;
 mod settings;
-mod units;
+mod systemd_units;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ pub fn collect(host: &dyn Host, request: &Request) -> FactSet {
     let usual = packaged_data_directories(host, &mut facts)
         .into_iter()
         .map(|home| (home, None));
-    let named = units::service_data_directories(host)
+    let named = systemd_units::service_data_directories(host)
         .into_iter()
         .map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| is_cluster_directory(host, home));

@@ -120,7 +120,7 @@ mod coverage {
 
     use std::collections::BTreeSet;
 
-    use super::worlds::given_facts_mut;
+    use super::distinct_hosts::given_facts_mut;
     use crate::facts::{Reading, Value};
     use crate::rules::model::{Condition, ExampleFact, FactTest, Rule, RuleExample};
     use crate::rules::{RuleSet, builtin, examples};
@@ -208,7 +208,7 @@ mod coverage {
         }
     }
 }
-mod machines;
+mod healthy_hosts;
 mod manual;
 mod mistakes;
 mod mutants;
@@ -222,7 +222,7 @@ mod scale {
 
     use std::collections::BTreeMap;
 
-    use super::worlds;
+    use super::distinct_hosts;
     use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
     use crate::rules::bound_condition::{BoundCondition, SubjectView};
     use crate::rules::model::Condition;
@@ -238,7 +238,7 @@ mod scale {
         set: &RuleSet,
     ) -> FactSet {
         let conds: Vec<&Condition> = set.rules().iter().map(|rule| &rule.when).collect();
-        let values = worlds::distinct_fact_values(&conds);
+        let values = distinct_hosts::distinct_fact_values(&conds);
         let mut facts = FactSet::default();
         let put = |facts: &mut FactSet, subject: &Subject| {
             let info = |name: &&'static str| {
@@ -246,7 +246,7 @@ mod scale {
             };
             let of_scope = values.keys().filter_map(info);
             let read = |info: &KeyInfo| {
-                worlds::observed_reading(
+                distinct_hosts::observed_reading(
                     &values[info.name][known[info.name] % values[info.name].len()],
                 )
                 .remove(0)
@@ -325,7 +325,7 @@ mod scale {
         let names = set
             .rules()
             .iter()
-            .flat_map(|rule| worlds::distinct_fact_values(&[&rule.when]).into_keys());
+            .flat_map(|rule| distinct_hosts::distinct_fact_values(&[&rule.when]).into_keys());
         let names: Vec<&'static str> = names.collect();
         for round in 0..3 {
             let known = names
@@ -349,9 +349,9 @@ mod scale {
         }
     }
 }
+mod distinct_hosts;
 mod users;
 mod wording;
-mod worlds;
 
 use jiff::civil::{Date, date};
 use proptest::prelude::*;

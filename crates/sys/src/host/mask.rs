@@ -8,10 +8,10 @@
 
 mod identity_places;
 mod identity_shapes;
+mod masked_paths;
 mod name_places;
 mod text_ranges;
 mod tool_output;
-mod unmask;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use super::archive::Answers;
 use super::{HostError, Question, path_bytes};
-pub use unmask::masked_path_candidates;
+pub use masked_paths::masked_path_candidates;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum IdentityKind {

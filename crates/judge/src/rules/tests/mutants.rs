@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::{fmt, slice};
 
-use super::{safety, worlds};
+use super::{distinct_hosts, safety};
 use crate::facts::Value;
 use crate::rules::bound_condition::BoundCondition;
 use crate::rules::model::{ChangeSpec, Condition, FactTest, Rule, TestOperator};
@@ -300,7 +300,7 @@ fn is_equivalent_mutant(rule: &Rule, mutant: &Rule) -> bool {
             .chain([&rule.when])
     }
     let both: Vec<&Condition> = conds(rule).chain(conds(mutant)).collect();
-    worlds::visit_distinct_hosts(&both, rule, |example| {
+    distinct_hosts::visit_distinct_hosts(&both, rule, |example| {
         let (subject, facts) = examples::example_subject_and_facts(rule, example);
         let truth = |cond: &Condition| BoundCondition::new(cond, &facts, &subject).result();
         let comes_to = |rule: &Rule| {

@@ -3,7 +3,7 @@
 //!
 //! `REQUIRED_FACTS` is written independently of the rules, so a rule that loses a condition fails.
 
-use super::worlds::{
+use super::distinct_hosts::{
     self, FactSlot, combination_count, condition_fact_tests, denied_reading,
     example_of_combination, fact_slots, for_each_combination,
 };
@@ -139,7 +139,7 @@ fn deciding_slots(rule: &Rule, spec: &AdviceSpec) -> Vec<FactSlot> {
             slots.retain(|slot| slot.info.name != info.name);
             let values = [
                 candidate_setting_values(spec.setting, info),
-                worlds::distinct_fact_values(&conds)
+                distinct_hosts::distinct_fact_values(&conds)
                     .remove(info.name)
                     .unwrap_or_default(),
             ];
