@@ -92,7 +92,7 @@ fn overmounted_path_resolves_to_the_upper_mount() {
 
 #[test]
 #[ignore = "needs root: a loop device"]
-fn nocow_flag_is_read_and_inherited_by_new_directories() {
+fn btrfs_nocow_flag_is_read_and_inherited() {
     let disk = mount_btrfs("");
     let marked = disk.create_subdirectory("marked");
     run("chattr", &["+C", marked.to_str().unwrap()]);

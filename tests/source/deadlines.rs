@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use crate::files::{Source, is_for_tests, parse_tokens, repository_root, rust_files};
+use crate::files::{ParsedSource, is_for_tests, parse_tokens, repository_root, rust_files};
 
 const WAITS: [(&str, usize); 11] = [
     ("wait", 0),
@@ -161,9 +161,9 @@ fn waits_in_tests(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usi
     found
 }
 
-pub fn no_test_waits_without_deadline(sources: &[Source]) {
+pub fn no_test_waits_without_deadline(sources: &[ParsedSource]) {
     let home = repository_root();
-    let tests: Vec<Source> = TESTS
+    let tests: Vec<ParsedSource> = TESTS
         .iter()
         .flat_map(|below| rust_files(&home.join(below)))
         .map(|path| {
@@ -174,7 +174,7 @@ pub fn no_test_waits_without_deadline(sources: &[Source]) {
                 .unwrap()
                 .to_owned();
             let tokens = parse_tokens(&path);
-            Source {
+            ParsedSource {
                 name,
                 syntax: syn::parse2(tokens.clone()).unwrap(),
                 tokens,
@@ -185,7 +185,7 @@ pub fn no_test_waits_without_deadline(sources: &[Source]) {
     assert!(tests.len() > 150, "too few files of tests were found");
     let mut wrong = Vec::new();
     let mut needed = BTreeSet::new();
-    for Source {
+    for ParsedSource {
         name: file,
         syntax,
         is_test,

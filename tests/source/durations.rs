@@ -6,7 +6,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-use crate::files::{Source, is_for_tests, product_files};
+use crate::files::{ParsedSource, is_for_tests, product_files};
 
 const UNITS: [&str; 22] = [
     "s",
@@ -103,7 +103,7 @@ impl<'ast> Visit<'ast> for Literals {
     }
 }
 
-pub fn verdict_sentences_hold_no_duration(sources: &[Source]) {
+pub fn verdict_sentences_hold_no_duration(sources: &[ParsedSource]) {
     let mut literals = Literals::default();
     for (_, file) in
         product_files(sources).filter(|(name, _)| name.starts_with("crates/judge/src/durability"))

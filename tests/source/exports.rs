@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, ImplItem, Item, UseTree, Visibility};
 
-use crate::files::{Source, is_for_tests, parse_tokens, repository_root, rust_files};
+use crate::files::{ParsedSource, is_for_tests, parse_tokens, repository_root, rust_files};
 
 type NameSet = BTreeSet<String>;
 
@@ -20,7 +20,7 @@ struct Crate<'a> {
     identifiers: NameSet,
 }
 
-pub fn exports_are_used_by_another_crate(sources: &[Source]) {
+pub fn exports_are_used_by_another_crate(sources: &[ParsedSource]) {
     let crates = crates_by_name(sources);
     let others = outside_identifiers();
     let mut unused = Vec::new();
@@ -43,7 +43,7 @@ pub fn exports_are_used_by_another_crate(sources: &[Source]) {
     );
 }
 
-fn crates_by_name(sources: &[Source]) -> BTreeMap<String, Crate<'_>> {
+fn crates_by_name(sources: &[ParsedSource]) -> BTreeMap<String, Crate<'_>> {
     let mut crates: BTreeMap<String, Crate<'_>> = BTreeMap::new();
     for source in sources {
         let (name, path) = match source.name.strip_prefix("crates/") {

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
-use crate::files::{Source, is_for_tests, product_files};
+use crate::files::{ParsedSource, is_for_tests, product_files};
 
 pub type ModulePath = Vec<String>;
 
@@ -34,7 +34,7 @@ struct SiblingGroup<'a> {
 }
 
 impl ImportGraph {
-    pub fn new(sources: &[Source]) -> Self {
+    pub fn new(sources: &[ParsedSource]) -> Self {
         let mut modules: BTreeMap<ModulePath, Module> = BTreeMap::new();
         let mut paths = Vec::new();
         for (file, parsed) in product_files(sources) {
@@ -43,7 +43,7 @@ impl ImportGraph {
             };
             let mut reader = ImportVisitor {
                 at: place.clone(),
-                ..Reader::default()
+                ..ImportVisitor::default()
             };
             reader.visit_file(parsed);
             let ImportVisitor {
@@ -264,14 +264,14 @@ impl ImportVisitor {
                 TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
                 TokenTree::Ident(word) => {
                     if colons != 2 {
-                        self.path(std::mem::take(&mut words), at);
+                        self.record_path(std::mem::take(&mut words), at);
                         at = word.span();
                     }
                     words.push(word.to_string());
                     colons = 0;
                 }
                 other => {
-                    self.path(std::mem::take(&mut words), at);
+                    self.record_path(std::mem::take(&mut words), at);
                     colons = 0;
                     if let TokenTree::Group(group) = other {
                         self.record_macro_paths(group.stream());
@@ -279,7 +279,7 @@ impl ImportVisitor {
                 }
             }
         }
-        self.path(words, at);
+        self.record_path(words, at);
     }
 }
 
@@ -330,7 +330,7 @@ impl<'ast> Visit<'ast> for ImportVisitor {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.path(
+        self.record_path(
             path.segments
                 .iter()
                 .map(|segment| segment.ident.to_string())

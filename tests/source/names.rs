@@ -110,7 +110,7 @@ fn forbidden_names_are_recognised() {
     );
 }
 
-pub fn no_item_has_a_forbidden_name(sources: &[Source]) {
+pub fn no_item_has_a_forbidden_name(sources: &[ParsedSource]) {
     let words = forbidden_names();
     assert!(words.len() >= 30, "only {words:?}");
     let all: Vec<String> = sources

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ItemMod};
 
-use crate::files::{Source, is_for_tests, product_files};
+use crate::files::{ParsedSource, is_for_tests, product_files};
 
 struct PanickingSpawnVisitor<'f> {
     file: &'f str,
@@ -71,7 +71,7 @@ fn panicking_spawns_are_recognised() {
     );
 }
 
-pub fn no_thread_is_spawned_with_panicking_functions(sources: &[Source]) {
+pub fn no_thread_is_spawned_with_panicking_functions(sources: &[ParsedSource]) {
     let all: BTreeSet<String> = product_files(sources)
         .flat_map(|(file, syntax)| panicking_spawns(file, syntax))
         .collect();

@@ -228,7 +228,7 @@ impl TrialRecord {
     }
 
     /// The index of the candidate that is best under every deciding load, if there is one.
-    pub fn winner_index(&self) -> Option<usize> {
+    pub(crate) fn winner_index(&self) -> Option<usize> {
         let deciding = self
             .load_results()
             .into_iter()

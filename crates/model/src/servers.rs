@@ -71,7 +71,7 @@ pub fn exposed_settings(of: ServerArea) -> &'static BTreeMap<String, ValueExposu
         .unwrap_or(&NONE)
 }
 
-pub fn find_unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
+pub(crate) fn find_unsafe_values(name: &str) -> Option<&'static UnsafeValues> {
     server_table()
         .loses
         .iter()

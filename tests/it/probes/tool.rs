@@ -24,7 +24,7 @@ fn blank_out_figures(text: &str) -> Vec<String> {
 
 #[test]
 #[ignore = "needs pg_test_fsync"]
-fn pg_test_fsync_output_has_the_layout_of_the_tool() {
+fn output_has_the_layout_of_postgres_pg_test_fsync() {
     let directory = tempfile::tempdir().unwrap();
     let ours = walwise()
         .args(["probe", "--pg-test-fsync", "--seconds", "1"])

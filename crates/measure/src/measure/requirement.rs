@@ -234,7 +234,7 @@ impl RequirementTest {
     }
 
     /// The number of commits must have been chosen before the round began.
-    pub fn push_round(&mut self, times_us: &[f64], seconds: f64) {
+    pub(crate) fn push_round(&mut self, times_us: &[f64], seconds: f64) {
         let slow = times_us
             .iter()
             .filter(|us| self.requirement.is_slow(**us))

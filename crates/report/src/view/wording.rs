@@ -102,7 +102,7 @@ pub fn sharing_sentences(report: &Report, of: &Subject) -> Vec<String> {
     all.into_iter().filter_map(shares).collect()
 }
 
-pub fn distinct_texts<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+pub(crate) fn distinct_texts<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut seen = BTreeSet::new();
     words.filter(|word| seen.insert(*word)).collect()
 }

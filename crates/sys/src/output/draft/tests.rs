@@ -216,7 +216,7 @@ fn kept_policy_never_replaces_an_existing_file() {
 }
 
 #[test]
-fn concurrent_continuation_is_refused() {
+fn concurrent_foreign_continuation_is_refused() {
     let continued = WriteOptions {
         existing: ExistingFilePolicy::Continued,
         ..USUAL
