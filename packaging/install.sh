@@ -1,7 +1,7 @@
 #!/bin/sh
-# ./install.sh [PREFIX]: installs walwise below PREFIX, /usr/local by default; ./install.sh --remove [PREFIX] removes it.
+# ./install.sh [PREFIX]: installs walwise under PREFIX, /usr/local by default; ./install.sh --remove [PREFIX] removes it.
 # Rules in /etc/walwise/rules.d and reports in /var/lib/walwise are never touched. It needs a shell and coreutils or busybox.
-# With ../SHA256SUMS.sig it installs what the signed archive beside it holds, and refuses a signature by no key of
+# With ../SHA256SUMS.sig it installs the contents of the signed archive there, and refuses a signature by a key not in
 # /etc/walwise/signers (WALWISE_SIGNERS names another file).
 set -eu
 umask 022
@@ -23,7 +23,7 @@ case $prefix in
 esac
 # The name stands in a unit of systemd, too, which has signs of its own.
 case $prefix in
-*[!A-Za-z0-9/._+-]*) refuses "a PREFIX consists of letters, digits and /._+-" ;;
+*[!A-Za-z0-9/._+-]*) refuses "PREFIX may contain only letters, digits and /._+-" ;;
 esac
 cd "$(dirname "$0")"
 
@@ -36,7 +36,7 @@ only_root_writes() {
         set -- $(LC_ALL=C ls -ldn "$above/.")
         case $1:$3 in
         d????-??-*:0) ;;
-        *) refuses "users other than root may write in $above; make it root's alone, or choose another PREFIX" ;;
+        *) refuses "users other than root can write to $above; make it writable only by root, or choose another PREFIX" ;;
         esac
         [ "$above" != / ] || break
         above=$(dirname "$above")
@@ -55,7 +55,7 @@ reach() {
             [ ! "$remove" ] || return 1
             mkdir "$at/$name"
         fi
-        at=$(cd -P "$at/$name" && pwd -P) || refuses "$at/$name cannot be entered"
+        at=$(cd -P "$at/$name" && pwd -P) || refuses "cannot change to directory $at/$name"
     done
     [ "$(id -u)" != 0 ] || only_root_writes "$at"
 }
@@ -87,8 +87,8 @@ if [ "$remove" ]; then
 fi
 if [ -e ../SHA256SUMS.sig ]; then
     name=$(basename "$(pwd -P)") signers=${WALWISE_SIGNERS:-/etc/walwise/signers}
-    [ -e "$signers" ] || refuses "SHA256SUMS.sig cannot be checked: write the releaser's public key into $signers"
-    command -v ssh-keygen >/dev/null || refuses "SHA256SUMS.sig cannot be checked: install ssh-keygen"
+    [ -e "$signers" ] || refuses "cannot check SHA256SUMS.sig: write the public key that signs releases to $signers"
+    command -v ssh-keygen >/dev/null || refuses "cannot check SHA256SUMS.sig: install ssh-keygen"
     checked=$(mktemp -d)
     # A copy, which nobody changes after the check.
     cp ../SHA256SUMS ../SHA256SUMS.sig "../$name.tar.gz" "$checked/"
@@ -98,9 +98,9 @@ if [ -e ../SHA256SUMS.sig ]; then
     esac
     cd "$checked"
     ssh-keygen -Y verify -q -f "$signers" -I walwise -n walwise -s SHA256SUMS.sig <SHA256SUMS >/dev/null ||
-        refuses "no key of $signers signed SHA256SUMS"
-    grep "^[0-9a-f]*  $name\.tar\.gz\$" SHA256SUMS >sum || refuses "SHA256SUMS does not name $name.tar.gz"
-    sha256sum -c sum >/dev/null 2>&1 || refuses "$name.tar.gz is not what was signed"
+        refuses "SHA256SUMS is not signed by a key in $signers"
+    grep "^[0-9a-f]*  $name\.tar\.gz\$" SHA256SUMS >sum || refuses "SHA256SUMS does not list $name.tar.gz"
+    sha256sum -c sum >/dev/null 2>&1 || refuses "the checksum of $name.tar.gz does not match SHA256SUMS"
     tar -xzf "$name.tar.gz"
     cd "$name"
 fi

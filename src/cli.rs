@@ -242,7 +242,7 @@ mod baseline {
         };
         let kept = opened.map_err(|error| match error.kind() {
             io::ErrorKind::IsADirectory => refuse(format!(
-                "it is a directory; name a report, or put `--baseline {LAST_REPORT_WORD}` before the target"
+                "it is a directory; specify a report, or put `--baseline {LAST_REPORT_WORD}` before the target"
             )),
             _ => refuse(text::io_error_message(&error)),
         })?;
@@ -399,7 +399,7 @@ mod explain {
             page.append_paragraph(
                 0,
                 &format!(
-                    "the rule does not apply to {}; name a target to see the reason",
+                    "the rule does not apply to {}; specify a target to see the reason",
                     names.join(", ")
                 ),
             );

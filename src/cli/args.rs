@@ -233,7 +233,7 @@ pub struct CheckArgs {
     /// script and fstab lines change accordingly. All safety checks still apply.
     #[arg(long, value_parser = filesystem_parser(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
-    /// Database server to give advice for if none exists yet.
+    /// Database product to advise on if no server exists yet.
     #[arg(long, value_enum, default_value_t = DatabaseEngine::Postgres, value_name = "ENGINE")]
     pub db: DatabaseEngine,
     /// Do not measure.
@@ -287,7 +287,7 @@ pub struct UpgradeArgs {
     /// Exit non-zero for any change at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
-    /// Also exit non-zero if an undecided change could turn out at the --fail-on level or above.
+    /// Also exit non-zero if an undecided change could turn out to be at the --fail-on level or above.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }
@@ -319,8 +319,8 @@ pub struct ProbeArgs {
     /// What to measure, comma-separated; default: compare the WAL sync methods.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     pub workload: Vec<ProbeWorkload>,
-    /// Measure back-to-back commits as one program makes them, and require what its documents
-    /// require: of etcd p99 < 10ms.
+    /// Measure back-to-back commits in the pattern of one program, and require the limit in its
+    /// documentation, if any (etcd: p99 < 10ms).
     #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["workload", "pg_test_fsync", "import"])]
     pub profile: Option<ProbeProfile>,
     /// Answer pass, fail or cannot tell (exit code 0, 3, 5) for back-to-back commits: median, p95
@@ -439,7 +439,7 @@ pub enum RulesCommand {
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
-    /// Check that the files contain valid rules whose examples hold, and list all mistakes at once.
+    /// Check that the files contain valid rules whose examples hold, and report all errors at once.
     #[command(after_help = examples_help("rules check"))]
     Check {
         /// Rule files, or directories of them.

@@ -267,7 +267,7 @@ pub(super) fn run(args: &DrillArgs) -> ExitResult {
             _,
         ) => run_check(acknowledged, survived, record.as_deref()),
         (None, Some(directory)) => print(&drill_instructions(directory)?),
-        (None, None) => Err(CliError::Usage("name the directory to test".to_owned())),
+        (None, None) => Err(CliError::Usage("specify the directory to test".to_owned())),
     }
 }
 
@@ -323,7 +323,7 @@ Only a real power cut can show this. Use a host that has no data you need, becau
    as long as the stack below {shown} is unchanged.
 
 5. Before the next round, remove the written data: {clear}
-   One round without loss proves little, because the cache may have been empty by chance. Do twenty.
+   One round without loss proves little, because the cache may have been empty by chance. Run at least twenty.
 "
     ))
 }

@@ -207,7 +207,7 @@ pub const ALL: &[CommandExamples] = &[
             ),
             (
                 "On a spare disk",
-                "the disk is erased only if every check finds it free and you name it by its serial number or WWN. \
+                "the disk is erased only if every check finds it free and you identify it by its serial number or WWN. \
                  At the end the trial overwrites its data with zeros.",
             ),
             (

@@ -25,7 +25,7 @@ pub(super) fn run(args: &FactsArgs) -> ExitResult {
     if let (Some(target), Some(other)) = (&target, &others) {
         let [target, other] = [target, other].map(|path| display_path(path));
         return Err(CliError::Usage(format!(
-            "name one directory or device, not both {target} and {other}"
+            "specify one directory or device, not both {target} and {other}"
         )));
     }
     if let Some(key) = keys

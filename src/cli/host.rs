@@ -69,7 +69,7 @@ pub(super) fn resolve_masked_path(
                 .map(|path| path.display().to_string())
                 .collect();
             Err(CliError::Usage(format!(
-                "{} is ambiguous in this masked capture: name one of {}",
+                "{} is ambiguous in this masked capture: specify one of {}",
                 path.display(),
                 some.join(", ")
             )))

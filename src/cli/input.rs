@@ -121,7 +121,7 @@ impl ReplyStream {
                 RecvError::Timeout => {
                     let says = if self.time_left < MESSAGE_TIMEOUT {
                         format!(
-                            "the input is not complete after {} s; name a complete file",
+                            "the input is not complete after {} s; specify a complete file",
                             READ_TIMEOUT.as_secs()
                         )
                     } else {

@@ -84,7 +84,7 @@ impl InputFile {
                 };
                 let says = format!(
                     "no{more} data arrived through this pipe within {} s; save the data to a file \
-                     and name the file",
+                     and specify the file",
                     RECV_TIMEOUT.as_secs()
                 );
                 return Err(io::Error::new(ErrorKind::TimedOut, says));
@@ -152,8 +152,8 @@ fn check_file_type_and_size(
     largest: u64,
 ) -> io::Result<()> {
     let wanted = match kinds {
-        AcceptedFileTypes::Files => "name a regular file",
-        AcceptedFileTypes::FilesAndPipes => "name a regular file or a pipe",
+        AcceptedFileTypes::Files => "specify a regular file",
+        AcceptedFileTypes::FilesAndPipes => "specify a regular file or a pipe",
     };
     let wrong =
         |kind: ErrorKind, what: &str| Err(io::Error::new(kind, format!("it is {what}; {wanted}")));
@@ -178,7 +178,7 @@ fn check_file_type_and_size(
 
 fn too_large_error(largest: u64) -> io::Error {
     let says = format!(
-        "it is larger than {}; name a smaller file",
+        "it is larger than {}; specify a smaller file",
         text::format_bytes(largest)
     );
     io::Error::new(ErrorKind::FileTooLarge, says)

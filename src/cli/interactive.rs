@@ -155,7 +155,7 @@ fn parse_save_path(name: &str) -> Result<PathBuf, String> {
         Some(_) if !name.ends_with('/') => {
             std::path::absolute(&path).map_err(|error| io_error_message(&error))
         }
-        _ => Err("name a file, not a directory".to_owned()),
+        _ => Err("specify a file, not a directory".to_owned()),
     }
 }
 

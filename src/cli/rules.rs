@@ -94,7 +94,7 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
         )));
     }
     if !text.is_empty() {
-        print_error(&format!("no mistakes, but note:\n{}", text.join("\n\n")));
+        print_error(&format!("no errors, but note:\n{}", text.join("\n\n")));
     }
     let here = |name: &str| files.is_named_by_user(name);
     Ok(CheckedRules {

@@ -76,7 +76,7 @@ mod progress {
             cells: usize,
             rest: f64,
         ) -> String {
-            let says = format!("block {block}, cell {nth} of {cells}");
+            let says = format!("block {block}, measurement {nth} of {cells}");
             match self {
                 Self::Silent | Self::Screen(_) => says,
                 Self::Lines { .. } => {

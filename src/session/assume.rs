@@ -155,7 +155,7 @@ fn find_sole_subject(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
         several => {
             let all = subject_choices_text(several, &format!("{}@", key.name));
             Err(format!(
-                "{} belongs to a {}, and there are several; name {all}",
+                "{} belongs to a {}, and there are several; specify {all}",
                 key.name, key.scope
             ))
         }

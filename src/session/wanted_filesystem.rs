@@ -303,7 +303,7 @@ mod tests {
         );
         let document = Format::Fstab.render(&report).unwrap();
         assert!(
-            document.contains("zpool creates ZFS") && !document.contains("UUID="),
+            document.contains("ZFS pools are created with zpool") && !document.contains("UUID="),
             "{document}"
         );
     }

@@ -226,7 +226,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
     let exporting = model.screen == ScreenId::Export;
     let is_full = view.state.focus == PaneFocus::Full;
     let (label, footer, enter) = match block.map(|block| &block.details) {
-        Some(RowDetails::Unfold) => ("unfold or fold this row", "enter unfold", true),
+        Some(RowDetails::Unfold) => ("expand or collapse this row", "enter unfold", true),
         _ if is_full => ("back to the list", "enter close", true),
         None | Some(RowDetails::Nothing) => ("show the details", "", view.is_pane_focused()),
         Some(_) => ("show the details at full height", "enter details", true),
@@ -285,7 +285,7 @@ fn block_commands(view: &PageView, model: &Model) -> Vec<KeyCommand> {
             Action::CopyAll,
         )
         .enabled_if(match &model.data.assumed_host {
-            Some(_) => Err("assumptions change no real host".to_owned()),
+            Some(_) => Err("assumptions do not change the real host".to_owned()),
             None if exporting || view.page.fix_commands().is_empty() => {
                 Err("no fix with a command on this screen".to_owned())
             }

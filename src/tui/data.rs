@@ -171,7 +171,7 @@ impl BackgroundActivity {
             Self::Idle => Ok(()),
             Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
             Self::Probing { .. } => Err("a probe is running".to_owned()),
-            Self::Planning { .. } => Err("a question is being prepared".to_owned()),
+            Self::Planning { .. } => Err("a confirmation prompt is being prepared".to_owned()),
             Self::Assuming { .. } => Err("the assumptions are still being evaluated".to_owned()),
             Self::Replanning { .. } => Err("the plan is still being computed".to_owned()),
         }

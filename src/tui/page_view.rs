@@ -170,7 +170,7 @@ impl PageView {
         let (keys, label) = match self.state.focus {
             PaneFocus::Full => ("esc", " esc back ".to_owned()),
             PaneFocus::List | PaneFocus::Pane if below > 0 => {
-                ("enter", format!(" ↓ {below} more, enter full "))
+                ("enter", format!(" ↓ {below} more, enter: all "))
             }
             PaneFocus::List | PaneFocus::Pane => ("enter", " enter full ".to_owned()),
         };

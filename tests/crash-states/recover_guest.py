@@ -1,12 +1,13 @@
 """Recovers states under the kernel of a guest of the lab (tests/lab), beside this kernel.
 
-One guest recovers them all: this process changes the content of its disks while the guest has nothing of them open.
+One guest recovers them all: this process changes the content of its disks while the guest has nothing of them open. A server
+recovers here, on the file system that the guest recovered: the server is a program, the same under each kernel.
 """
 import os, re, socket, sys, time
 
-import states
+import states, workloads
 from explore import Results
-from recovery import Outcome
+from recovery import Outcome, recover
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lab"))
 from powercut import DEADLINE, Guest, built
@@ -94,12 +95,14 @@ class StatesGuest:
         image.close()
         print(number, file=self.port, flush=True)
 
-    def answer(self, number):
+    def answer(self, explorer, number):
         line = self.port.readline()
         found = re.fullmatch(r"state (\d+) (\w+)((?: \d+-\d+)*)\n", line)
         if not found or int(found[1]) != number:
             raise RuntimeError(f"state {number}: the guest answers {line!r}")
         how, commits = found[2], [list(map(int, pair.split("-"))) for pair in found[3].split()]
+        if how != "unmounted" and explorer.workload is not workloads.ALL["drill"]:
+            commits = recover(self.disks.files[0], explorer.kind, explorer.directory, explorer.workload.surviving).commits
         return Outcome(how != "unmounted", how == "sound", commits, "")
 
 
@@ -115,7 +118,7 @@ def recover_in_guest(explorer, series, name, limit, seed, walwise, results=None,
                 # Meanwhile.
                 if explorer.known_here:
                     explorer.outcome_of(state)
-                results.insert(digest, guest.answer(nth))
+                results.insert(digest, guest.answer(explorer, nth))
     differences, failures, count, lost = [], [], 0, 0
     for nth, (digest, state) in enumerate(chosen):
         there = results.outcomes.get(digest)

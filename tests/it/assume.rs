@@ -348,7 +348,7 @@ fn all_invalid_assumptions_are_reported_at_once() {
         ("kernel.release", "has no value"),
         (
             "device.fua=true",
-            "there are several; name one of: device.fua@sda, device.fua@sdz",
+            "there are several; specify one of: device.fua@sda, device.fua@sdz",
         ),
         (
             "device.fua@sdx=true",

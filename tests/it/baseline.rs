@@ -44,7 +44,7 @@ fn invalid_baselines_are_refused_with_a_remedy() {
         (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
         (
             "/dev/zero".to_owned(),
-            "it is a device; name a regular file or a pipe",
+            "it is a device; specify a regular file or a pipe",
         ),
         (file("empty", b""), "walwise check -v --format json"),
         (

@@ -164,7 +164,7 @@ fn facts_command_takes_a_path_as_target() {
     wait_for("the same is told of --target", || {
         told() == stdout_of_success(&["facts", "target.", "--target", path])
     });
-    assert!(assert_refused(2, &["facts", path, "/"]).contains("name one directory or device"));
+    assert!(assert_refused(2, &["facts", path, "/"]).contains("specify one directory or device"));
     assert!(assert_refused(2, &["facts", "nonsense"]).contains("no fact `nonsense`"));
 }
 

@@ -194,8 +194,8 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     assert_eq!(permission_bits(&mine), usual);
     for (name, said) in [
         ("no/such/place.md", "No such file or directory"),
-        (".", "name a file, not a directory"),
-        ("/dev/null", "name a regular file"),
+        (".", "specify a file, not a directory"),
+        ("/dev/null", "specify a regular file"),
         (place.path().to_str().unwrap(), "a directory"),
     ] {
         pty.press("s");

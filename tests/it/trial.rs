@@ -332,7 +332,8 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     let link = disk.point.join("link");
     symlink(&own, &link).unwrap();
     assert!(
-        assert_trial_refused(&link, &sure).contains("is a link; name the directory it leads to")
+        assert_trial_refused(&link, &sure)
+            .contains("is a symbolic link; specify the directory it points to")
     );
     let database = disk.create_subdirectory("database");
     std::fs::write(database.join("PG_VERSION"), "15\n").unwrap();
@@ -364,7 +365,8 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
         );
     }
     assert!(
-        assert_trial_refused(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS")
+        assert_trial_refused(Path::new("/proc"), &sure)
+            .contains("specify a directory on ext4 or XFS")
     );
 
     let memory = MountPoint::mount_tmpfs(disk.create_subdirectory("memory"));
@@ -439,7 +441,7 @@ fn start_trial_on_terminal(own: &Path, record: &Path) -> Pty {
     assert!(first.contains("q stops"), "{first}");
     pty.wait_until("a block", |screen| {
         let shown = screen.contents();
-        shown.contains("bare extent") && shown.contains("block 2, cell")
+        shown.contains("raw extent") && shown.contains("block 2, cell")
     });
     pty
 }

@@ -241,7 +241,7 @@ fn insert_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment)
     let guarantor = match leaf.guarantor {
         Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
         None => Reading::absent(
-            "no party is known to vouch for the cache, or this host can read the cache's state itself",
+            "no guarantor of the cache is known, or this host can read the cache's state itself",
         ),
     };
     facts.insert(disk, &device::GUARANTOR, guarantor);

@@ -472,7 +472,7 @@ impl FactTest {
             TestOperator::Below(value) => format!("{name} is below {}", show(value)),
             TestOperator::FixedIn(lines) => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-                format!("{name} has the fix in {}", lines.join(", "))
+                format!("{name} includes the fix from {}", lines.join(", "))
             }
             TestOperator::InRange(range) => {
                 let list = |versions: &[Version]| {
@@ -487,7 +487,10 @@ impl FactTest {
                     [] => "any release".to_owned(),
                     from => format!("{} or later", list(from)),
                 };
-                format!("{name} is {from} without the fix in {}", list(&range.fixed))
+                format!(
+                    "{name} is {from} without the fix from {}",
+                    list(&range.fixed)
+                )
             }
             TestOperator::BuildAtLeast(least) => format!("{name} is at least build {least}"),
             TestOperator::BuildBelow(least) => format!("{name} is below build {least}"),

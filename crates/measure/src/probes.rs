@@ -269,13 +269,13 @@ pub enum ProbeRefusal {
     )]
     UnknownFlushMethod,
     #[error(
-        "{0} does not exist; create it, or name a directory on the same file system with --scratch DIR"
+        "{0} does not exist; create it, or specify a directory on the same file system with --scratch DIR"
     )]
     Missing(String),
-    #[error("{0} is not a directory; name the directory to measure")]
+    #[error("{0} is not a directory; specify the directory to measure")]
     NotADirectory(String),
     #[error(
-        "{0} is not writable by this user; run walwise as its owner or as root, or name another directory on the same file system with --scratch DIR"
+        "{0} is not writable by this user; run walwise as its owner or as root, or specify another directory on the same file system with --scratch DIR"
     )]
     Denied(String),
     #[error(
@@ -283,7 +283,7 @@ pub enum ProbeRefusal {
     )]
     ReadOnly(String),
     #[error(
-        "{database} belongs to a database, so walwise writes nothing there, and {why}; name a directory on the same file system with --scratch DIR"
+        "{database} belongs to a database, so walwise writes nothing there, and {why}; specify a directory on the same file system with --scratch DIR"
     )]
     NoSiblingPlace {
         database: String,
@@ -305,10 +305,10 @@ pub enum ProbeRefusal {
         directory: String,
         class: &'static str,
     },
-    #[error("{directory}: {why}; name a directory on a working file system")]
+    #[error("{directory}: {why}; specify a directory on a working file system")]
     Unresponsive { directory: String, why: String },
     #[error(
-        "{directory} has {free} free, but a probe needs {needed}; free some space, name a directory on a similar file system with --scratch DIR, or use probe --force"
+        "{directory} has {free} free, but a probe needs {needed}; free some space, specify a directory on a similar file system with --scratch DIR, or use probe --force"
     )]
     Space {
         directory: String,

@@ -320,7 +320,7 @@ impl TrialRecord {
     }
 
     /// Steadiness of the disk: the ratio of the 90th to the 10th percentile of commit rates on the
-    /// bare extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
+    /// raw extent, over all blocks. `None` without blocks, or if the 10th percentile is 0.
     pub(crate) fn bare_extent_spread(&self) -> Option<f64> {
         let mut rates: Vec<f64> = self
             .samples_by_block(CellTarget::Floor, 0)
@@ -565,7 +565,7 @@ pub mod fixtures {
         }
     }
 
-    /// Multiplies the commit rate on the bare extent in block `n` by `times(n)`.
+    /// Multiplies the commit rate on the raw extent in block `n` by `times(n)`.
     pub fn with_bare_extent_rate(
         mut record: TrialRecord,
         times: impl Fn(usize) -> f64,

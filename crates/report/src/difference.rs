@@ -277,7 +277,7 @@ fn comparison_remarks(before: &ReportSnapshot, now: &ReportSnapshot) -> Vec<Stri
     );
     if !new.is_empty() || !old.is_empty() {
         remarks.push(format!(
-            "the baseline used other rules (new: {}; removed: {}), so findings may differ",
+            "the baseline used a different rule set (new: {}; removed: {}), so findings may differ",
             ids(new),
             ids(old)
         ));

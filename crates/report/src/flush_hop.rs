@@ -19,8 +19,10 @@ fn hop_description(facts: &FactSet, hop: &FlushHop) -> String {
         join_with_counts(hop.subjects.iter().map(|of| one(facts, of)))
     };
     match hop.kind {
-        HopKind::Commit => "reported once the flush below returns".to_owned(),
-        HopKind::Server if hop.subjects.is_empty() => "judged from the file system down".to_owned(),
+        HopKind::Commit => "acknowledged once the flush below returns".to_owned(),
+        HopKind::Server if hop.subjects.is_empty() => {
+            "evaluated from the file system down".to_owned()
+        }
         HopKind::Server => of_each(server_flush_settings_text),
         HopKind::FileSystem => of_each(mount_options_text),
         HopKind::Layer => of_each(describe_device),

@@ -319,7 +319,7 @@ pub fn render(report: &Report) -> String {
     let masked = if report.host.live {
         ""
     } else {
-        " The report is from a capture, where names and numbers may be masked."
+        " The report is from a capture, in which names and serial numbers may be masked."
     };
     let review = format!(
         "For review: nothing was changed. Read each command before you run it; most commands need \
@@ -334,7 +334,7 @@ pub fn render(report: &Report) -> String {
                 findings_and_facts::collapsible_section(heading, id, is_appendix, inner)
             },
         )));
-    let title = format!("Storage under databases on {}", report.host.name);
+    let title = format!("Database storage on {}", report.host.name);
     render_page(
         &title,
         body,

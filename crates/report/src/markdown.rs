@@ -17,15 +17,12 @@ pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
     document.push_heading(
         1,
-        &format!(
-            "Storage under databases on {}",
-            code_span(&report.host.name)
-        ),
+        &format!("Database storage on {}", code_span(&report.host.name)),
     );
     let masked = if report.host.live {
         ""
     } else {
-        " The report is from a capture, where names and numbers may be masked."
+        " The report is from a capture, in which names and serial numbers may be masked."
     };
     document.push_paragraph(&format!(
         "For review: nothing was changed. Read each command before you run it; most commands need \

@@ -44,14 +44,19 @@ pub fn planned_filesystem(steps: &[Step]) -> Result<PlannedFilesystem, String> {
         NewFilesystem::Ext4 => 2,
         NewFilesystem::Xfs | NewFilesystem::Btrfs => 0,
         NewFilesystem::Zfs => {
-            return Err("zpool creates ZFS, and ZFS mounts its datasets without fstab".to_owned());
+            return Err(
+                "ZFS pools are created with zpool, and ZFS mounts its datasets without fstab"
+                    .to_owned(),
+            );
         }
     };
     let mount =
         find_changing_step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
     let mount = mount.unwrap_or_else(|| "defaults".to_owned());
     if !is_shell_literal_word(&mount, ",=_-.:") {
-        return Err(format!("mount options that are not plain words: {mount}"));
+        return Err(format!(
+            "mount options with characters that need quoting: {mount}"
+        ));
     }
     Ok(PlannedFilesystem {
         fstype: made.as_str(),
@@ -85,9 +90,7 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
         if let Some(other) = words.iter().skip(at).find(|other| {
             mount_and_mkfs_options::are_exclusive_options(SettingKind::MkfsOptions, word, other)
         }) {
-            return Err(format!(
-                "mkfs options that contradict each other: {word}, {other}"
-            ));
+            return Err(format!("conflicting mkfs options: {word}, {other}"));
         }
     }
     let line = mount_and_mkfs_options::join_mkfs_options(&words);
@@ -97,14 +100,14 @@ pub fn mkfs_command(steps: &[Step], fstype: &str) -> Result<ShellCommand, String
         None => !is_shell_literal_word(word, "^_,=.:/-"),
     };
     if let Some(word) = line.split_whitespace().find(bad) {
-        return Err(format!("an mkfs option that is not a plain word: {word}"));
+        return Err(format!("an unsafe or unquotable mkfs option: {word}"));
     }
     let made = ShellCommand::new("mkfs.").append_value(fstype);
     let with = |command: Option<ShellCommand>, word: &str| {
         command?.append_literal(" ").append_value_or_option(word)
     };
     let all = line.split_whitespace().fold(made, with);
-    all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
+    all.ok_or_else(|| format!("mkfs options that cannot be quoted in a command: {line}"))
 }
 
 /// `format` is a suffix of the command and begins with a blank. `None` if the target's name or an

@@ -141,7 +141,7 @@ impl MysqlServer {
         let name = advice.setting.name_without_area();
         let Some(now) = now else {
             return vec![ShellCommand::comment(
-                "the old value is unknown: note it before the change",
+                "the current value is unknown: record it before you change it",
             )];
         };
         match way {

@@ -36,7 +36,7 @@ macro_rules! formats {
 formats! {
     Text {
         name: "text",
-        says: "A text report for reading",
+        says: "A plain-text report",
         extension: "txt",
         runs: false,
         compares: true,

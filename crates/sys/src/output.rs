@@ -197,7 +197,7 @@ impl Destination {
             Err(RecvError::Closed) => "the writing process ended without a reply".to_owned(),
             Err(RecvError::Timeout) => {
                 format!(
-                    "no answer within {} s; name a file on a file system that responds",
+                    "no answer within {} s; specify a file on a file system that responds",
                     patience.as_secs()
                 )
             }

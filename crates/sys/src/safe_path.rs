@@ -35,30 +35,30 @@ pub enum PathError {
     System { at: PathBuf, error: Errno },
     /// A link that another user created, or that is below another user's directory.
     #[error(
-        "{} is a link created by {who} and is not followed; name its target",
+        "{} is a link created by {who} and is not followed; specify its target",
         display_path(at)
     )]
     UntrustedLink { at: PathBuf, who: String },
     /// A link in /proc that leads to an open file instead of a name.
     #[error(
-        "{} leads through /proc to an open file; write to standard output instead",
+        "{} resolves through /proc to an open file; write to standard output instead",
         display_path(at)
     )]
     OpenFile { at: PathBuf },
     #[error(
-        "{} leads to {}, which does not exist",
+        "{} points to {}, which does not exist",
         display_path(at),
         display_path(to)
     )]
     Dangling { at: PathBuf, to: PathBuf },
     #[error(
-        "other users can write to {}, which has no sticky bit, so they could replace its files; name a directory that only you can write to",
+        "other users can write to {}, which has no sticky bit, so they could replace its files; specify a directory that only you can write to",
         display_path(at)
     )]
     WritableByOthers { at: PathBuf },
-    #[error("{} is a directory; name a regular file", display_path(at))]
+    #[error("{} is a directory; specify a regular file", display_path(at))]
     Directory { at: PathBuf },
-    #[error("no file name given; name a regular file")]
+    #[error("no file name given; specify a regular file")]
     EmptyPath,
 }
 

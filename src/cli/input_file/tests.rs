@@ -31,7 +31,7 @@ fn sockets_devices_and_directories_are_refused_with_reason() {
         let says = read(&path, AcceptedFileTypes::FilesAndPipes)
             .unwrap_err()
             .to_string();
-        assert_eq!(says, format!("{what}; name a regular file or a pipe"));
+        assert_eq!(says, format!("{what}; specify a regular file or a pipe"));
     }
     let kind = |name: &str| {
         read(&at(name), AcceptedFileTypes::FilesAndPipes)
@@ -46,7 +46,7 @@ fn sockets_devices_and_directories_are_refused_with_reason() {
     let says = read(&at("fifo"), AcceptedFileTypes::Files)
         .unwrap_err()
         .to_string();
-    assert_eq!(says, "it is not a regular file; name a regular file");
+    assert_eq!(says, "it is not a regular file; specify a regular file");
 }
 
 #[test]

@@ -131,7 +131,8 @@ impl AppWorker {
         let place = display_path(&store.directory);
         Ok(vec![
             format!("The report is saved in {place}."),
-            "The oldest reports there are removed beyond 60, or beyond 256 MiB.".to_owned(),
+            "The oldest reports are removed once there are more than 60, or more than 256 MiB."
+                .to_owned(),
         ])
     }
 

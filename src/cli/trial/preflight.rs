@@ -205,7 +205,7 @@ pub(super) mod disk {
         let node = &spare.target.node;
         match spare.clear_refusal {
             Some(why) => {
-                format!("{node} bears the mark of an earlier trial; {why}; nothing was written")
+                format!("{node} has the mark of an earlier trial; {why}; nothing was written")
             }
             None => format!(
                 "{node} still holds data of an interrupted trial; nothing was written. To clear the disk: {}",
@@ -407,7 +407,7 @@ fn check_local_disk(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
         Some(MountClass::Other) => "is not on a disk of this host",
         None => "is on a file system that could not be read",
     };
-    refusal_error(format!("{name} {why}; name a directory on ext4 or XFS"))
+    refusal_error(format!("{name} {why}; specify a directory on ext4 or XFS"))
 }
 
 fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliError> {
@@ -432,7 +432,7 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
             Ok(_) => found.push(candidate),
             Err(miss) if usual => {
                 out::print_notice(&format!(
-                    "{} is left out, because it needs {} ({miss})",
+                    "{} is skipped, because it needs {} ({miss})",
                     candidate.name(),
                     maker.name()
                 ));
@@ -448,13 +448,13 @@ fn select_candidates(asked: &[TrialCandidate]) -> Result<Vec<Candidate>, CliErro
     }
     match found.first() {
         Some(first) if found.len() == 1 => refusal_error(format!(
-            "{} alone cannot be compared: name another candidate",
+            "{} alone cannot be compared: specify another candidate",
             first.name()
         )),
         Some(first) if first.has_barriers() => Ok(found),
         Some(first) => refusal_error(format!(
-            "{} cannot be the first candidate, as it can lose commits: name another \
-             one first",
+            "{} cannot be the first candidate, as it can lose commits: specify another \
+             candidate first",
             first.name()
         )),
         None => {

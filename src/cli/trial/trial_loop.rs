@@ -234,7 +234,7 @@ impl RunningTrial {
                 }
                 // The block is incomplete and is discarded.
                 Some(TrialEvent::Cell { .. }) => {
-                    return self.end_by_budget("bytes: raise --writes");
+                    return self.end_by_budget("writes: raise --writes");
                 }
                 None => return self.end_by_budget("time: use a longer --budget"),
                 Some(TrialEvent::Block(block)) => {
@@ -267,7 +267,7 @@ impl RunningTrial {
                 return Ok(());
             }
             if over {
-                return self.end_by_budget("time or bytes");
+                return self.end_by_budget("time or writes than allowed");
             }
         }
     }
@@ -308,7 +308,7 @@ fn candidate_records(
         let recipe = match session.plan_mkfs_and_mount(&target, filesystem) {
             Ok(recipe) => recipe,
             Err(why) if !found.is_empty() => {
-                out::print_notice(&format!("{} is left out: {why}", candidate.name()));
+                out::print_notice(&format!("{} is skipped: {why}", candidate.name()));
                 continue;
             }
             Err(why) => return Err(format!("{}: {why}", candidate.name())),
@@ -326,7 +326,7 @@ fn candidate_records(
         });
     }
     if found.is_empty() {
-        Err("all candidates were left out".to_owned())
+        Err("all candidates were skipped".to_owned())
     } else {
         Ok(found)
     }

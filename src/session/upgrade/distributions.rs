@@ -309,7 +309,7 @@ impl DistributionChoice {
             );
         }
         format!(
-            "{name}{version} comes with several kernels; name one: {}",
+            "{name}{version} comes with several kernels; specify one: {}",
             all.join(", ")
         )
     }
@@ -330,7 +330,7 @@ impl DistributionChoice {
         let parts: Vec<String> = parts.map(|row| format!("{name}{}", row.version)).collect();
         if !parts.is_empty() && !self.version.is_empty() {
             return format!(
-                "{name}{} has a different kernel in each minor release; name one of {}, or use --kernel",
+                "{name}{} has a different kernel in each minor release; specify one of {}, or use --kernel",
                 self.version,
                 parts.join(", ")
             );

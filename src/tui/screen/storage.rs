@@ -214,7 +214,7 @@ impl<'a> StoragePage<'a> {
             .stack(self.target)
             .and_then(|stack| stack.left_out);
         if let Some(count) = left_out {
-            let said = format!("{count} more layers are left out.");
+            let said = format!("{count} more layers are omitted.");
             page.push_text(vec![Line::styled(
                 said,
                 self.theme.role_style(TextRole::Dim),

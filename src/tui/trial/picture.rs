@@ -262,7 +262,7 @@ fn draw_bare_device_rates(floor: &[f64], row: Rect, theme: Theme, buffer: &mut B
     let Some(last) = floor.last().filter(|_| most > 0.0) else {
         return;
     };
-    let name = " bare extent  ";
+    let name = " raw extent  ";
     let now = format!("  {} ", format_rate(Some(*last)));
     let room = usize::from(row.width).saturating_sub(text::width(name) + text::width(&now));
     let shown = floor.iter().skip(floor.len().saturating_sub(room));

@@ -54,7 +54,9 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         (Some(name), Some(build)) if !build.starts_with(&format!("Linux version {name} ")) => {
             // The personality UNAME26 changes uname(2) only (setarch(8), --uname-2.6). An ambiguous
             // release would only be mentioned; a malformed one leaves verdicts unproven.
-            Reading::malformed(format!("uname names {name}, but {BUILD} another release"))
+            Reading::malformed(format!(
+                "uname reports {name}, but {BUILD} reports another release"
+            ))
         }
         _ => release,
     };
@@ -203,7 +205,7 @@ fn supports_fast_commit(host: &dyn Host) -> Reading<bool> {
             why: UnknownReason::Absent,
             ..
         } => Reading::absent(format!(
-            "{FEATURE}: ext4 is not loaded, or does not announce the feature"
+            "{FEATURE}: ext4 is not loaded, or does not report the feature"
         ))
         .with_remedy(Remedy::Do(
             "mount an ext4 file system to load ext4".to_owned(),

@@ -106,7 +106,7 @@ fn target_from_stat(
             );
             let real = if same { real } else { path.to_owned() };
             let place = with_verified_mount(facts, directory_target(facts, real, kind), stat);
-            let detail = format!("the real path of {shown} leads to another directory");
+            let detail = format!("{shown} resolves to another directory");
             Some(if same {
                 place
             } else {

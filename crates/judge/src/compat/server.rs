@@ -65,7 +65,7 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
     };
     let refused = |what: &str| Support {
         effect: Effect::Refused,
-        because: format!("PostgreSQL takes {what} for {name}."),
+        because: format!("PostgreSQL accepts {what} for {name}."),
         source: setting.source.clone(),
     };
     match (setting.takes, setting.range) {

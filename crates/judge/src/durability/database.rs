@@ -320,7 +320,7 @@ fn judge_page_copies<T: FactValue>(
             ),
             Ternary::Unknown | Ternary::False => (
                 AtRisk(mend.clone()),
-                format!("{lost}, so its committed data is lost"),
+                format!("{lost}, so the data committed in it is lost"),
             ),
         },
     };

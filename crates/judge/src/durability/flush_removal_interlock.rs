@@ -181,5 +181,8 @@ fn has_measured_gain(ask: &mut FactReader, target: &Subject, live: bool) -> (Ter
         (Some(cost), Some(commit)) => Ternary::from(cost > commit * MIN_GAIN_SHARE),
         _ => Ternary::Unknown,
     };
-    (holds, "commits gain enough without flushes".to_owned())
+    (
+        holds,
+        "omitting flushes speeds up commits enough".to_owned(),
+    )
 }

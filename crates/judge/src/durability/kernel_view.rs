@@ -140,7 +140,7 @@ fn array_level_finding(
         ArrayLevel::Linear | ArrayLevel::Raid0 => None,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
             let says = format!(
-                "walwise cannot judge {} ({})",
+                "walwise cannot evaluate {} ({})",
                 hop.name(),
                 level.display_name()
             );

@@ -182,7 +182,7 @@ pub fn limit_diagnostics(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
         .into_iter()
         .find(|diag| diag.severity == Severity::Mistake)
     {
-        let message = format!("more than {MAX_LISTED} mistakes; the rest are not listed");
+        let message = format!("more than {MAX_LISTED} errors; the rest are not listed");
         diags.push(Diagnostic::mistake(
             first.span,
             message,
@@ -313,7 +313,7 @@ mod tests {
             few.last()
                 .unwrap()
                 .message
-                .starts_with("more than 1000 mistakes")
+                .starts_with("more than 1000 errors")
         );
     }
 }

@@ -180,13 +180,14 @@ impl RuleSet {
                         "`{}` is already switched off in {}:{}",
                         off.rule, other.file, other.line
                     );
-                    let help = "one of the two is enough".to_owned();
+                    let help = "remove one of the two".to_owned();
                     found.push((index, Diagnostic::remark(span.clone(), message, help)));
                 }
                 None => match self.find(&off.rule).map(|rule| rule.caps) {
                     Some(Some(_)) => {
-                        let message = format!("`{}` caps verdicts and stays on", off.rule);
-                        let help = "no file can improve a verdict".to_owned();
+                        let message =
+                            format!("`{}` caps verdicts and cannot be switched off", off.rule);
+                        let help = "a rule file cannot improve a verdict".to_owned();
                         found.push((index, Diagnostic::mistake(span.clone(), message, help)));
                     }
                     Some(None) => self.off.push(off.clone()),
@@ -316,9 +317,9 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     let named = names_and_count(&named, MAX_LISTED_LINES);
     let (count, name) = (file.mistakes().count(), &file.file);
     let mistakes = if count == 1 {
-        "a mistake".to_owned()
+        "an error".to_owned()
     } else {
-        format!("{count} mistakes")
+        format!("{count} errors")
     };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
     // The command names the related files too, because a mistake that concerns two files is found
@@ -345,7 +346,7 @@ fn mistakes_sentence(file: &FileDiagnostics) -> Option<String> {
     });
     (count > 0).then(|| {
         format!(
-            "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are left out; see `{}`",
+            "{name} has {mistakes} ({lines} {named}{together}), and the entries that contain them are ignored; see `{}`",
             ShellCommand::or_placeholder(command)
         )
     })

@@ -156,7 +156,7 @@ mod mysql {
                 ) {
                     (true, ..) => "recovery time on hard disks is unknown".to_owned(),
                     (false, then, now) => format!(
-                        "crash recovery with a full log then {}, now {}",
+                        "crash recovery with a full log would take {}, now {}",
                         then.seconds_text(),
                         now.seconds_text()
                     ),

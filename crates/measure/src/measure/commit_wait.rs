@@ -130,7 +130,7 @@ pub enum UnknownLatencyReason {
 impl UnknownLatencyReason {
     pub fn sentence(&self) -> String {
         match self {
-            Self::NoCommits => "no transaction that writes ended".to_owned(),
+            Self::NoCommits => "no write transaction ended".to_owned(),
             Self::TooFewSamples { waiting, samples } => format!(
                 "too few samples: {waiting} waiting sessions in {samples} samples; measure longer with --seconds"
             ),
@@ -334,7 +334,7 @@ impl PassiveMeasurement {
             None => "disk's flush     cannot tell: the disks count no flushes".to_owned(),
         });
         lines.push(
-            "not included: the round trip to the client, percentiles, queues at the disk, commits that a session makes asynchronous"
+            "not included: the round trip to the client, percentiles, queues at the disk, asynchronous commits of single sessions"
                 .to_owned(),
         );
         lines

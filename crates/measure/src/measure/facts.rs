@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_become_facts() {
+    fn measurements_become_facts() {
         let counted = Some(FlushAndCommitCounts {
             flushes: 40,
             commits: 20,

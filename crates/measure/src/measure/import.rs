@@ -373,7 +373,7 @@ mod tests {
                 .collect();
             assert_eq!(found, rows, "{name}");
             assert_eq!(
-                run.sentence.contains("flushes/s there"),
+                run.sentence.contains("flushes/s in that run"),
                 is_of_one_session,
                 "{name}: {}",
                 run.sentence

@@ -126,7 +126,7 @@ impl Caveat {
     pub fn full_text(&self) -> String {
         if self.refuses_advice {
             let says = self.text.trim_end_matches('.');
-            return format!("{says}; no method is advised from these figures");
+            return format!("{says}; these figures are not used for advice");
         }
         self.text.clone()
     }

@@ -47,7 +47,7 @@ pub fn measurement_sentence(found: &Measurement, in_force: Option<WalSyncMethod>
 
 fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("No method is advised: {}", lower_first(&caveat.text));
+        return format!("No method is recommended: {}", lower_first(&caveat.text));
     }
     let (name, best) = (
         found.log.method_with_setting(in_force),
@@ -193,7 +193,7 @@ mod tests {
             None,
         );
         assert!(
-            asleep.starts_with("No method is advised: the host was suspended"),
+            asleep.starts_with("No method is recommended: the host was suspended"),
             "{asleep}"
         );
     }

@@ -187,7 +187,7 @@ fn with_unflushed_floor(mut samples: ProbeSamples) -> ProbeSamples {
 }
 
 #[test]
-fn the_best_method_is_the_default_unless_another_wins_honestly() {
+fn default_method_wins_unless_another_is_clearly_faster() {
     let best = |cost: f64, seen: &SampleContext| {
         let methods = [
             (Method::Fdatasync, 1.0),
@@ -210,7 +210,7 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
 }
 
 #[test]
-fn paced_commits_decide_and_two_pages_may_object() {
+fn paced_commits_decide_unless_two_page_commits_disagree() {
     let cell = |method, pages, us| MethodSamples {
         rounds: vec![vec![us]; 10],
         ..MethodSamples::new(method, pages, true)

@@ -91,7 +91,7 @@ impl DrillParentDirectory {
             .map_err(|error| crate::text::io_error_message(&error))?;
         match enclosing_database_path(held, std::path::absolute(path).unwrap_or_default()) {
             Some(database) => Err(format!(
-                "{database} belongs to a database; name a directory next to it on the same file system"
+                "{database} belongs to a database; specify a directory next to it on the same file system"
             )),
             None => Ok(parent),
         }
@@ -373,8 +373,14 @@ mod tests {
 
     #[test]
     fn written_commits_are_read_back() {
-        for segments in [SegmentMode::Recycled, SegmentMode::Fresh] {
-            for commits in [1, 2047, 2048, 2049, 6000] {
+        for (segments, lengths) in [
+            (
+                SegmentMode::Recycled,
+                [1, 2047, 2048, 2049, 6000].as_slice(),
+            ),
+            (SegmentMode::Fresh, &[2049]),
+        ] {
+            for &commits in lengths {
                 let directory = write_sample_drill(commits, segments);
                 let (found, pages) = read_drill_in(directory.path()).unwrap();
                 assert_eq!(found, sample_header());

@@ -41,7 +41,7 @@ impl PassivePlan {
         let server =
             cluster.and_then(|cluster| Some((facts.value(&cluster, &kind::KIND)?, cluster)));
         let Some((kind, cluster)) = server else {
-            return refuse("no database server uses this directory; name a data directory");
+            return refuse("no database server uses this directory; specify a data directory");
         };
         let path = |text: String| path_from_bytes(decode_display_safe(&text));
         let (protocol, socket) = match kind {

@@ -39,7 +39,7 @@ impl NoRankingReason {
         match self {
             Self::Unfinished => "the trial did not finish",
             Self::NoResult => "the trial compared nothing",
-            Self::OtherLoads => "the trial ran no deciding load",
+            Self::OtherLoads => "the trial ran no load that counts for the ranking",
             Self::Inconclusive => {
                 "two runs of the first candidate differed, so the trial was inconclusive"
             }

@@ -97,7 +97,7 @@ impl TrialRecord {
         let name = match runner {
             CellTarget::Candidate(at) => word(at).to_owned(),
             CellTarget::Twin => format!("{} again", word(0)),
-            CellTarget::Floor => "bare extent".to_owned(),
+            CellTarget::Floor => "raw extent".to_owned(),
             CellTarget::Host => "loop file".to_owned(),
         };
         let rates: Vec<f64> = self

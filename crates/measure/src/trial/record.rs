@@ -60,7 +60,7 @@ pub enum ExtentKind {
 
 impl ExtentKind {
     /// Number of cells in a block besides the candidates: the second run of the reference, and
-    /// commits to the bare extent. A loop device adds commits to the loop file.
+    /// commits to the raw extent. A loop device adds commits to the loop file.
     pub fn control_cell_count(self) -> usize {
         match self {
             Self::Loop => 3,
@@ -172,7 +172,7 @@ impl TrialRecord {
                     .all(|cell| cell.is_valid(self.loads.len()))
         };
         if self.blocks.len() > MAX_BLOCKS || !self.blocks.iter().all(is_whole) {
-            return Err("the record contains impossible blocks".to_owned());
+            return Err("the record contains invalid blocks".to_owned());
         }
         Ok(())
     }

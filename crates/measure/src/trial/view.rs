@@ -115,7 +115,7 @@ fn header_lines(record: &TrialRecord) -> Vec<String> {
         }
         LoopFidelity::Faithful => format!("Certified: {compared} as long as a flush of its file, within a factor of 1.3"),
         LoopFidelity::OrderOnly(times) => {
-            format!("Order only: {compared} {times:.2} times as long as a flush of its file; ratios on a disk differ")
+            format!("Only the order is reliable: {compared} {times:.2} times as long as a flush of its file; ratios on a disk differ")
         }
         LoopFidelity::Indicative(times) => {
             format!("Indicative only: {compared} {times:.2} times as long as a flush of its file")
@@ -409,12 +409,12 @@ fn inconclusive_reason(record: &TrialRecord) -> String {
     match record.bare_extent_spread() {
         Some(times) if times > 1.5 => {
             format!(
-                "The speed of the bare extent varied {times:.1}-fold: other I/O, burst credits, \
+                "The speed of the raw extent varied {times:.1}-fold: other I/O, burst credits, \
                  thermal throttling or background work in the disk."
             )
         }
         Some(_) | None => {
-            "The bare extent was steady; at most one trial in twenty ends like this by chance."
+            "The speed of the raw extent was steady; by chance, at most one trial in twenty ends like this."
                 .to_owned()
         }
     }
@@ -424,7 +424,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(winner) = record.winner_index() {
         notes.push(format!(
-            "{} is fastest under every deciding load, each with 95 % confidence.",
+            "{} is fastest under every load that counts, each with 95 % confidence.",
             candidate_name(record, winner)
         ));
     }
@@ -442,7 +442,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
     }
     if let Some(times) = record.bare_extent_spread() {
         notes.push(format!(
-            "The speed of the bare extent varied {times:.1}-fold between its slowest and its \
+            "The speed of the raw extent varied {times:.1}-fold between its slowest and its \
              fastest tenth of blocks."
         ));
     }

@@ -34,7 +34,7 @@ const MOUNT_POINT: &str = "/tmp";
 const GRACE_AFTER_BUDGET: Duration = Duration::from_secs(20);
 const MAX_BUDGET_SECONDS: f64 = 86_400.0;
 
-/// Duration limit, in seconds without warm-up, of the commits to the bare extent and to the loop
+/// Duration limit, in seconds without warm-up, of the commits to the raw extent and to the loop
 /// file.
 const BARE_COMMIT_SECONDS: f64 = 0.5;
 

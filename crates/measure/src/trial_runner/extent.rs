@@ -56,7 +56,7 @@ impl TrialExtent {
         }
     }
 
-    /// Fills the holes of a loop file before the bare extent is measured, so that no commit
+    /// Fills the holes of a loop file before the raw extent is measured, so that no commit
     /// allocates blocks, as on a disk. The error is a complete sentence.
     pub fn fill_holes(&self) -> Result<(), String> {
         match self {

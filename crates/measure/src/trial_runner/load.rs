@@ -87,7 +87,7 @@ pub fn run_load(
     }
 }
 
-/// Makes one-page commits one after the other, from offset `at` of the bare extent or of the loop
+/// Makes one-page commits one after the other, from offset `at` of the raw extent or of the loop
 /// file.
 pub fn run_bare_commits(
     file: rustix::fd::OwnedFd,

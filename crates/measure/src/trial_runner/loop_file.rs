@@ -129,7 +129,7 @@ fn check_free_space(file: &OwnedFd) -> Result<(), String> {
     let found =
         rustix::fs::fstatvfs(file).map_err(|e| format!("cannot stat the loop file: {e}"))?;
     if FreeSpace::from_statvfs(&found).is_below_reserve() {
-        let says = "free space ran low because other programs write there too; the trial ended and freed its file";
+        let says = "free space ran low because other programs write there too; the trial ended and deleted its file";
         return Err(says.to_owned());
     }
     Ok(())
@@ -152,7 +152,7 @@ fn create_unnamed_file(
     let file = rustix::fs::openat(&place.directory, ".", flags, Mode::RUSR | Mode::WUSR).map_err(|e| match e {
         Errno::OPNOTSUPP | Errno::ISDIR => {
             format!(
-                "the file system of {shown} cannot create unnamed files (O_TMPFILE); name a directory on ext4 or XFS"
+                "the file system of {shown} cannot create unnamed files (O_TMPFILE); specify a directory on ext4 or XFS"
             )
         }
         e => cannot("create a file", e),

@@ -37,11 +37,13 @@ impl LoopFileDirectory {
             Ok(FileType::Directory) => {}
             Ok(FileType::BlockDevice) => {
                 return Err(format!(
-                    "{shown} is a block device; name it as the kernel does, such as /dev/sdb"
+                    "{shown} is a block device; specify the kernel's name for it, such as /dev/sdb"
                 ));
             }
             Ok(FileType::Symlink) => {
-                return Err(format!("{shown} is a link; name the directory it leads to"));
+                return Err(format!(
+                    "{shown} is a symbolic link; specify the directory it points to"
+                ));
             }
             Ok(_) => return Err(format!("{shown} is not a directory")),
             Err(e) => return Err(format!("cannot stat {shown}: {e}")),
@@ -51,7 +53,7 @@ impl LoopFileDirectory {
             .map_err(|e| e.to_string())?;
         if let Some(stranger) = &end.foreign_owner {
             return Err(format!(
-                "{} belongs to {}, who could replace the directory; name a root-owned directory on the same disk",
+                "{} belongs to {}, who could replace the directory; specify a root-owned directory on the same disk",
                 text::display_safe(stranger.at.as_os_str().as_encoded_bytes()),
                 stranger.owner
             ));
@@ -65,19 +67,19 @@ impl LoopFileDirectory {
         let found = rustix::fs::fstat(&directory).map_err(cannot)?;
         if found.st_uid != 0 || found.st_mode & OTHERS_WRITE_MODE != 0 {
             return Err(format!(
-                "other users can write to {shown}; name a directory that only root can write to"
+                "other users can write to {shown}; specify a directory that only root can write to"
             ));
         }
         let kind = rustix::fs::fstatfs(&directory).map_err(cannot)?;
         if let Some(why) =
             unfit_filesystem_reason(u64::try_from(kind.f_type).unwrap_or(0) & 0xffff_ffff)
         {
-            return Err(format!("{shown} {why}; name a directory on ext4 or XFS"));
+            return Err(format!("{shown} {why}; specify a directory on ext4 or XFS"));
         }
         let found = rustix::fs::fstatvfs(&directory).map_err(cannot)?;
         if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
             return Err(format!(
-                "{shown} is mounted read-only; name a writable directory"
+                "{shown} is mounted read-only; specify a writable directory"
             ));
         }
         let held = directory
@@ -85,7 +87,7 @@ impl LoopFileDirectory {
             .map_err(|e| format!("cannot stat {shown}: {e}"))?;
         if let Some(database) = enclosing_database_path(held, path.to_owned()) {
             return Err(format!(
-                "{database} belongs to a database; name a directory next to it"
+                "{database} belongs to a database; specify a directory next to it"
             ));
         }
         Ok(Self {
@@ -138,8 +140,8 @@ mod tests {
         std::os::unix::fs::symlink(own.path(), &link).unwrap();
         let refused = |path: &Path| LoopFileDirectory::open(path).unwrap_err();
         assert!(refused(&file).ends_with("is not a directory"));
-        assert!(refused(&link).contains("is a link; name the directory it leads to"));
+        assert!(refused(&link).contains("is a symbolic link; specify the directory it points to"));
         assert!(refused(&own.path().join("absent")).starts_with("cannot stat"));
-        assert!(refused(Path::new("/proc")).contains("name a directory on ext4 or XFS"));
+        assert!(refused(Path::new("/proc")).contains("specify a directory on ext4 or XFS"));
     }
 }

@@ -152,7 +152,7 @@ mod storage {
             DiskUnread { disk: Subject }
                 = "{disk}: walwise failed to process its data; write cache, warnings and medium are unknown";
             RoutesBeyondBound { target: Subject, most: usize }
-                = "{target} has more than {most} paths to its disks; walwise judged the paths together, by the worst path in each layer";
+                = "{target} has more than {most} paths to its disks; walwise evaluated the paths together and used the worst path in each layer";
         }
     }
 }
@@ -162,7 +162,7 @@ mod target {
     notes! {
         pub enum TargetNote {
             TargetIsFile { path: String } = "{path} is a file; give its directory as the target";
-            UnsupportedFileType { path: String } = "{path} is neither a block device nor a directory; name the data directory or its disk";
+            UnsupportedFileType { path: String } = "{path} is neither a block device nor a directory; specify the data directory or its disk";
             /// `meant` is a similar path that exists; `new` is true if the directory could be
             /// created.
             Missing { path: String, meant: Option<String>, new: bool }
@@ -171,7 +171,7 @@ mod target {
                 new = if *new { "; add --new for a directory that does not exist yet" } else { "" };
             NoParent { path: String } = "{path} does not exist, nor does any directory above it";
             DanglingLink { path: String, to: String } = "{path} is a link to {to}, which does not exist";
-            ParentIsFile { path: String, parent: String } = "{path} cannot become a directory: {parent} is a file";
+            ParentIsFile { path: String, parent: String } = "{path} cannot be created as a directory: {parent} is a file";
             NoDevice { path: String } = "{path}: no such device";
             UnreadableDevice { path: String, reason: String } = "{path}: unknown device: {reason}";
             NoKernelDevice { path: String }

@@ -376,9 +376,9 @@ impl fmt::Display for Source {
             Self::Server { socket } => write!(f, "the server at {socket}"),
             Self::Probe { id } => write!(f, "probe {id}"),
             Self::Default { of } => write!(f, "default of {of}"),
-            Self::Derived { of, assumed: false } => write!(f, "concluded from {}", of.join(", ")),
+            Self::Derived { of, assumed: false } => write!(f, "derived from {}", of.join(", ")),
             Self::Derived { of, assumed: true } => {
-                write!(f, "concluded from {} (partly assumed)", of.join(", "))
+                write!(f, "derived from {} (partly assumed)", of.join(", "))
             }
             Self::Drill { file } => write!(f, "drills recorded in {file}"),
             Self::Trial { file } => {

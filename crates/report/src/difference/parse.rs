@@ -32,11 +32,11 @@ pub enum ParseError {
     NotAReport(String),
     #[error(
         "this report has schema {0}; this version of walwise reads schemas {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
-         make a new one with `walwise check --save`, or compare with the version that made it"
+         make a new one with `walwise check --save`, or use the version that wrote it"
     )]
     UnsupportedSchema(u64),
     #[error(
-        "this is a recommendation without the facts of a report; make a report with `walwise check -v --format json`, \
+        "the file contains only a recommendation, without the facts of a report; make a report with `walwise check -v --format json`, \
          or save one with `walwise check --save`"
     )]
     Recommendation,

@@ -334,7 +334,7 @@ fn fstab_line(report: &Report, target: &TargetSummary) -> Result<String, String>
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };
     let written = |shown: &str| {
         fstab::encode_fstab_field(&decode_display_safe(shown))
-            .ok_or_else(|| format!("{shown} cannot be written in fstab"))
+            .ok_or_else(|| format!("{shown} cannot be represented in fstab"))
     };
     let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(list)?);
     Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))

@@ -143,7 +143,7 @@ fn boot_mount_edit_text(report: &Report, line: &BootMountEdit<'_>) -> Option<Str
     Some(out)
 }
 
-/// `None` if a field is unknown or cannot be written in fstab.
+/// `None` if a field is unknown or cannot be represented in fstab.
 fn rewritten_fstab_line(
     report: &Report,
     line: &BootMountEdit<'_>,

@@ -60,7 +60,7 @@ fn rule_line(report: &Report, step: &Step) -> Result<String, String> {
     };
     let plain = |value: &str| {
         udev::quote_udev_value(value)
-            .ok_or_else(|| format!("the value is not a plain word: {value}"))
+            .ok_or_else(|| format!("the value cannot be quoted in a udev rule: {value}"))
     };
     let set = plain(value)?;
     let Some(DiskIdentity { file, value: shown }) = disk_id::stable_disk_id(report, &step.subject)

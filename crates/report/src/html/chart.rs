@@ -118,7 +118,7 @@ impl Chart {
         let numbers = section::table_markup(self.title, &head, &[], self.rows);
         let numbers = tag("details")
             .attr("class", "appendix")
-            .add(tag("summary").add_text("Figures of this chart"))
+            .add(tag("summary").add_text("Data of this chart"))
             .add(numbers);
         tag("figure")
             .add(about)
@@ -348,7 +348,7 @@ fn flush_path_chart(path: &[FlushHop], facts: &FactAppendix<'_>) -> Option<Chart
             .iter()
             .flat_map(|hop| &hop.subjects)
             .any(|subject| facts.facts_link(subject).is_some()),
-        head: ["mark", "hop", "what it is", "flush", "read from"]
+        head: ["mark", "hop", "description", "flush", "read from"]
             .map(str::to_owned)
             .to_vec(),
         rows: path.iter().map(row).collect(),
@@ -405,10 +405,11 @@ fn cumulative_latency_chart(measurement: &Measurement) -> Option<Chart> {
     Some(Chart {
         name: "shares",
         title: "Commits completed within a time",
-        description: "The share of commits completed within each time. A steep curve means even \
+        description:
+            "The share of commits completed within each time. A steep curve means consistent \
                latency; a long tail to the right means slow commits. The chart shows paced \
                one-page commits by 1 client."
-            .to_owned(),
+                .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,
         has_links: false,

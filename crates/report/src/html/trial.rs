@@ -34,7 +34,7 @@ pub fn render(record: &TrialRecord) -> String {
     let floor = forest::bare_extent_chart(record, told.loads.len() + 1).map(|strip| {
         tag("section")
             .attr("id", "floor")
-            .add(tag("h2").add_text("The bare extent"))
+            .add(tag("h2").add_text("The raw extent"))
             .add(strip)
     });
     let notes = section::list_markup(told.notes.iter().map(|note| Markup::from_text(note)));
@@ -127,7 +127,7 @@ mod tests {
             "Throughput relative to the first candidate",
             "ext4 again",
             "ext4-nobarrier (not ranked)",
-            "The bare extent, block by block",
+            "The raw extent, block by block",
             "Certified: a flush of the loop device takes as long as a flush of its file",
         ] {
             assert!(page.contains(says), "{says}: {page}");

@@ -107,7 +107,7 @@ impl UpgradeSection {
             Self::Deprecated => "Deprecated",
             Self::NotKnown => "Undecided",
             Self::Changes => "Changes",
-            Self::Already => "Already wrong today",
+            Self::Already => "Existing problems",
             Self::Needless => "Now redundant",
             Self::Better => "Gets better",
         }

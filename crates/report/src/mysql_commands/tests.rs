@@ -235,6 +235,6 @@ fn unknown_old_value_has_no_undo_command() {
         .collect();
     assert_eq!(
         undo,
-        ["# the old value is unknown: note it before the change"]
+        ["# the current value is unknown: record it before you change it"]
     );
 }

@@ -13,7 +13,7 @@ use walwise_model::facts::catalog::{boot, device, mount};
 use walwise_model::facts::{FactSet, Scope, Subject};
 
 /// All ZFS pools are one node, because all need one kernel module.
-pub(super) const ZFS_POOLS: &str = "the pools of ZFS";
+pub(super) const ZFS_POOLS: &str = "the ZFS pools";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BootDependency {
@@ -413,7 +413,7 @@ mod tests {
             (failing_item(&Subject::boot("/"), None), ""),
             (
                 failing_item(&Subject::host(), Some(ZFS_POOLS)),
-                "/pool the pools of ZFS",
+                "/pool the ZFS pools",
             ),
         ] {
             let what = format!("{:?} {:?}", item.subject, item.name);

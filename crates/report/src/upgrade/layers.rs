@@ -398,7 +398,7 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
             ));
         }
         if by_defaults.contains(&name) && is_other_distribution_release(real, supposed) {
-            let because = "A plain device whose line names neither cipher nor hash depends on the defaults of cryptsetup, which \
+            let because = "A plain-mode device whose line sets neither cipher nor hash depends on the defaults of cryptsetup, which \
                            changed in 2.7.";
             let ruling = Support {
                 source: "cryptsetup 2.7.0 release notes".to_owned(),

@@ -35,7 +35,7 @@ pub fn page_size_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let changes = Support {
         source: "coreos-assembler issue 3617".to_owned(),
         ..Support::unknown(
-            "Swap must be recreated, and huge page settings and memory sizes given in pages change.",
+            "Swap must be recreated. Huge page settings and memory sizes given in pages also change.",
         )
     };
     let mut items = vec![UpgradeItem::new_change(
@@ -79,16 +79,16 @@ fn large_block_item(facts: &FactSet, subject: &Subject, page: Option<u64>) -> Op
     }
     let what = match size {
         Some(size) if page.is_some() => format!(
-            "its blocks of {} are larger than a memory page",
+            "its {} blocks are larger than a memory page",
             format_bytes(size)
         ),
         Some(size) => format!(
-            "it is unknown whether its blocks of {} are larger than a memory page",
+            "it is unknown whether its {} blocks are larger than a memory page",
             format_bytes(size)
         ),
         None => "it is unknown whether its blocks are larger than a memory page".to_owned(),
     };
-    let because = "A kernel mounts such a file system only if it supports large folios on it. Back the file system up and recreate it with 4 KiB blocks.";
+    let because = "A kernel can mount such a file system only with large folio support for its type. Back the file system up and recreate it with 4 KiB blocks.";
     let item =
         UpgradeItem::new_undecided(subject, Level::Critical, what, Support::unknown(because));
     let too_old = folios_since

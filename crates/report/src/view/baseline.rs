@@ -114,7 +114,7 @@ mod changed_facts {
             .map(|(what, words)| format!("{what} {words}"))
             .collect();
         if parts.is_empty() {
-            "the same items, but in different numbers".to_owned()
+            "the same items, but different counts".to_owned()
         } else {
             parts.join("; ")
         }
@@ -247,12 +247,12 @@ mod latency_shift {
         let method = main.method.name();
         match shift.moved {
             ShiftDirection::Not => format!(
-                "No significant change: {method} {} (a single measurement drifts by {:.0} %).",
+                "No significant change: {method} {} (single measurements vary by {:.0} %).",
                 signed_percent(shift.percent.value),
                 shift.drift_percent
             ),
             moved => format!(
-                "A commit with {method} is {:.0} % {} (at least {:.0} %), beyond noise.",
+                "A commit with {method} is {:.0} % {} (at least {:.0} %), more than the noise.",
                 shift.percent.value.abs(),
                 direction_word(moved),
                 shift.percent.low.abs().min(shift.percent.high.abs())

@@ -32,12 +32,7 @@ pub fn device_content_sentences(target: &TargetSummary) -> Vec<String> {
         return Vec::new();
     };
     let undecided = "Durability cannot be checked until the device is formatted and mounted.";
-    let choice = |rank| {
-        format!(
-            "Choice {rank} among the free disks: {}.",
-            target.rank_because
-        )
-    };
+    let choice = |rank| format!("Rank {rank} among the free disks: {}.", target.rank_because);
     let free = content.is_available().then(|| undecided.to_owned());
     [content.evidence_text()]
         .into_iter()
@@ -142,7 +137,7 @@ pub(crate) fn target_sections<'a>(
         let mut section = Section::new_part("Stack");
         section.elements.push(Element::Stack(stack.layers.clone()));
         if let Some(count) = stack.left_out {
-            section.push_sentence(format!("{count} more layers are left out."));
+            section.push_sentence(format!("{count} more layers are omitted."));
         }
         sections.push(section);
     }

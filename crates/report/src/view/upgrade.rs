@@ -172,7 +172,7 @@ fn upgrade_summary_sentence(upgrade: &Upgrade, told: bool) -> String {
     let says = [
         (blockers, "to fix before the upgrade"),
         (others, "to check before the upgrade"),
-        (already, "already wrong today"),
+        (already, "already a problem today"),
         (open, "undecided"),
     ];
     let says = says.into_iter().filter(|(count, _)| *count > 0);

@@ -104,7 +104,7 @@ impl OutputLocation {
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
             return Err(WriteError::For(format!(
-                "{notice}; for a file that will be run or read later, name a directory that you or root own"
+                "{notice}; for a file that will be run or read later, specify a directory that you or root own"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -139,7 +139,7 @@ impl OutputLocation {
                     ExistingFilePolicy::Replaced => self.check_sticky_owner(there),
                     ExistingFilePolicy::Continued if there.st_uid == self.walker.uid => Ok(()),
                     ExistingFilePolicy::Continued => Err(WriteError::For(format!(
-                        "it belongs to uid {}, and walwise continues only your own files; name another file",
+                        "it belongs to uid {}, and walwise appends only to your own files; specify another file",
                         there.st_uid
                     ))),
                 };
@@ -149,7 +149,7 @@ impl OutputLocation {
             _ => "a device, a pipe or a socket",
         };
         Err(WriteError::For(format!(
-            "it is {what}; name a regular file, or write to standard output"
+            "it is {what}; specify a regular file, or write to standard output"
         )))
     }
 
@@ -162,7 +162,7 @@ impl OutputLocation {
             return Ok(());
         }
         Err(WriteError::For(format!(
-            "it belongs to uid {}; name another file",
+            "it belongs to uid {}; specify another file",
             there.st_uid
         )))
     }
@@ -237,7 +237,7 @@ impl<'a> Draft<'a> {
                 if there.as_ref().map(FileIdentity::from) != self.location.existing_identity =>
             {
                 return Err(WriteError::For(
-                    "another process has changed the file meanwhile; try again".to_owned(),
+                    "another process changed the file in the meantime; try again".to_owned(),
                 ));
             }
             ExistingFilePolicy::Replaced | ExistingFilePolicy::Continued => {

@@ -32,8 +32,8 @@ impl FactDisplayGroup {
 
     pub fn title(self) -> &'static str {
         match self {
-            Self::Decides => "Decides",
-            Self::Speed => "Speed and shape",
+            Self::Decides => "Decisive",
+            Self::Speed => "Speed and layout",
             Self::Health => "Health",
             Self::Identity => "Identity",
             Self::Other => "Other facts",

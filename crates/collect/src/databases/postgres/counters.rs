@@ -160,7 +160,7 @@ impl CounterReader<'_> {
     fn mean_flush_micros(&self) -> Reading<f64> {
         let method = self.setting("wal_sync_method", |word| {
             let word = display_safe(word);
-            WalSyncMethod::from_word(&word).ok_or_else(|| format!("`{word}` is no sync method"))
+            WalSyncMethod::from_word(&word).ok_or_else(|| format!("`{word}` is not a sync method"))
         });
         method.and_then_reading(|method, source| {
             let (count, time) = match method {
@@ -194,7 +194,7 @@ impl CounterReader<'_> {
         }
         match self.reported_value(name) {
             Reading::Known { value, .. } if value.is_empty() => {
-                Reading::denied("the role that connects lacks pg_read_all_stats")
+                Reading::denied("the connecting role lacks pg_read_all_stats")
             }
             text => text.and_then(|value| parse_integer(value.as_bytes())),
         }

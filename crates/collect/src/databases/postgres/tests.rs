@@ -366,7 +366,7 @@ fn version_comes_from_program_of_same_major() {
     let postgres = Question::Run(Tool::Postgres(15), vec!["--version".to_owned()]);
     assert!(
         !both.asked_questions().contains(&postgres),
-        "one of the two is enough"
+        "remove one of the two"
     );
     let old_capture = with(
         stopped_host(),

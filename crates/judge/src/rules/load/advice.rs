@@ -78,7 +78,7 @@ pub(super) fn parse_advice(
         problems.report_mistake(
             &risk_at,
             "only walwise's own rules may give advice that can lose data",
-            "the tests of walwise's own rules rule out unknown facts; a user's rule may describe the change in `because`",
+            "the tests of walwise's own rules exclude unknown facts; a user's rule may describe the change in `because`",
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)

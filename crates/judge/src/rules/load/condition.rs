@@ -58,11 +58,11 @@ impl FactVisibility {
         }
         let help = match scope {
             Scope::Device | Scope::Mount if from == Scope::Host => {
-                format!("write the rule for = \"{scope}\"")
+                format!("use a rule with for = \"{scope}\"")
             }
             Scope::Device => "test it in the stack: every = \"leaf\", some = \"layer\"".to_owned(),
             Scope::Mount => "test it in the stack: every = \"mount\", some = \"mount\"".to_owned(),
-            scope => format!("write the rule for = \"{scope}\""),
+            scope => format!("use a rule with for = \"{scope}\""),
         };
         problems.report_mistake(
             span,
@@ -164,7 +164,7 @@ fn parse_combination(
             problems.report_mistake(
                 item,
                 "the host has no stack to quantify over",
-                "write the rule for = \"mount\" or for = \"target\"",
+                "use a rule with for = \"mount\" or for = \"target\"",
             );
             return None;
         }

@@ -199,7 +199,7 @@ fn release_examples(
             problems.report_missing_entry(
                 fields,
                 format!("a release without `{key}`"),
-                format!("add {key} = [..]; these releases are the tests of the row"),
+                format!("add {key} = [..]; the row is tested with these releases"),
             );
         }
     }

@@ -59,7 +59,7 @@ pub fn parse(input: &[u8]) -> Option<Result<Vec<ImportedRun>, String>> {
     let sentence = match alone.max_by(|a, b| a.2.total_cmp(&b.2)) {
         Some((_, row, rate)) => {
             format!(
-                "{} completed {} flushes/s there. A single figure has no confidence interval; measure \
+                "{} completed {} flushes/s in that run. A single figure has no confidence interval; measure \
                  here.",
                 row.name,
                 text::format_rounded(*rate)

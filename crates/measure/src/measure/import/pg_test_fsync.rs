@@ -212,7 +212,7 @@ fn conclusion_sentence(run: &ImportedRun) -> String {
             .to_owned();
     };
     let costs = format!(
-        "fdatasync completed {} commits/s there",
+        "fdatasync completed {} commits/s in that run",
         text::format_rounded(default)
     );
     let gain =

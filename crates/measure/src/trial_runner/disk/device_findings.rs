@@ -277,7 +277,7 @@ pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
                 .map(|to| crate::text::display_safe(to.as_os_str().as_encoded_bytes()));
             let leads = leads.unwrap_or_else(|_| "the device itself".to_owned());
             return Err(format!(
-                "{path} is a link; name the device it leads to: {leads}"
+                "{path} is a symbolic link; specify its target: {leads}"
             ));
         }
         _ => return Err(format!("{path} is not a block device")),
@@ -285,7 +285,7 @@ pub fn open_device(path: &str) -> Result<(OwnedFd, BlockDevice), String> {
     let device = BlockDevice::from_number(found.st_rdev).map_err(|why| format!("{path}: {why}"))?;
     if device.device_node() != path {
         return Err(format!(
-            "{path} is not the kernel's name for the device; name {}",
+            "{path} is not the kernel's name for the device; use {}",
             device.device_node()
         ));
     }

@@ -392,7 +392,7 @@ impl LockedDisk {
         let uuid = self.trial_id.filesystem_uuid(self.mkfs_count.get());
         if !superblock_uuids(&self.read(0, SUPERBLOCK_BYTES)?).contains(&uuid) {
             return Err(format!(
-                "{} does not hold the file system that was just made",
+                "{} does not hold the file system that was just created",
                 self.target.node
             ));
         }

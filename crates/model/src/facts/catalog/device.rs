@@ -115,7 +115,7 @@ facts! {
     /// The device's own write cache: `none`, `protected` by a healthy battery or flash module,
     /// `volatile`, `unknown`, `contradictory`.
     CACHE: CacheVolatility = Device "device.cache", judged, affects_flushes;
-    /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
+    /// The only component that can guarantee acknowledged writes of a disk whose caches cannot be
     /// inspected: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
     GUARANTOR: WriteGuarantor = Device "device.guarantor", judged, affects_flushes;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
@@ -258,7 +258,7 @@ impl ContentState {
 }
 
 choice! {
-    /// The only party that can vouch for acknowledged writes of a disk whose caches cannot be
+    /// The only component that can guarantee acknowledged writes of a disk whose caches cannot be
     /// inspected.
     pub enum WriteGuarantor {
         /// A drive in this machine.

@@ -20,7 +20,7 @@ facts! {
     /// Options of the superblock, shared by every mount of the file system, from mountinfo's last
     /// field.
     SUPER_OPTIONS: Vec<String> = Mount "mount.super_options", affects_latency;
-    /// Whether the mount point leads to this mount; false if another mount covers this mount, from
+    /// Whether this mount is visible at its mount point; false if another mount covers this mount, from
     /// the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight", concluded;
     /// Class of file system: on `block` devices here, on the `network`, in `memory`, `fuse`, an

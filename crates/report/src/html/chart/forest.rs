@@ -139,8 +139,8 @@ pub fn bare_extent_chart(record: &TrialRecord, place: usize) -> Option<Markup> {
         .collect();
     let chart = Chart {
         name: "floor",
-        title: "The bare extent, block by block",
-        description: "Writes per second on the bare extent, each followed by a flush, from the first block to the last. A flat line means a quiet host."
+        title: "The raw extent, block by block",
+        description: "Writes per second on the raw extent, each followed by a flush, from the first block to the last. A flat line means a host without other load."
             .to_owned(),
         height: bottom + 26.0,
         shapes: drawn,

@@ -70,7 +70,7 @@ pub fn rounds_chart(measurement: &Measurement) -> Option<Chart> {
             .collect()
     };
     let mut says =
-        "Medians of consecutive paced commits, from the first to the last; a flat line means a quiet host."
+        "Medians of consecutive paced commits, from the first to the last; a flat line means a host without other load."
             .to_owned();
     for caveat in measurement
         .caveats

@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_disk_with_a_wiped_beginning_is_brought_back_from_is_seen() {
+    fn backup_superblocks_are_found_after_wiped_start() {
         let mut copy = [0; 0x60];
         copy[0x18] = 2;
         copy[0x38..0x3a].copy_from_slice(b"\x53\xef");
@@ -453,11 +453,11 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(12))]
 
         /// Data that the scan misses is never longer than the reported unread run.
         #[test]
-        fn no_run_longer_than_told_is_missed(size in 1u64..3 << 40, at in 0u64..1000, length in 1usize..4 << 20) {
+        fn missed_data_never_exceeds_unread_run(size in 1u64..3 << 40, at in 0u64..1000, length in 1usize..4 << 20) {
             let at = size / 1000 * at;
             let bytes = vec![b'x'; length.min(usize::try_from(size - at).unwrap())];
             let seen = scan_sampled(size, &[(at, &bytes)]);

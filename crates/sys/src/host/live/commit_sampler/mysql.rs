@@ -73,7 +73,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerQueries<F> {
         match self.schedule.current {
             Some(SamplerQuery::Waits) => {
                 if is_privileged? == 0 {
-                    let says = "the user that connects lacks the privilege PROCESS";
+                    let says = "the connecting user lacks the PROCESS privilege";
                     return Err(HostError::denied(says));
                 }
                 let sessions = sessions?;

@@ -58,7 +58,7 @@ impl<F: FnMut(CommitSample) -> Result<(), HostError>> SamplerClient<F> {
         match self.schedule.current {
             Some(SamplerQuery::Waits) => {
                 if row.get(8) == Some(&b"f".as_slice()) {
-                    let says = "the role that connects lacks pg_read_all_stats";
+                    let says = "the connecting role lacks pg_read_all_stats";
                     return Err(HostError::denied(says));
                 }
                 if row.get(9) == Some(&b"t".as_slice()) {
