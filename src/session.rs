@@ -503,7 +503,7 @@ mod caps_tests {
             target::FLUSH.name(),
             target::SUPPRESSED_BY.name(),
             target::COMMIT_OFF_FOR.name(),
-            target::INTERLOCK.name(),
+            target::FLUSH_REMOVAL_ALLOWED.name(),
             target::PAGE_WRITES.name(),
         ];
         let rules = RuleSet::builtin();

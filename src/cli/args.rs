@@ -381,7 +381,7 @@ pub enum ProbeWorkload {
     Wal,
     /// First writes into a new WAL segment: recycled, zero-filled, or not filled.
     Segment,
-    /// 1 to 16 clients that share flushes.
+    /// Group commit: 1 to 16 clients that share flushes.
     Group,
     /// InnoDB's redo log, the binary log, and both in turn.
     Innodb,

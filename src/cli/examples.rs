@@ -159,7 +159,7 @@ pub const ALL: &[CommandExamples] = &[
             ),
             (
                 "walwise probe /srv/pgdata --workload group,segment",
-                "clients that share flushes; new WAL segments",
+                "group commit with 1 to 16 clients; new WAL segments",
             ),
             (
                 "walwise probe /var/lib/etcd --profile etcd",

@@ -12,8 +12,8 @@ use super::{CliError, host, input};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
-    CommitProfile, ImportedRun, Measurement, PG_TESTS, ProbePhase, RequirementAnswer, Workload,
-    commit_size_lines, import_benchmark_output, imported_run_lines, latency_table_lines,
+    CommitProfile, ImportedRun, Measurement, PG_TEST_FSYNC_CASES, ProbePhase, RequirementAnswer,
+    Workload, commit_size_lines, import_benchmark_output, imported_run_lines, latency_table_lines,
     measurement_sentence, pg_test_fsync_text, workload_lines,
 };
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, ProbeProgress, ProbeRefusal};
@@ -62,7 +62,7 @@ fn measure_directory(args: &ProbeArgs, directory: &Path, imported: &[ImportedRun
     let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);
     let (seconds, (rows, workloads)) = if args.pg_test_fsync {
         (
-            per_test * PG_TESTS.len() as f64,
+            per_test * PG_TEST_FSYNC_CASES.len() as f64,
             (ProbeRowSelection::Nothing, vec![Workload::PgTestFsync]),
         )
     } else {

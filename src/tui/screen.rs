@@ -391,7 +391,7 @@ impl ScreenId {
             }
         }
         if let Some(moved) = &data.changes.moved {
-            changes::mark_moved_blocks(&mut page, moved);
+            changes::mark_changed_blocks(&mut page, moved);
         }
         page
     }

@@ -481,7 +481,7 @@ impl AnalysedHost {
         Some(self.session.evaluate_what_if(&self.report, &hypothesis))
     }
 
-    fn interlock_assumptions(&self) -> Vec<Assumption> {
+    fn flush_removal_assumptions(&self) -> Vec<Assumption> {
         let read = &self.session.facts;
         let facts = |target: &Subject| {
             [
@@ -541,7 +541,9 @@ fn assumed_facts_open_no_interlock() {
     };
     for path in all_recorded_hosts().into_iter().filter(with_controllers) {
         let machine = analyse_host(&path);
-        let (supposed, what_if) = machine.what_if(&machine.interlock_assumptions()).unwrap();
+        let (supposed, what_if) = machine
+            .what_if(&machine.flush_removal_assumptions())
+            .unwrap();
         assert_eq!(
             advice_losing_data(&supposed),
             advice_losing_data(&machine.report),
@@ -666,7 +668,7 @@ proptest! {
     ) {
         static MACHINES: LazyLock<Vec<AnalysedHost>> = LazyLock::new(|| all_recorded_hosts().iter().map(|path| analyse_host(path)).collect());
         let machine = which.get(&MACHINES);
-        let mut all = machine.interlock_assumptions();
+        let mut all = machine.flush_removal_assumptions();
         for one in choose_assumptions(machine, &choices) {
             all.push(one);
             if assert_unlocks_no_data_loss(machine, &all).is_none() {
@@ -709,7 +711,7 @@ fn assumed_controller_and_cache_facts_unlock_no_advice() {
                 };
                 let would = assert_unlocks_no_data_loss(
                     &machine,
-                    &[machine.interlock_assumptions(), vec![one]].concat(),
+                    &[machine.flush_removal_assumptions(), vec![one]].concat(),
                 );
                 if let Some(would) = would {
                     held.entry(key.name)

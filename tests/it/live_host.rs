@@ -1,5 +1,5 @@
-//! The interface to the host (`LiveHost`) on the real host: file systems that never answer,
-//! contents of devices, and limits of visibility without root.
+//! Tests `LiveHost` on the real host: file systems that never answer, contents of devices, and what
+//! walwise sees without root.
 
 use std::io::Write as _;
 use std::net::Shutdown;

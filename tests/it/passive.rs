@@ -18,7 +18,7 @@ use crate::support::deadline::CommandInTime as _;
 const DELAY_MS: f64 = 20.0;
 
 /// Delays the flushes of a running server, of its threads and of the processes it starts.
-fn delay_flushes(pid: &str, trace: &Path) -> RunningProgram {
+fn inject_fsync_delay(pid: &str, trace: &Path) -> RunningProgram {
     let delay = format!("inject=fdatasync,fsync:delay_exit={}", DELAY_MS * 1e3);
     let mut command = Command::new("strace");
     command.args([
@@ -103,7 +103,7 @@ fn the_wait_of_a_commit_agrees_with_pgbench() {
     cluster.append_to_file("postgresql.conf", "fsync = on\n");
     cluster.start();
     cluster.sql("CREATE TABLE load (v int)");
-    let _delays = delay_flushes(&postmaster_pid(&cluster), &mounted.point.join("trace"));
+    let _delays = inject_fsync_delay(&postmaster_pid(&cluster), &mounted.point.join("trace"));
     for (clients, reads) in [(1, false), (8, false), (2, true), (8, true)] {
         let bench = start_pgbench(&cluster, clients, reads, 9);
         wait_for("the load begins", || {
@@ -239,7 +239,7 @@ fn the_wait_of_a_commit_of_mariadb_agrees_with_its_clients() {
         .sql("CREATE DATABASE b; CREATE TABLE b.t (v INT) ENGINE=InnoDB")
         .unwrap();
     let pid = server.server_pid().to_string();
-    let _delays = delay_flushes(&pid, &mounted.point.join("trace"));
+    let _delays = inject_fsync_delay(&pid, &mounted.point.join("trace"));
     let mut command = Command::new("mariadb-slap");
     command
         .arg(format!(

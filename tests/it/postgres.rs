@@ -283,7 +283,7 @@ fn files_changed_after_start_are_not_reported_as_in_force() {
         "its owner is answered"
     );
     assert_eq!(cluster.log(), log, "no connection was refused");
-    // Without the server's answer only the files remain, and one of them is gone.
+    // Moving the socket leaves walwise only the configuration files, and one of them is gone.
     std::fs::rename(
         cluster.own_directory().join(".s.PGSQL.5499"),
         cluster.own_directory().join("elsewhere"),

@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 
 use crate::files::{ParsedSource, is_for_tests, parse_tokens, repository_root, rust_files};
 
-const WAITS: [(&str, usize); 11] = [
+const BLOCKING_METHODS: [(&str, usize); 11] = [
     ("wait", 0),
     ("wait_with_output", 0),
     ("output", 0),
@@ -26,17 +26,17 @@ const WAITS: [(&str, usize); 11] = [
     ("read_to_string", 1),
 ];
 
-const FUNCTIONS: [&str; 4] = [
+const BLOCKING_FUNCTIONS: [&str; 4] = [
     "BufReader::new",
     "Read::read_to_string",
     "Read::read_to_end",
     "io::read_to_string",
 ];
 
-const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
+const TEST_DIRECTORIES: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
 
 /// Exceptions: file, call, and the reason why the call ends in time.
-const MAY: [(&str, &str, &str); 11] = [
+const EXCEPTIONS: [(&str, &str, &str); 11] = [
     (
         "crates/testkit/src/deadline.rs",
         "read",
@@ -87,7 +87,9 @@ const MAY: [(&str, &str, &str); 11] = [
 ];
 
 fn is_excepted(file: &str, wait: &str) -> bool {
-    MAY.iter().any(|(of, what, _)| *of == file && *what == wait)
+    EXCEPTIONS
+        .iter()
+        .any(|(of, what, _)| *of == file && *what == wait)
 }
 
 fn collect_waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
@@ -109,12 +111,13 @@ fn collect_waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
         let line = group.span().start().line;
         // `read` waits only if its argument is a buffer; with a path, `read` opens a file.
         let reads = name == "read" && group.stream().to_string().starts_with("& mut");
-        let waits = reads || WAITS.contains(&(name.as_str(), count_arguments(group.stream())));
+        let waits =
+            reads || BLOCKING_METHODS.contains(&(name.as_str(), count_arguments(group.stream())));
         if before(2).as_deref() == Some(".") && waits {
             found.push((name, line));
         } else if let (Some(second), Some(first), Some(of)) = (before(2), before(3), before(4)) {
             let path = format!("{of}{first}{second}{name}");
-            if FUNCTIONS.contains(&path.as_str()) {
+            if BLOCKING_FUNCTIONS.contains(&path.as_str()) {
                 found.push((path, line));
             }
         }
@@ -163,7 +166,7 @@ fn waits_in_tests(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usi
 
 pub fn no_test_waits_without_deadline(sources: &[ParsedSource]) {
     let home = repository_root();
-    let tests: Vec<ParsedSource> = TESTS
+    let tests: Vec<ParsedSource> = TEST_DIRECTORIES
         .iter()
         .flat_map(|below| rust_files(&home.join(below)))
         .map(|path| {
@@ -208,7 +211,7 @@ pub fn no_test_waits_without_deadline(sources: &[ParsedSource]) {
     );
     assert_eq!(
         needed.len(),
-        MAY.len(),
+        EXCEPTIONS.len(),
         "an exception that nothing needs: {needed:?}"
     );
 }

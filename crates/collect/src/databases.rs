@@ -23,10 +23,10 @@ pub mod log_space {
 
     pub const COLLECTOR: Collector = Collector {
         id: "space for logs",
-        run,
+        run: collect_facts,
     };
 
-    fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
         let clusters: Vec<Subject> = facts.subjects_of_scope(Scope::Cluster).cloned().collect();
         for subject in clusters {
             match facts.server_area_of(&subject) {
@@ -119,7 +119,7 @@ pub mod log_space {
             if let Some(free) = free {
                 facts.insert_known(&wal, &mount::FREE, free, Source::Assumed);
             }
-            run(&FakeHost::default(), &Request::default(), &mut facts);
+            collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
             facts.value(&cluster, &postgres::WAL_ROOM)
         }
 
@@ -155,7 +155,7 @@ pub mod log_space {
             facts.insert_known(&cluster, &mysql::BINLOG_FILES, 30 << 30, test());
             facts.insert_known(&logs, &mount::SIZE, 40 << 30, test());
             facts.insert_known(&logs, &mount::FREE_PERCENT, 3.0, test());
-            run(&FakeHost::default(), &Request::default(), &mut facts);
+            collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
             assert_eq!(facts.value(&cluster, &mysql::BINLOG_SHARE), Some(75.0));
             assert_eq!(facts.value(&cluster, &mysql::BINLOG_ROOM), Some(3.0));
         }
@@ -219,10 +219,10 @@ pub fn config_argument_error(host: &dyn Host, request: &Request) -> Option<Strin
 // The last setting of a name wins, so an unreadable file could override everything before it.
 // Such a file becomes a gap, and a name is known only if it is set after the last gap. A file
 // that may have changed since the server read it becomes a gap too
-// ([`Conf::with_changed_file_gaps`]).
+// ([`ServerConfig::with_changed_file_gaps`]).
 
 #[derive(Clone, Debug, Default)]
-struct Conf {
+struct ServerConfig {
     events: Vec<ConfigEvent>,
     files: usize,
 }
@@ -246,7 +246,7 @@ enum ConfigEvent {
     FileEnd(PathBuf),
 }
 
-impl Conf {
+impl ServerConfig {
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
         self.events.push(ConfigEvent::Set {
             name: name.into(),

@@ -100,12 +100,12 @@ pub mod bcachefs {
 
     pub const COLLECTOR: Collector = Collector {
         id: "bcachefs",
-        run,
+        run: collect_facts,
     };
 
     const SYSFS_DIRECTORY: &str = "/sys/fs/bcachefs";
 
-    fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "bcachefs");
         if mounts.is_empty() {
             return;
@@ -181,7 +181,7 @@ pub mod bcachefs {
                 Source::file("x"),
             );
             facts.add_edge(&data, &Subject::device("sda2"));
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             assert_eq!(
                 facts.bottom_devices(&data),
                 [Subject::device("sda2"), Subject::device("sdb")]
@@ -205,9 +205,12 @@ pub mod xfs {
     use crate::host::{Host, SuperblockKind};
     use crate::parallel;
 
-    pub const COLLECTOR: Collector = Collector { id: "xfs", run };
+    pub const COLLECTOR: Collector = Collector {
+        id: "xfs",
+        run: collect_facts,
+    };
 
-    fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let mut by_device: BTreeMap<Option<Subject>, Vec<Subject>> = BTreeMap::new();
         for mount in facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "xfs") {
             by_device
@@ -275,7 +278,7 @@ pub mod xfs {
                 );
                 facts.link(&Subject::mount(point), &Subject::device("sda1"));
             }
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             assert!(
                 host.asked_questions().len() <= 1,
                 "a file system is asked once, however often it is mounted"

@@ -21,10 +21,10 @@ use crate::text::decode_display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "storage stack",
-    run,
+    run: collect_facts,
 };
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let numbers: BTreeMap<String, &Subject> = facts
         .known_values(&device::DEVNO)
         .into_iter()

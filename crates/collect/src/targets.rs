@@ -26,7 +26,10 @@ use crate::path_lookup::mount_of_path;
 use crate::text::suggest::edit_distance;
 use crate::text::{decode_display_safe, display_path, display_safe};
 
-pub const COLLECTOR: Collector = Collector { id: "targets", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "targets",
+    run: collect_facts,
+};
 
 pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
@@ -39,7 +42,7 @@ pub fn requested_target_error(host: &dyn Host, request: &Request) -> Option<Targ
     )
 }
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let homes = directory_roles::link_server_directories(facts);
     let places = match &request.target {
         Some(path) => {

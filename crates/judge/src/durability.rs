@@ -241,7 +241,7 @@ fn insert_disk_facts(facts: &mut FactSet, disk: &Subject, leaf: &DiskAssessment)
     let guarantor = match leaf.guarantor {
         Some(guarantor) => Reading::known(guarantor, leaf.dependencies.source()),
         None => Reading::absent(
-            "no guarantor of the cache is known, or this host can read the cache's state itself",
+            "no component is known to guarantee acknowledged writes, or none is needed because this host can read the state of the cache",
         ),
     };
     facts.insert(disk, &device::GUARANTOR, guarantor);
@@ -277,7 +277,7 @@ fn insert_target_facts(
     }
     facts.insert_known(of, &target::SUPPRESSED_BY, by, source);
     facts.insert(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
-    facts.insert(of, &target::INTERLOCK, interlock);
+    facts.insert(of, &target::FLUSH_REMOVAL_ALLOWED, interlock);
 }
 
 fn insert_page_facts(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {

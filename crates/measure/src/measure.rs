@@ -72,7 +72,7 @@ pub enum PgTestFsyncCase {
     NotSynced,
 }
 
-pub const PG_TESTS: [PgTestFsyncCase; 16] = [
+pub const PG_TEST_FSYNC_CASES: [PgTestFsyncCase; 16] = [
     Pages(1, Method::OpenDatasyncDirect),
     Pages(1, Method::Fdatasync),
     Pages(1, Method::Fsync),
@@ -134,7 +134,7 @@ impl PgTestFsyncCase {
     /// True for the last method test of a section: `pg_test_fsync` prints `fsync_writethrough`
     /// before this test.
     pub(crate) fn is_last_method_test(self) -> bool {
-        let mut of_section = PG_TESTS
+        let mut of_section = PG_TEST_FSYNC_CASES
             .into_iter()
             .rev()
             .filter(|test| test.section() == self.section());
@@ -210,7 +210,7 @@ impl Default for MeasuredLog {
 }
 
 impl MeasuredLog {
-    pub fn is_default(&self) -> bool {
+    pub fn is_default_wal(&self) -> bool {
         *self == Self::default()
     }
 

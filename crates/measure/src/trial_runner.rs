@@ -502,7 +502,7 @@ fn run_file_load(clients: u32, log: &Path, means: &LoadContext<'_>) -> Result<Tr
         }
     }
     let failed = Mutex::new(None);
-    let bytes = means.pages.bytes(FILE_BYTES);
+    let bytes = means.pages.first_bytes(FILE_BYTES);
     let sample = run_clients(clients, means, &|| None, &|client, nth| {
         let path = place(client, nth % DIRECTORIES_PER_CLIENT).join(nth.to_string());
         let made = create_flushed_file(&path, bytes);

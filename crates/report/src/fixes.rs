@@ -145,7 +145,7 @@ fn apply_verify_undo_commands(
             .collect()
     };
     let apply = || match advice.setting.kind {
-        SettingKind::BootOptions => walwise_fstab_command(report, target).into_iter().collect(),
+        SettingKind::BootOptions => fstab_export_command(report, target).into_iter().collect(),
         SettingKind::Filesystem | SettingKind::Placement => {
             let (from, to) = (target.target.name(), advice.summary());
             by_hand(&format!(
@@ -189,7 +189,7 @@ fn apply_verify_undo_commands(
     ]
 }
 
-pub(crate) fn walwise_fstab_command(
+pub(crate) fn fstab_export_command(
     report: &Report,
     target: &TargetSummary,
 ) -> Option<ShellCommand> {

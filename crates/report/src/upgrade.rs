@@ -207,7 +207,6 @@ fn finding_tests_fact(finding: &Finding, fact: &str) -> bool {
     trace.is_some_and(|trace| trace.observations().iter().any(|one| one.fact == fact))
 }
 
-/// `None` if version or vendor is unknown.
 fn kernel_and_vendor(facts: &FactSet) -> Option<(Version, String)> {
     let host = Subject::host();
     facts

@@ -374,8 +374,8 @@ impl Subprocess {
     }
 }
 
-/// Killed children, each with a flag that is true for an idle child. Idle children exit while
-/// walwise writes its output.
+/// Killed children that may not have exited. The flag is true for a child that was idle: it exits at
+/// once and can be waited for. A stuck child may never exit.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed_children() -> MutexGuard<'static, Vec<(Child, bool)>> {

@@ -311,7 +311,7 @@ fn plan_directory_trial(args: &TrialArgs, directory: &Path) -> Result<TrialPlan,
     let bytes = args.extent.size << 20;
     if !place.free_space.leaves_enough_space(bytes) {
         return refusal_error(format!(
-            "{} has {} free: the trial needs {} and leaves 20 % of the file system free, at least 5 GiB; \
+            "{} has {} free, but the trial needs {} and must leave 20 % of the file system (at least 5 GiB) free; \
              choose a smaller --size or another directory",
             display_path(directory),
             text::format_bytes(place.free_space.free),

@@ -33,7 +33,7 @@ pub fn changes_page(data: &ScreenData, room: usize) -> Page {
             "o choose",
         ),
     ]
-    .map(|row| reference_lines(data, row, room));
+    .map(|row| comparison_state_lines(data, row, room));
     page.push_text([saved, upgrade].concat());
     let view = SectionView {
         data,
@@ -63,7 +63,7 @@ fn comparison_sections(state: &ComparisonState) -> &[Section] {
     }
 }
 
-fn reference_lines(
+fn comparison_state_lines(
     data: &ScreenData,
     (label, state, empty, key): (&'static str, &ComparisonState, &str, &str),
     room: usize,
@@ -93,7 +93,7 @@ fn reference_lines(
 }
 
 /// Marks rows about a fact or a layer that has changed.
-pub fn mark_moved_blocks(page: &mut Page, moved: &ChangedFacts) {
+pub fn mark_changed_blocks(page: &mut Page, moved: &ChangedFacts) {
     let is_moved = |subject: &Subject, fact: Option<&String>| {
         let mut facts = moved.facts.iter();
         facts.any(|(moved, name)| moved == subject && fact.is_none_or(|fact| fact == name))

@@ -64,8 +64,8 @@ enum Improvement {
     Advice,
 }
 
-/// Differences that a capture cannot reveal, because a real host without the lost item looks the
-/// same: a closed list of at most ten.
+/// Losses that a capture cannot reveal: the capture of a host that never had the item looks the
+/// same. Each entry excuses improvements that the test would report, so the list has at most ten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum UndetectableLoss {
     /// A missing fstab line mounts nothing at the next boot; current mounts are in the mount table.

@@ -30,7 +30,7 @@ use super::mount_namespace::NamespaceHost;
 use super::servers::ServingProof;
 use super::user_host::UserHost;
 use crate::collector::Request;
-use crate::databases::Conf;
+use crate::databases::ServerConfig;
 use crate::databases::servers::{self, own_uid};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
@@ -236,7 +236,7 @@ fn query_variables(
     view: &dyn Host,
     edition: &ProductVersion,
     server: &MysqldProcess,
-    conf: &Conf,
+    conf: &ServerConfig,
     seen: &Path,
 ) -> VariablesReply {
     let silent = |why, detail: String, remedy| VariablesReply::NoReply(why, detail, remedy);
@@ -435,28 +435,28 @@ fn counter_reading(answer: Option<&VariablesReply>, name: &str) -> Reading<u64> 
 // note (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). If it is unset, the product of
 // these two is still the size. MariaDB has only the two old settings.
 
-const CAPACITY: &str = "innodb_redo_log_capacity";
+const CAPACITY_SETTING: &str = "innodb_redo_log_capacity";
 const OLD_SIZE_SETTINGS: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
-fn ignored_redo_settings(written: &Conf, edition: &ProductVersion) -> Reading<Vec<String>> {
+fn ignored_redo_settings(written: &ServerConfig, edition: &ProductVersion) -> Reading<Vec<String>> {
     let unknown = |why, detail: String| Reading::unknown(why, detail);
     let Some((line, version)) = edition.product_and_version() else {
         return unknown(
             UnknownReason::NotCollected,
-            format!("the server's version is unknown, so the server may lack {CAPACITY}"),
+            format!("the server's version is unknown, so the server may lack {CAPACITY_SETTING}"),
         );
     };
-    if settings::default_in_release(CAPACITY, line, version).is_absent() {
+    if settings::default_in_release(CAPACITY_SETTING, line, version).is_absent() {
         return unknown(
             UnknownReason::Absent,
             format!(
-                "{} {} has no {CAPACITY}",
+                "{} {} has no {CAPACITY_SETTING}",
                 line.name(),
                 version.numeric_part()
             ),
         );
     }
-    let source = match written.get(CAPACITY) {
+    let source = match written.get(CAPACITY_SETTING) {
         None => {
             return Reading::known(
                 Vec::new(),

@@ -66,7 +66,7 @@ use server::SettingsReply;
 use super::mount_namespace::NamespaceHost;
 use super::servers::{self, ServingProof, own_uid};
 use super::user_host::UserHost;
-use super::{Conf, ConfigArgument};
+use super::{ConfigArgument, ServerConfig};
 use crate::collector::Request;
 use crate::databases::start_time;
 use crate::error_readings::{error_reading, programs_disabled_reading};
@@ -440,7 +440,11 @@ impl<'a> ConfigLoadTime<'a> {
 
     /// The settings with a gap at each file that may have changed since the server loaded it. The
     /// gaps have a remedy if the name of the user `owner` is known.
-    pub fn with_possible_change_gaps(&self, conf: &Conf, owner: Option<&String>) -> Conf {
+    pub fn with_possible_change_gaps(
+        &self,
+        conf: &ServerConfig,
+        owner: Option<&String>,
+    ) -> ServerConfig {
         conf.with_changed_file_gaps(
             |path| self.change_since_load(path),
             owner.map(|owner| self.remedy(owner)).as_ref(),
@@ -624,7 +628,9 @@ fn control_file_checksums(
         return unknown("walwise reads the control file only of PostgreSQL 10 and later");
     };
     let Some(directory) = data.to_str() else {
-        return unknown("the name of the data directory cannot be passed to pg_controldata");
+        return unknown(
+            "the path of the data directory is not valid UTF-8, so walwise does not run pg_controldata",
+        );
     };
     if request.without_programs {
         return programs_disabled_reading();

@@ -17,7 +17,7 @@ use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector {
     id: "barriers",
-    run,
+    run: collect_facts,
 };
 
 /// Block file systems, besides ext4 and XFS, that send flushes unless one of
@@ -34,7 +34,7 @@ const BARRIER_OFF_OPTIONS: &[&str] = &[
     "journal_flush_disabled",
 ];
 
-fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| is_flushing_class(*class));
     let mut found: Vec<(Option<String>, Subject, Reading<BarrierState>)> =
         parallel::map(&mounts, |mount| {
@@ -393,7 +393,7 @@ mod tests {
                 let options = options.split(',').map(str::to_owned).collect();
                 facts.insert_known(&mount, &mount::SUPER_OPTIONS, options, Source::Assumed);
             }
-            run(
+            collect_facts(
                 &crate::testing::FakeHost::default(),
                 &Request::default(),
                 &mut facts,

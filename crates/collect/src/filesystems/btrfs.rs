@@ -17,7 +17,10 @@ use crate::host::Host;
 use crate::storage::block::node;
 use crate::text::{display_path, display_safe};
 
-pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "btrfs",
+    run: collect_facts,
+};
 
 const SYSFS_DIRECTORY: &str = "/sys/fs/btrfs";
 
@@ -25,7 +28,7 @@ const PROFILES: &[&str] = &[
     "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
 ];
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "btrfs");
     if mounts.is_empty() {
         return;
@@ -263,7 +266,7 @@ mod tests {
         );
         facts.link(&root, &Subject::device("sda2"));
         facts.add_edge(&root, &Subject::device("sda2"));
-        run(host, &Request::default(), &mut facts);
+        collect_facts(host, &Request::default(), &mut facts);
         facts
     }
 

@@ -19,7 +19,10 @@ use crate::host::{Host, SuperblockKind};
 use crate::text::{decode_display_safe, display_path, display_safe};
 use crate::{attribute, parallel};
 
-pub const COLLECTOR: Collector = Collector { id: "ext4", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "ext4",
+    run: collect_facts,
+};
 
 #[derive(Clone)]
 struct Ext4Readings {
@@ -34,7 +37,7 @@ struct Ext4Readings {
     fast_commit: Reading<bool>,
 }
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
     for subject in facts.subjects_where(&mount::FSTYPE, |fstype| {
         ["ext2", "ext3", "ext4"].contains(&fstype.as_str())
@@ -459,7 +462,7 @@ mod tests {
             );
             facts.link(&Subject::mount(point), &device);
         }
-        run(host, &Request::default(), &mut facts);
+        collect_facts(host, &Request::default(), &mut facts);
         facts
     }
 
@@ -634,7 +637,7 @@ mod tests {
             for name in names {
                 host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
             }
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             ["/a", "/b"].map(|point| {
                 let mount = Subject::mount(point);
                 (

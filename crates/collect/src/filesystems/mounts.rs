@@ -20,11 +20,14 @@ use crate::path_lookup::mount_of_path;
 use crate::text::display_safe;
 use crate::{mountinfo, parallel, visibility};
 
-pub const COLLECTOR: Collector = Collector { id: "mounts", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "mounts",
+    run: collect_facts,
+};
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let table = match mountinfo::read_mountinfo(host, Path::new(MOUNTINFO)) {
         Ok(table) => table,
         Err(miss) => {
@@ -281,7 +284,7 @@ mod tests {
             ..Request::default()
         };
         let mut facts = FactSet::default();
-        run(&fake, &request, &mut facts);
+        collect_facts(&fake, &request, &mut facts);
         (facts, fake.asked_questions())
     }
 

@@ -11,12 +11,15 @@ use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject};
 use crate::host::Host;
 
-pub const COLLECTOR: Collector = Collector { id: "stripes", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "stripes",
+    run: collect_facts,
+};
 
 /// Bytes per unit of XFS's `sunit` and `swidth`, whatever the disk's block size.
 const SECTOR: u64 = 512;
 
-fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     for subject in
         facts.subjects_where(&mount::FSTYPE, |fstype| fstype == "ext4" || fstype == "xfs")
     {
@@ -185,7 +188,7 @@ mod tests {
         }
         facts.insert_known(&array, &device::OPTIMAL_IO, STRIPE, read());
         facts.link(&mount, &array);
-        run(&FakeHost::default(), &Request::default(), &mut facts);
+        collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         let fits = match facts.get(&mount, &mount::STRIPE_FITS) {
             Reading::Known { value, .. } => value.to_string(),
             Reading::Unknown { why, .. } => format!("? {why}"),

@@ -20,7 +20,10 @@ use crate::text::{decode_display_safe, display_safe};
 use crate::version::Version;
 use crate::{attribute, parallel};
 
-pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "ZFS",
+    run: collect_facts,
+};
 
 const PROPERTIES: [&str; 7] = [
     "get",
@@ -52,7 +55,7 @@ struct PoolDevice {
     state: String,
 }
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_zfs());
     let volumes = facts.subjects_where(&device::KIND, |kind| kind.is_zvol());
     if mounts.is_empty() && volumes.is_empty() {

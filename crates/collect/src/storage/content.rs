@@ -26,7 +26,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "unused devices",
-    run,
+    run: collect_facts,
 };
 
 fn is_scannable_kind(kind: DeviceKind) -> bool {
@@ -45,7 +45,7 @@ fn is_scannable_kind(kind: DeviceKind) -> bool {
     )
 }
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let named = request
         .target
         .as_deref()
@@ -363,7 +363,7 @@ mod tests {
         facts: &mut FactSet,
         subject: &Subject,
     ) -> Option<ContentState> {
-        run(host, &Request::default(), facts);
+        collect_facts(host, &Request::default(), facts);
         facts.value(subject, &device::CONTENT)
     }
 
@@ -441,7 +441,7 @@ mod tests {
             target: Some("/dev/sdc".into()),
             ..Request::default()
         };
-        run(&host, &request, &mut facts);
+        collect_facts(&host, &request, &mut facts);
         let free = |disk| facts.value(disk, &device::CONTENT) == Some(ContentState::Free);
         assert!(free(&sdc) && free(&sdd));
     }
@@ -489,7 +489,7 @@ mod tests {
         ] {
             let mut facts = FactSet::default();
             let sdc = insert_disk(&mut facts, "sdc", "disk");
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             let Reading::Unknown {
                 why,
                 remedy: Some(Remedy::Do(what)),
@@ -511,7 +511,7 @@ mod tests {
         let mapping = insert_disk(&mut facts, "dm-0", "dm");
         facts.add_edge(&part, &sdb);
         facts.add_edge(&mapping, &sdb);
-        run(
+        collect_facts(
             &FakeHost::default().answer(scan_question("dm-0"), partial_scan(&[], false).encode()),
             &Request::default(),
             &mut facts,
@@ -554,7 +554,7 @@ mod tests {
     fn denied_scan_suggests_root() {
         let mut facts = FactSet::default();
         let subject = insert_disk(&mut facts, "sdc", "disk");
-        run(
+        collect_facts(
             &FakeHost::default().refuse(scan_question("sdc"), HostErrorKind::Denied),
             &Request::default(),
             &mut facts,
@@ -595,7 +595,7 @@ mod tests {
             facts.add_edge(top, base);
         }
         let host = FakeHost::default();
-        run(&host, &Request::default(), &mut facts);
+        collect_facts(&host, &Request::default(), &mut facts);
         let used = |d: &Subject| facts.value(d, &device::USED_BY).unwrap().join("; ");
         assert_eq!(
             [&sda, &sda1, &sda2, &sdb, &md].map(used),
@@ -620,7 +620,7 @@ mod tests {
         let [sda, sdb] = ["sda", "sdb"].map(|name| insert_disk(&mut facts, name, "disk"));
         facts.add_edge(&Subject::mount("/"), &sda);
         facts.set_first_path(&sdb, &sda);
-        run(&FakeHost::default(), &Request::default(), &mut facts);
+        collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["same disk as sda, mounted at /"]
@@ -642,7 +642,7 @@ mod tests {
             "/dev/sdb".to_owned(),
             Source::file("x"),
         );
-        run(&FakeHost::default(), &Request::default(), &mut facts);
+        collect_facts(&FakeHost::default(), &Request::default(), &mut facts);
         assert_eq!(
             facts.value(&sdb, &device::USED_BY).unwrap(),
             ["member of zram0"]

@@ -135,7 +135,7 @@ use walwise_model::text::JoinText;
 
 pub const COLLECTOR: Collector = Collector {
     id: "RAID controllers",
-    run,
+    run: collect_facts,
 };
 
 struct FamilyTools {
@@ -206,7 +206,7 @@ const REPORTED_FACTS: [&KeyInfo; 5] = [
     &controller::DISK_CACHE.info,
 ];
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mut families: BTreeMap<ControllerFamily, Vec<Subject>> = BTreeMap::new();
     for disk in facts.subjects_where(&device::KIND, |kind| kind.is_disk()) {
         if let Some(family) = controller_family(&disk, facts) {

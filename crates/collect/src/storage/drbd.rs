@@ -13,7 +13,10 @@ use crate::facts::catalog::device::{self, DeviceKind, DrbdOrdering, DrbdProtocol
 use crate::facts::{Choice, FactSet, Reading};
 use crate::host::{Host, Tool};
 
-pub const COLLECTOR: Collector = Collector { id: "DRBD", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "DRBD",
+    run: collect_facts,
+};
 
 const PROC: &str = "/proc/drbd";
 const SHOW: [&str; 2] = ["show", "--show-defaults"];
@@ -28,7 +31,7 @@ struct DeviceReport {
 
 type ReportsByMinor = BTreeMap<u32, DeviceReport>;
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices = facts.subjects_where(&device::KIND, |kind: &DeviceKind| kind.is_drbd());
     if devices.is_empty() {
         return;
@@ -248,7 +251,7 @@ mod tests {
             DeviceKind::Disk,
             Source::file("x"),
         );
-        run(
+        collect_facts(
             host,
             &Request {
                 without_programs,
@@ -346,7 +349,7 @@ mod tests {
         );
         assert!(!host.asked_questions().contains(&show_question()));
         let host = FakeHost::default();
-        run(&host, &Request::default(), &mut FactSet::default());
+        collect_facts(&host, &Request::default(), &mut FactSet::default());
         assert!(host.asked_questions().is_empty());
     }
 

@@ -29,7 +29,10 @@ use crate::parallel;
 use crate::path_lookup::mount_of_path;
 use crate::text::{display_safe, json};
 
-pub const COLLECTOR: Collector = Collector { id: "disks", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "disks",
+    run: collect_facts,
+};
 
 const MAX_DISKS: usize = 64;
 
@@ -69,7 +72,7 @@ impl QueryMethod {
     }
 }
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let disks = disks_to_query(request, facts);
     if disks.is_empty() {
         return;

@@ -21,7 +21,7 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "device-mapper targets",
-    run,
+    run: collect_facts,
 };
 
 #[derive(Clone)]
@@ -68,7 +68,7 @@ const SECTOR: u64 = 512;
 /// The base-2 logarithm of the largest alignment reported, in sectors: 2048 sectors are 1 MiB.
 const MAX_ALIGNMENT_BITS: u32 = 11;
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices: Vec<(Subject, String)> = facts
         .known_values(&device::DM_NAME)
         .into_iter()
@@ -340,7 +340,7 @@ mod tests {
             privileged,
             Source::file("x"),
         );
-        run(
+        collect_facts(
             host,
             &Request {
                 without_programs,

@@ -16,7 +16,10 @@ use crate::host::Host;
 use crate::path_lookup::{device_of_path, mount_of_path};
 use crate::text::display_safe;
 
-pub const COLLECTOR: Collector = Collector { id: "swap", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "swap",
+    run: collect_facts,
+};
 
 const SWAPS: &str = "/proc/swaps";
 
@@ -44,7 +47,7 @@ pub fn active_swap_paths(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let text = host.read(Path::new(SWAPS));
     let mut holders: BTreeSet<Subject> = BTreeSet::new();
     let mut lost: Option<String> = None;
@@ -124,7 +127,7 @@ mod tests {
             lines.as_ref(),
         ]
         .concat();
-        run(
+        collect_facts(
             &FakeHost::default().file(SWAPS, text),
             &Request::default(),
             &mut facts,
@@ -151,7 +154,7 @@ mod tests {
             "lxc".to_owned(),
             Source::file("x"),
         );
-        run(
+        collect_facts(
             &FakeHost::default().file(SWAPS, "Filename\tType\n"),
             &Request::default(),
             &mut facts,

@@ -21,20 +21,20 @@ use crate::version::Version;
 
 pub const COLLECTOR: Collector = Collector {
     id: "trimming",
-    run,
+    run: collect_facts,
 };
 
 const FSTAB: &str = "/etc/fstab";
-const UNITS: &str = "/etc/systemd/system";
+const UNIT_DIRECTORY: &str = "/etc/systemd/system";
 const ENABLING_LINKS: [&str; 3] = [
     "/etc/systemd/system/timers.target.wants/fstrim.timer",
     "/usr/lib/systemd/system/timers.target.wants/fstrim.timer",
     "/lib/systemd/system/timers.target.wants/fstrim.timer",
 ];
 /// The path at which a link to /dev/null masks the timer (systemctl(1)).
-const MASK: &str = "/etc/systemd/system/fstrim.timer";
+const MASK_LINK: &str = "/etc/systemd/system/fstrim.timer";
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.subjects_where(&mount::CLASS, |class| class.is_block());
     if !mounts.is_empty() {
         facts.insert(
@@ -67,13 +67,13 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 }
 
 fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
-    match host.link_target(Path::new(MASK)) {
+    match host.link_target(Path::new(MASK_LINK)) {
         Ok(to) if path_bytes(&to) == b"/dev/null" => {
-            return Reading::known(false, Source::file(MASK));
+            return Reading::known(false, Source::file(MASK_LINK));
         }
         Ok(_) => {}
         Err(miss) if is_not_a_link(&miss) => {}
-        Err(miss) => return error_reading(&miss, MASK),
+        Err(miss) => return error_reading(&miss, MASK_LINK),
     }
     for link in ENABLING_LINKS {
         match host.link_target(Path::new(link)) {
@@ -83,7 +83,11 @@ fn is_timer_enabled(host: &dyn Host) -> Reading<bool> {
         }
     }
     // Without systemd, some other service may trim, so the answer is unknown.
-    file_reading(host.list_directory(Path::new(UNITS)), UNITS).map(|_| false)
+    file_reading(
+        host.list_directory(Path::new(UNIT_DIRECTORY)),
+        UNIT_DIRECTORY,
+    )
+    .map(|_| false)
 }
 
 /// Whether the path is missing or not a symbolic link: a regular file does not mask the timer.
@@ -201,13 +205,13 @@ mod tests {
     }
 
     fn trimmed_by_mount(host: &FakeHost, mut facts: FactSet) -> [Option<bool>; 3] {
-        run(host, &Request::default(), &mut facts);
+        collect_facts(host, &Request::default(), &mut facts);
         ["/srv", "/bind", "/by-hand"]
             .map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
     }
 
     fn with_systemd() -> FakeHost {
-        FakeHost::default().file(format!("{UNITS}/x.service"), "")
+        FakeHost::default().file(format!("{UNIT_DIRECTORY}/x.service"), "")
     }
 
     fn version_question() -> Question {
@@ -256,7 +260,7 @@ mod tests {
                 trimmed_by_mount(&enabled(), facts_with_fstab_option("defaults")),
                 [yes, yes, None]
             );
-            let masked = enabled().symlink(MASK, "/dev/null");
+            let masked = enabled().symlink(MASK_LINK, "/dev/null");
             assert_eq!(
                 trimmed_by_mount(&masked, facts_with_fstab_option("defaults")),
                 [no, no, no]
@@ -271,7 +275,7 @@ mod tests {
     #[test]
     fn util_linux_version_is_queried_only_if_needed() {
         let asked = |host: FakeHost, mut facts: FactSet| {
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             host.asked_questions().contains(&version_question())
         };
         let enabled =
@@ -296,13 +300,13 @@ mod tests {
     fn timer_fact_follows_enablement_and_mask() {
         let timer = |host: &FakeHost| {
             let mut facts = facts_with_fstab_option("X-fstrim.notrim");
-            run(host, &Request::default(), &mut facts);
+            collect_facts(host, &Request::default(), &mut facts);
             facts.host_value(&machine::TRIM_TIMER)
         };
         let enabled = with_systemd().symlink(ENABLING_LINKS[0], "/lib/systemd/system/fstrim.timer");
         assert_eq!(timer(&with_systemd()), Some(false));
         assert_eq!(timer(&enabled), Some(true), "though it trims nothing here");
-        assert_eq!(timer(&enabled.symlink(MASK, "/dev/null")), Some(false));
+        assert_eq!(timer(&enabled.symlink(MASK_LINK, "/dev/null")), Some(false));
         assert_eq!(timer(&FakeHost::default()), None);
     }
 
@@ -313,7 +317,7 @@ mod tests {
             [None; 3]
         );
         for question in [
-            Question::Link(MASK.into()),
+            Question::Link(MASK_LINK.into()),
             Question::Link(ENABLING_LINKS[0].into()),
         ] {
             let host = with_systemd().refuse(question, HostErrorKind::NotCollected);

@@ -24,10 +24,10 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "boot mounts",
-    run,
+    run: collect_facts,
 };
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = mount_units::MountUnits::list_units(host, facts);
     let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
     let of_fstab = record_fstab(host, &units, &mut lines, &mut swaps, facts);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     fn collect(host: &FakeHost, mut facts: FactSet) -> FactSet {
-        run(host, &Request::default(), &mut facts);
+        collect_facts(host, &Request::default(), &mut facts);
         facts
     }
 

@@ -21,12 +21,15 @@ use crate::system::os::name_value_lines::text_value;
 use crate::text::display_safe;
 use crate::version::Version;
 
-pub const COLLECTOR: Collector = Collector { id: "kernel", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "kernel",
+    run: collect_facts,
+};
 
 const BUILD: &str = "/proc/version";
 const UBUNTU_SIGNATURE: &str = "/proc/version_signature";
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let subject = Subject::host();
     let names = syscall_reading(host.ask(&Question::Uname), "uname");
     let names = names.map(|answer| {
@@ -438,7 +441,7 @@ mod tests {
             .answer(Question::Uname, names)
             .file(BUILD, prefix + build);
         let mut facts = FactSet::default();
-        run(&host, &Request::default(), &mut facts);
+        collect_facts(&host, &Request::default(), &mut facts);
         facts
     }
 
@@ -483,7 +486,7 @@ mod tests {
         ] {
             let host = FakeHost::default().answer(Question::Uname, names);
             let mut facts = FactSet::default();
-            run(&host.file(BUILD, build), &Request::default(), &mut facts);
+            collect_facts(&host.file(BUILD, build), &Request::default(), &mut facts);
             let release = facts.get(&Subject::host(), &kernel::RELEASE);
             let version = facts.get(&Subject::host(), &kernel::VERSION);
             assert_eq!(
@@ -578,7 +581,7 @@ mod tests {
                 .file("/sys/fs/ext4/features/fast_commit", &release)
                 .file("/proc/filesystems", format!("nodev\tproc\n\text4\n{noise}\n\txfs\n"));
             let mut facts = FactSet::default();
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             let known = facts.host_value(&kernel::FILESYSTEMS).unwrap();
             prop_assert!(known.contains(&"ext4".to_owned()) && known.contains(&"xfs".to_owned()));
             prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));

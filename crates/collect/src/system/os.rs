@@ -31,10 +31,10 @@ use crate::text::display_safe;
 
 pub const COLLECTOR: Collector = Collector {
     id: "operating system",
-    run,
+    run: collect_facts,
 };
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     record_os_release(host, facts);
     record_execution_environment(host, facts);
     let summary = syscall_reading(host.ask(&Question::Resources), "sysinfo");
@@ -588,7 +588,7 @@ mod tests {
     fn memory_and_cpu_count_are_read() {
         let mut facts = FactSet::default();
         let host = FakeHost::default().answer(Question::Resources, "memory_bytes=1024\ncpus=2\n");
-        run(&host, &Request::default(), &mut facts);
+        collect_facts(&host, &Request::default(), &mut facts);
         assert_eq!(facts.host_value(&machine::MEMORY), Some(1024));
         assert_eq!(facts.host_value(&machine::CPUS), Some(2));
         assert!(!facts.get(&Subject::host(), &machine::OS_ID).is_known());
@@ -635,7 +635,7 @@ mod tests {
                 .file("/sys/class/dmi/id/product_name", &bytes)
                 .file("/run/systemd/container", &bytes);
             let mut facts = FactSet::default();
-            run(&host, &Request::default(), &mut facts);
+            collect_facts(&host, &Request::default(), &mut facts);
             prop_assert!(!crate::testing::displayed_text(&facts).chars().any(crate::text::is_display_unsafe));
         }
     }

@@ -108,7 +108,7 @@ fn collect(host: &FakeHost, target: Option<&str>, mut facts: FactSet) -> FactSet
         allow_missing: true,
         ..Request::default()
     };
-    run(host, &request, &mut facts);
+    collect_facts(host, &request, &mut facts);
     facts
 }
 
@@ -458,7 +458,7 @@ fn data_mounts_and_free_devices_become_targets() {
 }
 
 #[test]
-fn root_is_target_only_without_others() {
+fn root_is_target_without_others() {
     let mut only_root = FactSet::default();
     let root = Subject::mount("/");
     only_root.insert_known(&root, &mount::IN_SIGHT, true, Source::file("x"));

@@ -73,7 +73,9 @@ pub fn postgres_assignment_support(name: &str, value: &str, server: &Version) ->
         (Some(ValueSyntax::Switch), _) if ["on", "off"].contains(&value) => known,
         (Some(ValueSyntax::Switch), _) => Support::unknown(format!("{name} must be on or off.")),
         (Some(ValueSyntax::Size), _) if is_postgres_size(value) => known,
-        (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
+        (Some(ValueSyntax::Size), _) => {
+            refused("a whole number, optionally with the unit B, kB, MB, GB or TB")
+        }
         (Some(ValueSyntax::Words), _) => postgres_enum_value_support(name, value, server),
         (None, Some([low, high])) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,

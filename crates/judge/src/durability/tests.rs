@@ -213,7 +213,7 @@ mod drill_records {
 
     #[test]
     fn a_drill_opens_no_interlock() {
-        let open = |machine: TestHost| machine.interlock().value().copied();
+        let open = |machine: TestHost| machine.flush_removal_allowed().value().copied();
         assert_eq!(open(TestHost::with_protected_cache()), Some(true));
         assert_eq!(
             open(machine_with_drill(TestHost::with_protected_cache(), 20, 0)),

@@ -505,7 +505,7 @@ const EVIDENCE_SCHEMA: TableSchema = TableSchema {
     optional: &["kernel", "hardware", "contradicted_by"],
 };
 
-const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
+const ACCEPTED_YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
 fn parse_evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
     let before = problems.mistake_count();
@@ -540,7 +540,7 @@ fn parse_year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16>
         .get_ref()
         .as_integer()
         .and_then(|year| year.as_str().parse().ok());
-    let year = year.filter(|year| YEARS.contains(year));
+    let year = year.filter(|year| ACCEPTED_YEARS.contains(year));
     if year.is_none() {
         problems.report_mistake(
             item,

@@ -41,7 +41,7 @@ pub fn insert_probe_facts(
     };
     let commit = paced(
         &|of| Some(of.median_us.value),
-        "the probe measured no paced commit",
+        "the probe did not measure any paced commits",
     );
     facts.insert(target, &probe::COMMIT, commit);
     let too_few = "the probe measured too few paced commits for an interval";
@@ -103,7 +103,7 @@ pub fn insert_probe_facts(
     let rate = measured_one_page_row(found, default)
         .and_then(|r| r.back_to_back.as_ref())
         .map(|loops| 1e6 / loops.mean_us);
-    let rate = rate.map_or_else(|| missing("the probe measured no commit"), known);
+    let rate = rate.map_or_else(|| missing("the probe did not measure any commits"), known);
     facts.insert(target, &probe::COMMITS_PER_SECOND, rate);
 
     let both = measured_one_page_row(found, Method::FdatasyncDirect)
@@ -126,7 +126,7 @@ pub fn insert_probe_facts(
     let implausible = if has_durable_commit_rate(found) {
         known_probe_reading(too_fast.is_some())
     } else {
-        absent_reading("the probe measured no commit")
+        absent_reading("the probe did not measure any commits")
     };
     facts.insert(target, &probe::IMPLAUSIBLE, implausible);
     let because = too_fast.map(|caveat| caveat.text.trim_end_matches('.').to_owned());

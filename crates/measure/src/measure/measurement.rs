@@ -106,7 +106,7 @@ pub struct Measurement {
     /// Bytes written by commits, workloads and the preparation of files.
     pub bytes_written: u64,
     /// The log that was written; left out for PostgreSQL's WAL.
-    #[serde(default, skip_serializing_if = "MeasuredLog::is_default")]
+    #[serde(default, skip_serializing_if = "MeasuredLog::is_default_wal")]
     pub log: MeasuredLog,
     /// One row per method and size, in a fixed order.
     pub methods: Vec<MethodResult>,

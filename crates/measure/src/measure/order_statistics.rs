@@ -28,8 +28,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
         .unwrap_or(0.0)
 }
 
-/// Median of sorted values; for an even number of values, the mean of the middle two. 0 without
-/// values.
+/// 0 without values.
 pub fn median_of_sorted(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);

@@ -1,7 +1,7 @@
 //! Prints figures in the layout of `pg_test_fsync` 15 (src/bin/pg_test_fsync/pg_test_fsync.c), so
 //! that scripts written for the tool keep working. [`super::import`] reads this layout too.
 
-use super::{BenchmarkSection, PG_TESTS, WorkloadRow};
+use super::{BenchmarkSection, PG_TEST_FSYNC_CASES, WorkloadRow};
 
 const PREFERENCE_ORDER: &str =
     "(in wal_sync_method preference order, except fdatasync is Linux's default)";
@@ -31,7 +31,7 @@ fn heading_lines(group: BenchmarkSection) -> &'static [&'static str] {
     }
 }
 
-/// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of [`PG_TESTS`];
+/// Formats the figures like the output of `pg_test_fsync`. `rows` are in the order of [`PG_TEST_FSYNC_CASES`];
 /// `seconds` is the time per test.
 pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
     let unit = if (seconds - 1.0).abs() < 1e-9 {
@@ -44,7 +44,7 @@ pub fn pg_test_fsync_text(rows: &[WorkloadRow], seconds: f64) -> String {
         "O_DIRECT supported on this platform for open_datasync and open_sync.".to_owned(),
     ];
     let (mut last, mut refused) = (None, false);
-    for (test, row) in PG_TESTS.iter().zip(rows) {
+    for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(rows) {
         let group = test.section();
         if last != Some(group) {
             lines.extend(footnote_lines(refused, last));
@@ -114,7 +114,7 @@ mod tests {
                 ..RowSamples::new(test.row_name(), 8192)
             }
         };
-        let series: Vec<RowSamples> = PG_TESTS
+        let series: Vec<RowSamples> = PG_TEST_FSYNC_CASES
             .iter()
             .zip(times_us)
             .zip(refused)
@@ -151,7 +151,7 @@ mod tests {
             let runs = import_benchmark_output(pg_test_fsync_text(&rows, 2.0).as_bytes()).unwrap();
             prop_assert_eq!(runs.len(), 1);
             prop_assert_eq!(&runs[0].budget, "2 seconds per test");
-            for (test, row) in PG_TESTS.iter().zip(&rows) {
+            for (test, row) in PG_TEST_FSYNC_CASES.iter().zip(&rows) {
                 let name: Vec<String> = test.label().split_whitespace().map(str::to_owned).collect();
                 let read = runs[0].find_row(test.section(), &name.join(" ")).unwrap();
                 match read.per_second {

@@ -320,7 +320,7 @@ impl RequirementResult {
     pub fn sentence(&self) -> String {
         let answer = format!("{}: {}", self.requirement, self.answer.as_str());
         let Some(estimate) = self.estimate_us else {
-            return format!("{answer}; no commit was measured.");
+            return format!("{answer}; no commits were measured.");
         };
         let interval = self.interval_us.map_or_else(
             || "interval unknown".to_owned(),

@@ -41,7 +41,7 @@ impl WriteBuffer {
         }
     }
 
-    pub fn bytes(&self, length: usize) -> &[u8] {
+    pub fn first_bytes(&self, length: usize) -> &[u8] {
         self.memory
             .get(self.start..self.start + length.min(self.length))
             .unwrap_or_default()
@@ -99,7 +99,8 @@ impl CommitWriter {
     /// with data=journal. The test writes 100 bytes at `offset`: real O_DIRECT refuses such an
     /// unaligned length.
     pub(crate) fn probe_buffered_direct_io(&self, pages: &WriteBuffer, offset: u64) -> bool {
-        self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
+        self.method.is_direct()
+            && rustix::io::pwrite(&self.file, pages.first_bytes(100), offset).is_ok()
     }
 
     pub(crate) fn write_unflushed(&self, pages: &[u8], offset: u64) -> Result<(), Errno> {
@@ -169,11 +170,20 @@ mod tests {
     #[test]
     fn write_buffer_is_aligned_and_incompressible() {
         let pages = WriteBuffer::random(4 * PAGE_BYTES, &mut Rng::new(1));
-        assert_eq!(pages.bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
-        assert_eq!(pages.bytes(usize::MAX - PAGE_BYTES).len(), 4 * PAGE_BYTES);
-        assert_eq!(pages.bytes(PAGE_BYTES).as_ptr().align_offset(ALIGNMENT), 0);
+        assert_eq!(pages.first_bytes(2 * PAGE_BYTES).len(), 2 * PAGE_BYTES);
+        assert_eq!(
+            pages.first_bytes(usize::MAX - PAGE_BYTES).len(),
+            4 * PAGE_BYTES
+        );
+        assert_eq!(
+            pages
+                .first_bytes(PAGE_BYTES)
+                .as_ptr()
+                .align_offset(ALIGNMENT),
+            0
+        );
         let kinds: std::collections::BTreeSet<&[u8]> =
-            pages.bytes(4 * PAGE_BYTES).chunks(4).collect();
+            pages.first_bytes(4 * PAGE_BYTES).chunks(4).collect();
         assert!(kinds.len() > PAGE_BYTES - 16, "noise does not compress");
     }
 

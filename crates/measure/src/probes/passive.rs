@@ -158,9 +158,9 @@ fn asynchronous_wal_commit_reason(cluster: &Subject, facts: &FactSet) -> Option<
             .iter()
             .find(|one| is_off(one.value))
             .map(|one| format!("synchronous_commit is off for {}", one.owner)),
-        Reading::Unknown { .. } => {
-            Some("synchronous_commit of databases and roles is unknown".to_owned())
-        }
+        Reading::Unknown { .. } => Some(
+            "the per-database and per-role settings of synchronous_commit are unknown".to_owned(),
+        ),
     }
 }
 

@@ -546,7 +546,7 @@ impl<'a> ProbeRun<'a> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self
             .pages
-            .bytes(cell.pages as usize * plan_page_bytes(self.plan));
+            .first_bytes(cell.pages as usize * plan_page_bytes(self.plan));
         let cursor = if cell.method.is_direct() {
             &mut self.direct
         } else {

@@ -107,7 +107,7 @@ mod small_files {
         let temporary = format!("{name}.new");
         let file = stage.scratch.create_file(&temporary, OFlags::empty())?;
         let written = retry_interrupted(&mut interrupted, || {
-            rustix::io::pwrite(&file, stage.pages.bytes(FILE_BYTES), 0)
+            rustix::io::pwrite(&file, stage.pages.first_bytes(FILE_BYTES), 0)
         })?;
         if written != FILE_BYTES {
             return Err(Errno::NOSPC);

@@ -463,7 +463,7 @@ fn trial_view_notes(record: &TrialRecord) -> Vec<String> {
                 ));
             }
             FlushAudit::NotCounted => notes.push(format!(
-                "{word}: no flushes were counted, so durability is unchecked."
+                "{word}: flushes could not be counted, so durability was not checked."
             )),
             FlushAudit::Sufficient(_) => {}
         }
@@ -716,7 +716,7 @@ mod tests {
         assert!(
             trial_view(&back)
                 .to_text()
-                .contains("durability is unchecked")
+                .contains("durability was not checked")
         );
         written.directory = "/srv/\u{1b}[31m".to_owned();
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();

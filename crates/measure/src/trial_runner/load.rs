@@ -100,7 +100,7 @@ pub fn run_bare_commits(
         let place = at + offset;
         offset = (offset + PAGE_BYTES as u64) % SEGMENT_BYTES;
         writer
-            .commit(means.pages.bytes(PAGE_BYTES), place)
+            .commit(means.pages.first_bytes(PAGE_BYTES), place)
             .map(|timing| timing.micros)
     })
 }
@@ -137,7 +137,7 @@ fn run_single_client(
     wrap: u64,
     means: &LoadContext<'_>,
 ) -> Result<TrialSample, String> {
-    let (bytes, mut at) = (means.pages.bytes(pages * PAGE_BYTES), 0);
+    let (bytes, mut at) = (means.pages.first_bytes(pages * PAGE_BYTES), 0);
     run_serial_commits(means, || {
         if at + bytes.len() as u64 > wrap {
             at = 0;
@@ -227,7 +227,7 @@ fn write_and_flush_pages(
     loop {
         let place = at % all;
         let count = (to - at).min(all - place).min(MAX_PAGES_PER_WRITE);
-        let bytes = pages.bytes(usize::try_from(count).unwrap_or(1) * PAGE_BYTES);
+        let bytes = pages.first_bytes(usize::try_from(count).unwrap_or(1) * PAGE_BYTES);
         at += count;
         if at >= to {
             return writer.commit(bytes, place * PAGE_BYTES as u64).map(|_| ());
@@ -248,7 +248,7 @@ fn run_with_neighbour(
     let write = || {
         let mut at = 0;
         while !over.load(Ordering::Relaxed)
-            && rustix::io::pwrite(&file, means.pages.bytes(usize::MAX), at).is_ok()
+            && rustix::io::pwrite(&file, means.pages.first_bytes(usize::MAX), at).is_ok()
         {
             at = (at + MAX_PAGES_PER_WRITE * PAGE_BYTES as u64) % NEIGHBOUR_BYTES;
             // The pause limits the second writer to 128 KiB per 2 ms, about 60 MB/s into the page

@@ -70,7 +70,7 @@ impl LoopFile {
             // I/O.
             rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed)
         });
-        filled.map_err(|e| format!("cannot fill the holes of the loop file: {e}"))
+        filled.map_err(|e| format!("cannot fill the holes in the loop file: {e}"))
     }
 
     /// Bytes in holes or in unwritten extents, which the kernel reports alike (lseek(2)).

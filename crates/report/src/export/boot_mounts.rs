@@ -378,7 +378,7 @@ pub fn no_change_reasons(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<St
             (None, _) => "the underlying device is unknown".to_owned(),
         };
         Some(format!(
-            "{}: it is unknown whether the next boot mounts this file system ({because}).",
+            "{}: it is unknown whether this file system will be mounted at the next boot ({because}).",
             target.title
         ))
     });

@@ -18,7 +18,7 @@ use walwise_model::version::Version;
 const UNREADABLE_FEATURES: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
 pub fn feature_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
-    let next = BootEnvironment::new(real, supposed);
+    let next = NextKernelAndE2fsck::new(real, supposed);
     let mut items = Vec::new();
     for mounted in supposed.subjects_of_scope(Scope::Mount) {
         let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else {
@@ -47,7 +47,7 @@ enum NextE2fsck {
     Unknown,
 }
 
-struct BootEnvironment<'f> {
+struct NextKernelAndE2fsck<'f> {
     facts: &'f FactSet,
     /// The next kernel and its vendor; `None` if unknown or unchanged.
     kernel: Option<(Version, String)>,
@@ -58,7 +58,7 @@ struct BootEnvironment<'f> {
     checker: NextE2fsck,
 }
 
-impl<'f> BootEnvironment<'f> {
+impl<'f> NextKernelAndE2fsck<'f> {
     fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
         let (now, then) = (kernel_and_vendor(real), kernel_and_vendor(supposed));
         let may_be_older = match (&now, &then) {

@@ -335,7 +335,7 @@ fn unsupported_driver_item(subject: &Subject, name: &str, ruling: Support) -> Op
 fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem> {
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
-        let what = "it is unknown whether the boot unlocks the device";
+        let what = "it is unknown whether the device is unlocked at boot";
         let crypts = assembled_devices(supposed)
             .into_iter()
             .filter(|(_, kind)| kind.is_crypt());
@@ -361,7 +361,7 @@ fn crypttab_problem_items(real: &FactSet, supposed: &FactSet) -> Vec<UpgradeItem
         .filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
     let mut items: Vec<UpgradeItem> = crypts.map(|(subject, _)| {
         let because = "The device has no line in crypttab. Other ways to unlock it, such as rd.luks on the kernel command line, are not checked.";
-        let what = "it is unknown whether the boot unlocks the device".to_owned();
+        let what = "it is unknown whether the device is unlocked at boot".to_owned();
         UpgradeItem::new_undecided(&subject, Level::Critical, what, Support::unknown(because))
     }).collect();
     let (optional, by_defaults) = (

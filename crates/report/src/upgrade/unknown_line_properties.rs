@@ -142,7 +142,7 @@ fn unread_property_texts(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
         missing.push("it is unknown whether the device exists");
     }
     if facts.value(line, &boot::AUTO).is_none() {
-        missing.push("it is unknown whether the boot mounts this file system");
+        missing.push("it is unknown whether this file system is mounted at boot");
     }
     missing
 }

@@ -318,7 +318,7 @@ pub fn baseline_sections(report: &Report) -> Vec<Section> {
                 .append_code(&before.host)
                 .append(", this report from ")
                 .append_code(&report.host.name)
-                .append(". This compares two hosts, not one host at two times."),
+                .append(". The differences are between two hosts, not changes on one host."),
         );
     }
     if !difference.has_lasting_changes() {

@@ -339,7 +339,7 @@ fn target_findings<'a>(
 fn fix_list(chapter: &ShownItemsTracker<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
     let fixes = fixes::target_fixes(report, of, &target_findings(chapter, of));
-    let persist = fixes::walwise_fstab_command(report, of);
+    let persist = fixes::fstab_export_command(report, of);
     FixList {
         entries: (1..)
             .zip(&fixes)

@@ -50,7 +50,7 @@ impl WorkloadCall {
         })
     }
 
-    fn summary(&self) -> String {
+    fn call_text(&self) -> String {
         let file = if self.file.is_empty() {
             "directory"
         } else {
@@ -113,14 +113,14 @@ fn run_workload_in_child() {
     run_one_round(&plan_for_workload(Path::new(&directory), workload)).unwrap();
 }
 
-fn summaries(calls: &[WorkloadCall]) -> Vec<String> {
-    calls.iter().map(WorkloadCall::summary).collect()
+fn call_texts(calls: &[WorkloadCall]) -> Vec<String> {
+    calls.iter().map(WorkloadCall::call_text).collect()
 }
 
 fn thread_starting_with<'c>(threads: &'c [Vec<WorkloadCall>], first: &str) -> &'c [WorkloadCall] {
     threads
         .iter()
-        .find(|calls| calls.iter().any(|call| call.summary() == first))
+        .find(|calls| calls.iter().any(|call| call.call_text() == first))
         .unwrap()
 }
 
@@ -128,7 +128,7 @@ fn thread_starting_with<'c>(threads: &'c [Vec<WorkloadCall>], first: &str) -> &'
 /// must not be in memory.
 pub fn free_space_calls(directory: &Path) -> Vec<String> {
     let threads = trace_workload_in(directory, Workload::Group);
-    summaries(thread_starting_with(&threads, "openat room"))
+    call_texts(thread_starting_with(&threads, "openat room"))
         .into_iter()
         .filter(|said| said.ends_with(" room"))
         .collect()
@@ -137,7 +137,7 @@ pub fn free_space_calls(directory: &Path) -> Vec<String> {
 fn count_calls(calls: &[WorkloadCall]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for call in calls {
-        *counts.entry(call.summary()).or_default() += 1;
+        *counts.entry(call.call_text()).or_default() += 1;
     }
     counts
 }
@@ -162,7 +162,7 @@ fn a_small_file_is_made_durable_in_five_calls() {
                     .map_or_else(String::new, |call| format!("{} {name}", call.name)),
                 "fsync directory".to_owned(),
             ];
-            assert_eq!(summaries(five), expected);
+            assert_eq!(call_texts(five), expected);
             assert!(
                 five[3].name.starts_with("renameat") && five[0].line.contains("O_CREAT|O_EXCL")
             );
@@ -184,14 +184,14 @@ fn sessions_share_flushes() {
     {
         for one in calls.split_inclusive(|call| call.name == "fdatasync") {
             let (flushed, written) = one.split_last().unwrap();
-            assert_eq!(flushed.summary(), "fdatasync group-wal");
+            assert_eq!(flushed.call_text(), "fdatasync group-wal");
             // After the end of the segment, writes continue at its start.
             assert!(
                 written.len() == 1 || written.len() == 2 && written[1].line.contains(", 0)"),
                 "{one:?}"
             );
             for call in written {
-                let said = call.summary();
+                let said = call.call_text();
                 let bytes: usize = said.split(' ').nth(1).unwrap().parse().unwrap();
                 assert!(
                     said.starts_with("pwrite64 ") && call.file == "group-wal",
@@ -210,7 +210,7 @@ fn sessions_share_flushes() {
 fn a_transaction_flushes_each_log_after_its_record() {
     let threads = trace_workload(Workload::Innodb);
     let calls = thread_starting_with(&threads, "openat redo");
-    let all = summaries(calls);
+    let all = call_texts(calls);
     let position = |what: &str| all.iter().position(|said| said == what);
     let mut both = 0;
     for (i, call) in calls
@@ -218,7 +218,7 @@ fn a_transaction_flushes_each_log_after_its_record() {
         .enumerate()
         .filter(|(_, call)| call.name == "pwrite64")
     {
-        let said = call.summary();
+        let said = call.call_text();
         let next = || all.get(i + 1).map(String::as_str);
         if said.ends_with(" redo") && (said.contains(" 512 ") || said.contains(" 4096 ")) {
             let flushed = next() == Some("fdatasync redo");
@@ -248,7 +248,7 @@ fn a_transaction_flushes_each_log_after_its_record() {
 fn a_segment_is_made_as_the_server_makes_it() {
     let threads = trace_workload(Workload::Segment);
     let calls = thread_starting_with(&threads, "openat segment-new");
-    let all = summaries(calls);
+    let all = call_texts(calls);
     let rename = |calls: &[String], from: &str| {
         calls
             .iter()
@@ -322,9 +322,9 @@ fn a_neighbour_only_writes() {
     for (i, call) in commits
         .iter()
         .enumerate()
-        .filter(|(_, call)| call.summary() == "pwrite64 8192 wal")
+        .filter(|(_, call)| call.call_text() == "pwrite64 8192 wal")
     {
-        let next = commits[i + 1].summary();
+        let next = commits[i + 1].call_text();
         assert!(
             next == "fdatasync wal" || next == "fsync wal",
             "{} then {next}",
@@ -336,7 +336,7 @@ fn a_neighbour_only_writes() {
         .filter(|calls| calls[0].file == "neighbour")
         .collect();
     for calls in &neighbour {
-        for said in summaries(calls) {
+        for said in call_texts(calls) {
             assert!(
                 ["pwrite64 262144 neighbour", "fadvise64 neighbour"].contains(&said.as_str()),
                 "{said}"

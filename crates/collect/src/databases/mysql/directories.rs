@@ -12,7 +12,7 @@ use super::options::resolve_path;
 use super::product_version::{ProductLine, ProductVersion};
 use super::{VariablesReply, settings};
 use crate::databases::mount_namespace::NamespaceHost;
-use crate::databases::{Conf, servers};
+use crate::databases::{ServerConfig, servers};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::mysql;
 use crate::facts::note::MysqlNote;
@@ -36,7 +36,7 @@ pub struct DirectoryReader<'a> {
     pub namespace: Option<&'a NamespaceHost<'a>>,
     /// The data directory's path in the server's mount namespace.
     pub server_data_path: &'a Path,
-    pub conf: &'a Conf,
+    pub conf: &'a ServerConfig,
     pub answer: Option<&'a VariablesReply>,
     pub name: &'a str,
     pub edition: &'a ProductVersion,
@@ -256,7 +256,7 @@ impl DirectoryReader<'_> {
         match self.host.log_file_stats(&base, LogFileKind::BinaryLog) {
             Ok(files) if files.count == 0 && reported.is_none() => Reading::unknown(
                 UnknownReason::NotCollected,
-                format!("no binary log is named {shown}, and the server did not answer"),
+                format!("no binary log has the base name {shown}, and the server did not answer"),
             ),
             Ok(files) => Reading::known(files.bytes, source),
             Err(miss) => error_reading(&miss, &shown),

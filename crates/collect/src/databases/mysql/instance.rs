@@ -17,7 +17,7 @@ use super::{
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, ServingProof, UnprovenProcess};
-use crate::databases::{Conf, ConfigArgument, start_time};
+use crate::databases::{ConfigArgument, ServerConfig, start_time};
 use crate::error_readings::error_reading;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, InnodbFlushMethod};
@@ -61,7 +61,7 @@ pub struct MysqlInstance {
     data_source: Source,
     server: Option<MysqldProcess>,
     edition: ProductVersion,
-    conf: Conf,
+    conf: ServerConfig,
 }
 
 impl InstanceCandidate<'_> {
@@ -181,7 +181,10 @@ impl InstanceCandidate<'_> {
         facts.insert(&subject, &mysql::RUNNING, running);
     }
 
-    fn candidate_data_directory(&self, conf: &Conf) -> Result<Option<(PathBuf, Source)>, Note> {
+    fn candidate_data_directory(
+        &self,
+        conf: &ServerConfig,
+    ) -> Result<Option<(PathBuf, Source)>, Note> {
         if let Some(directory) = &self.directory {
             return Ok(Some((
                 directory.clone(),
@@ -421,7 +424,7 @@ impl MysqlInstance {
     fn value_in_force(
         &self,
         setting: &ServerVariable,
-        certain: &Conf,
+        certain: &ServerConfig,
         answer: Option<&VariablesReply>,
         shown: &str,
         facts: &mut FactSet,
@@ -474,7 +477,12 @@ impl MysqlInstance {
     /// Records O_DIRECT_NO_FSYNC as the flush method if MySQL 8.0 chooses it: with
     /// innodb_dedicated_server and no explicit flush method (MySQL 8.0 manual). MySQL 8.4 does not
     /// choose it.
-    fn record_dedicated_flush_method(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
+    fn record_dedicated_flush_method(
+        &self,
+        conf: &ServerConfig,
+        subject: &Subject,
+        facts: &mut FactSet,
+    ) {
         let is_80 = self
             .edition
             .product_and_version()
@@ -556,7 +564,7 @@ impl MysqlInstance {
 }
 
 /// The settings with a value in `conf`; unknown if one of them may have one.
-fn configured_option_names(conf: &Conf) -> Reading<Vec<String>> {
+fn configured_option_names(conf: &ServerConfig) -> Reading<Vec<String>> {
     let mut names = Vec::new();
     let mut last = Source::Default {
         of: "MySQL and MariaDB".to_owned(),
@@ -588,7 +596,7 @@ const SET_BY_FLUSH_METHOD: [(&str, &Key<bool>); 2] = [
 /// to the setting.
 fn invalidate_if_flush_method_set(
     key: &Key<bool>,
-    conf: &Conf,
+    conf: &ServerConfig,
     subject: &Subject,
     facts: &mut FactSet,
 ) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::process::{self, MysqldProcess};
 use super::product_version::{ProductLine, ProductVersion};
 use super::settings;
-use crate::databases::Conf;
+use crate::databases::ServerConfig;
 use crate::error_readings::error_reading;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Remedy, Source, UnknownReason};
@@ -33,8 +33,8 @@ pub fn read_options(
     server: Option<&MysqldProcess>,
     named: Option<&Path>,
     facts: &mut FactSet,
-) -> Conf {
-    let mut conf = Conf::default();
+) -> ServerConfig {
+    let mut conf = ServerConfig::default();
     let mut groups = OptionGroups::new(edition);
     if let Some(suffix) = server.and_then(|s| {
         s.option_value("defaults_group_suffix")
@@ -64,7 +64,7 @@ pub fn read_options(
 /// Adds MySQL's persisted settings (SET PERSIST), which the server reads last, from the data
 /// directory.
 pub fn read_persisted_options(
-    conf: &mut Conf,
+    conf: &mut ServerConfig,
     host: &dyn Host,
     edition: &ProductVersion,
     data: &Path,
@@ -164,7 +164,7 @@ impl OptionGroups {
 struct OptionFileReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
-    conf: &'a mut Conf,
+    conf: &'a mut ServerConfig,
     groups: OptionGroups,
     depth: usize,
     is_limit_reached: bool,

@@ -41,7 +41,6 @@ pub struct ProductVersion {
 const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
 impl ProductVersion {
-    /// `None` if product or version is unknown.
     pub fn product_and_version(&self) -> Option<(ProductLine, &Version)> {
         self.line.value().copied().zip(self.version.value())
     }

@@ -354,7 +354,7 @@ fn file_changed_after_server_start_is_ambiguous() {
 }
 
 #[test]
-fn flush_method_makes_dependent_settings_ambiguous() {
+fn unreported_buffering_is_ambiguous_if_flush_method_is_set() {
     const ELEVEN: &str = "mariadbd  Ver 11.4.2-MariaDB for debian-linux-gnu on x86_64";
     let name = "mysql.innodb_data_file_buffering";
     let set = [("mysqld.innodb_flush_method", "fsync")];

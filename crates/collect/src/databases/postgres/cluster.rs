@@ -15,7 +15,7 @@ use super::{
 use crate::collector::Request;
 use crate::databases::mount_namespace::{self, NamespaceHost};
 use crate::databases::servers::{self, ServingProof, UnprovenProcess};
-use crate::databases::{Conf, ConfigArgument};
+use crate::databases::{ConfigArgument, ServerConfig};
 use crate::error_readings::{error_reading, file_reading};
 use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::postgres::{self, CommitOverride};
@@ -50,7 +50,7 @@ pub struct ClusterConfig<'a> {
     /// The data directory's path in the server's mount namespace.
     server_data_path: PathBuf,
     data_source: Source,
-    conf: Conf,
+    conf: ServerConfig,
 }
 
 impl<'a> ClusterCandidate<'a> {
@@ -60,7 +60,7 @@ impl<'a> ClusterCandidate<'a> {
         inside: Option<&NamespaceHost<'_>>,
         facts: &mut FactSet,
     ) -> Result<ClusterConfig<'a>, PostgresNote> {
-        let mut conf = Conf::default();
+        let mut conf = ServerConfig::default();
         conf.add_file(host, &self.config_file, facts);
         let absolute =
             |value: &[u8]| Some(path_from_bytes(value.to_vec())).filter(|path| path.is_absolute());
@@ -597,7 +597,7 @@ impl ClusterConfig<'_> {
         &self,
         subject: &Subject,
         answer: Option<&SettingsReply>,
-        certain: Option<&Conf>,
+        certain: Option<&ServerConfig>,
         version: Option<&Version>,
         facts: &mut FactSet,
     ) {

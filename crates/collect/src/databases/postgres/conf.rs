@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::databases::Conf;
+use crate::databases::ServerConfig;
 use crate::error_readings::error_reading;
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Note, Reading, Source, UnknownReason};
@@ -15,8 +15,8 @@ use crate::text::display_path;
 const MAX_INCLUDE_DEPTH: usize = 10;
 const MAX_FILES: usize = 256;
 
-impl Conf {
-    /// An absent file is recorded as a gap; optional files need [`Conf::add_optional_file`].
+impl ServerConfig {
+    /// An absent file is recorded as a gap; optional files need [`ServerConfig::add_optional_file`].
     pub fn add_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         ConfigReader {
             host,
@@ -43,7 +43,7 @@ impl Conf {
 struct ConfigReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
-    conf: &'a mut Conf,
+    conf: &'a mut ServerConfig,
     chain: Vec<PathBuf>,
     is_limit_reached: bool,
 }
@@ -202,13 +202,13 @@ mod tests {
         fake.answer(config_question(path), answer.concat())
     }
 
-    fn read_conf(fake: &FakeHost) -> (Conf, FactSet) {
-        let (mut conf, mut facts) = (Conf::default(), FactSet::default());
+    fn read_conf(fake: &FakeHost) -> (ServerConfig, FactSet) {
+        let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
         conf.add_file(fake, Path::new("/pg/postgresql.conf"), &mut facts);
         (conf, facts)
     }
 
-    fn known_setting(conf: &Conf, name: &str) -> Option<(String, String)> {
+    fn known_setting(conf: &ServerConfig, name: &str) -> Option<(String, String)> {
         match conf.get(name)? {
             Reading::Known { value, source } => {
                 Some((String::from_utf8(value).unwrap(), source.to_string()))
@@ -343,7 +343,7 @@ mod tests {
                 let includes: Vec<(&str, &str)> = includes.iter().map(|(key, value)| (*key, value.as_str())).collect();
                 fake = with_settings(fake, &format!("/pg/{from}.conf"), &includes);
             }
-            let (mut conf, mut facts) = (Conf::default(), FactSet::default());
+            let (mut conf, mut facts) = (ServerConfig::default(), FactSet::default());
             conf.add_file(&fake, Path::new("/pg/0.conf"), &mut facts);
             prop_assert!(fake.asked_questions().len() <= 3 * MAX_FILES + 120);
         }

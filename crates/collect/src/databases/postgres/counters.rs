@@ -173,7 +173,7 @@ impl CounterReader<'_> {
             };
             match (self.counter(count), self.counter(time)) {
                 (Reading::Known { value: count, .. }, _) if count < MIN_FLUSHES => Reading::absent(
-                    format!("the server counted only {count} flushes of the WAL"),
+                    format!("the server has counted only {count} WAL flushes, too few for a mean"),
                 ),
                 (Reading::Known { .. }, Reading::Known { value: 0, .. }) => {
                     Reading::absent("track_wal_io_timing is off")

@@ -62,7 +62,7 @@ fn collect(host: &FakeHost) -> FactSet {
         "230:16".to_owned(),
         Source::file("x"),
     );
-    run(host, &Request::default(), &mut facts);
+    collect_facts(host, &Request::default(), &mut facts);
     facts
 }
 
@@ -263,7 +263,7 @@ fn file_vdev_resolves_to_its_mount() {
             facts.insert_known(&subject, &mount::POINT, point.to_owned(), Source::file("x"));
             facts.insert_known(&subject, &mount::IN_SIGHT, true, Source::file("x"));
         }
-        run(&host, &Request::default(), &mut facts);
+        collect_facts(&host, &Request::default(), &mut facts);
         let cold = Subject::mount("/cold");
         let expect: Vec<Subject> = std::iter::once(Subject::device("sda1"))
             .chain(found.map(Subject::mount))
@@ -323,7 +323,7 @@ fn missing_tools_have_remedy_and_no_zfs_runs_nothing() {
         "{reading:?}"
     );
     let host = FakeHost::default();
-    run(&host, &Request::default(), &mut FactSet::default());
+    collect_facts(&host, &Request::default(), &mut FactSet::default());
     assert!(host.asked_questions().is_empty());
 }
 

@@ -16,10 +16,10 @@ use crate::host::Host;
 
 pub const COLLECTOR: Collector = Collector {
     id: "block devices",
-    run,
+    run: collect_facts,
 };
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn collect_facts(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let nodes = walk_devices(host, facts, |around: &mut ChunkCache, node, facts| {
         record_read_only(host, node, facts);
         if node.has_own_queue() {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, ContentState, DriveCacheState};
-use crate::facts::catalog::{self, controller, host as host_facts, mount};
+use crate::facts::catalog::{self, controller, host as facts_with_privilege, mount};
 use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, UnknownReason};
 use crate::host::{Host, HostErrorKind, HostResult, Question, Tool};
@@ -68,11 +68,11 @@ fn insert_disk_mount(facts: &mut FactSet, point: &str, disk: &Subject) {
     facts.add_edge(&mount, disk);
 }
 
-fn host_facts(privileged: bool) -> FactSet {
+fn facts_with_privilege(privileged: bool) -> FactSet {
     let mut facts = FactSet::default();
     facts.insert_known(
         &Subject::host(),
-        &host_facts::PRIVILEGED,
+        &facts_with_privilege::PRIVILEGED,
         privileged,
         Source::Assumed,
     );
@@ -80,7 +80,7 @@ fn host_facts(privileged: bool) -> FactSet {
 }
 
 fn collect(host: &FakeHost, transport: &str) -> FactSet {
-    let mut facts = host_facts(true);
+    let mut facts = facts_with_privilege(true);
     let name = if transport == "nvme" {
         "nvme0n1"
     } else {
@@ -359,7 +359,7 @@ fn sata_cache_rotation_and_smr_are_read() {
 
 #[test]
 fn partition_inherits_smr_from_disk() {
-    let mut facts = host_facts(true);
+    let mut facts = facts_with_privilege(true);
     let disk = insert_disk(&mut facts, "sda", "sata");
     let part = Subject::device("sda1");
     facts.insert_known(
@@ -474,7 +474,7 @@ fn raid_volumes_and_virtual_transports_are_not_queried() {
 #[test]
 fn pass_through_disks_are_queried() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
-        let mut facts = host_facts(true);
+        let mut facts = facts_with_privilege(true);
         let disk = insert_disk(&mut facts, "sda", "megaraid");
         facts.insert_known(
             &disk,
@@ -495,7 +495,7 @@ fn queries_need_root_and_programs() {
         (false, false, UnknownReason::Denied),
         (true, true, UnknownReason::NotCollected),
     ] {
-        let mut facts = host_facts(privileged);
+        let mut facts = facts_with_privilege(privileged);
         let disk = insert_disk(&mut facts, "sda", "sata");
         insert_disk_mount(&mut facts, "/", &disk);
         let host = FakeHost::default();
@@ -550,7 +550,7 @@ fn queried_facts_are_denied_without_root() {
     ] {
         let told = told(host, transport);
         assert_eq!(told.len(), count, "{told:?}");
-        let mut facts = host_facts(false);
+        let mut facts = facts_with_privilege(false);
         let disk = insert_disk(&mut facts, "sda", transport);
         insert_disk_mount(&mut facts, "/", &disk);
         (COLLECTOR.run)(&FakeHost::default(), &Request::default(), &mut facts);
@@ -583,7 +583,7 @@ impl Host for PanickingHost {
 
 #[test]
 fn panic_in_parser_affects_only_one_disk() {
-    let mut facts = host_facts(true);
+    let mut facts = facts_with_privilege(true);
     let disks = ["sda", "sdb"].map(|name| insert_disk(&mut facts, name, "sata"));
     for disk in &disks {
         insert_disk_mount(&mut facts, &format!("/{disk}"), disk);
@@ -618,7 +618,7 @@ fn panic_in_parser_affects_only_one_disk() {
 
 #[test]
 fn known_smr_state_survives_refused_query() {
-    let mut facts = host_facts(false);
+    let mut facts = facts_with_privilege(false);
     let disk = insert_disk(&mut facts, "sda", "sata");
     facts.insert_known(
         &disk,
@@ -636,7 +636,7 @@ fn known_smr_state_survives_refused_query() {
 
 #[test]
 fn number_of_queried_disks_is_limited() {
-    let mut facts = host_facts(true);
+    let mut facts = facts_with_privilege(true);
     for n in 0..500 {
         let disk = insert_disk(&mut facts, &format!("sd{n:03}"), "sata");
         if n % 2 == 0 {
@@ -665,7 +665,7 @@ fn number_of_queried_disks_is_limited() {
 
 #[test]
 fn timed_out_tool_is_not_run_again() {
-    let mut facts = host_facts(true);
+    let mut facts = facts_with_privilege(true);
     let mut host = FakeHost::default();
     for n in 0..MAX_DISKS {
         let disk = insert_disk(&mut facts, &format!("sd{n:03}"), "sata");

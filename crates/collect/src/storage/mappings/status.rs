@@ -32,7 +32,7 @@ impl From<MappingState> for TargetStatus {
 
 type StatusParser = fn(&[&str]) -> Option<TargetStatus>;
 
-const READERS: &[(&str, StatusParser)] = &[
+const STATUS_PARSERS: &[(&str, StatusParser)] = &[
     ("cache", parse_cache),
     ("clone", parse_clone),
     ("era", parse_era),
@@ -50,11 +50,11 @@ const READERS: &[(&str, StatusParser)] = &[
 ];
 
 pub fn has_status_parser(target: &str) -> bool {
-    READERS.iter().any(|(name, _)| *name == target)
+    STATUS_PARSERS.iter().any(|(name, _)| *name == target)
 }
 
 pub fn parse_target_status(target: &str, words: &[&str]) -> Option<TargetStatus> {
-    let (_, read) = READERS.iter().find(|(name, _)| *name == target)?;
+    let (_, read) = STATUS_PARSERS.iter().find(|(name, _)| *name == target)?;
     match words {
         ["Fail" | "failed"] => Some(MappingState::Failed.into()),
         words => read(words),

@@ -1,5 +1,5 @@
-//! Whether the next boot mounts the current mounts again: through fstab, a mount unit or an
-//! automounter above the mount point. The kernel mounts the root.
+//! Whether the current mounts are mounted again at the next boot: through fstab, a mount unit or
+//! an automounter above the mount point. The kernel mounts the root.
 //!
 //! *No* is known only if every source of mounts was read. A line may reach the same directory
 //! through a symbolic link. A line whose mount point has no mount now therefore leaves the answer

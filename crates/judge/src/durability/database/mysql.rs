@@ -296,7 +296,7 @@ fn judge_o_direct_no_fsync(
             return (
                 AtRisk(default_flush_method_remedy(cluster)),
                 format!(
-                    "{name} never flushes data files in this release, not even their sizes ({method})"
+                    "this {name} release never flushes data files, not even after it extends one ({method})"
                 ),
             );
         }

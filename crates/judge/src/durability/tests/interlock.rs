@@ -486,7 +486,10 @@ fn should_open_interlock<'a>(value: impl Fn(&str) -> &'a str) -> bool {
 }
 
 fn interlock_is_open(machine: &TestHost) -> bool {
-    matches!(machine.interlock(), Reading::Known { value: true, .. })
+    matches!(
+        machine.flush_removal_allowed(),
+        Reading::Known { value: true, .. }
+    )
 }
 
 fn host_with_open_interlock() -> TestHost {
@@ -516,7 +519,7 @@ proptest! {
     fn random_hosts_open_interlock_as_specified(values in arbitrary_fact_values()) {
         let machine = ALL.iter().zip(&values).fold(host_with_open_interlock(), |m, ((fact, _), value)| m.with_fact(fact, value));
         let at = |fact: &str| ALL.iter().position(|(name, _)| *name == fact).map(|at| values[at]).unwrap();
-        prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.interlock());
+        prop_assert_eq!(interlock_is_open(&machine), should_open_interlock(at), "{:?}", machine.flush_removal_allowed());
     }
 }
 
@@ -585,7 +588,7 @@ fn assumed_facts_never_open_it() {
     });
     for (fact, values) in deciding {
         let machine = host_with_open_interlock().with_fact(fact, &format!("~{}", values[0]));
-        let Reading::Unknown { detail, .. } = machine.interlock() else {
+        let Reading::Unknown { detail, .. } = machine.flush_removal_allowed() else {
             panic!("{fact}: known")
         };
         assert!(
@@ -600,7 +603,7 @@ fn measurements_of_another_host_never_open_it() {
     let mut machine = host_with_open_interlock();
     assert!(interlock_is_open(&machine));
     machine.live = false;
-    assert!(!machine.interlock().is_known());
+    assert!(!machine.flush_removal_allowed().is_known());
 }
 
 #[test]
@@ -637,9 +640,10 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
             .with_edge(&mount, &lv)
             .with_edge(&lv, &Subject::device("sda"));
         crate::durability::judge_targets(&mut machine.facts, true, &VerdictCaps::default());
-        machine
-            .facts
-            .value(&target, &crate::facts::catalog::target::INTERLOCK)
+        machine.facts.value(
+            &target,
+            &crate::facts::catalog::target::FLUSH_REMOVAL_ALLOWED,
+        )
     };
     for plain in ["lvm", "crypt", "multipath"] {
         assert_eq!(on(plain), Some(true), "{plain}");
@@ -656,7 +660,7 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
 fn unknown_interlock_names_missing_facts() {
     let Reading::Unknown { detail, remedy, .. } = TestHost::with_protected_cache()
         .with_fact("controller.battery", "?")
-        .interlock()
+        .flush_removal_allowed()
     else {
         panic!("known")
     };

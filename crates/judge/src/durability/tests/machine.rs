@@ -208,11 +208,11 @@ impl TestHost {
         })
     }
 
-    pub fn interlock(&self) -> Reading<bool> {
+    pub fn flush_removal_allowed(&self) -> Reading<bool> {
         self.clone()
             .judge_facts()
             .0
-            .get(&data_target(), &target::INTERLOCK)
+            .get(&data_target(), &target::FLUSH_REMOVAL_ALLOWED)
     }
 
     fn judge_facts(mut self) -> (FactSet, Verdict) {

@@ -231,7 +231,10 @@ impl RandomStack {
     }
 
     fn interlock_opens(&self) -> bool {
-        matches!(self.machine.interlock(), Reading::Known { value: true, .. })
+        matches!(
+            self.machine.flush_removal_allowed(),
+            Reading::Known { value: true, .. }
+        )
     }
 }
 

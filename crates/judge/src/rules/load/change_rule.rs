@@ -1,7 +1,6 @@
-//! Parses a row of the table of known changes: effects of a kernel's or distribution's upgrade on a
-//! server. The row becomes a rule that is judged only under the upgrade.
-//!
-//! The rule's examples are a host with the change, and the same host with other facts.
+//! Parses a row of `rules/known-changes.toml`: what an upgrade of the kernel or the distribution
+//! changes for a server. The row becomes a rule that is evaluated only when another kernel is
+//! assumed, as `walwise upgrade` does.
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::rule_head::{RuleHeader, ShortRule};
@@ -58,8 +57,8 @@ pub(super) fn parse_change_rule(
     head.into_rule(texts, row, (terms.author, file, line))
 }
 
-/// The host of `hit`; that host with the facts of each item of `miss`; and that host with each
-/// tested fact unknown.
+/// Builds the examples: the host of `hit`, a variant for each item of `miss`, and a variant for each
+/// tested fact in which that fact is unknown.
 fn change_examples(
     fields: &CheckedTable<'_>,
     head: &RuleHeader,

@@ -173,7 +173,6 @@ impl<'a> CheckedTable<'a> {
         date
     }
 
-    /// `None` if the key is absent.
     pub fn parse_text_list(
         &self,
         key: &str,

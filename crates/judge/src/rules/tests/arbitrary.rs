@@ -53,7 +53,7 @@ pub fn facts_with_few_values() -> Vec<&'static KeyInfo> {
         &mount::BARRIER.info,
         &mount::READ_ONLY.info,
         &target::EMPTY.info,
-        &target::INTERLOCK.info,
+        &target::FLUSH_REMOVAL_ALLOWED.info,
     ]
 }
 

@@ -49,7 +49,7 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
                 "any for all".to_owned(),
                 Condition::Any(kids.clone()),
             );
-            let mut all = variants_of_kids(kids, MutationKind::DroppedConjunct, Condition::All);
+            let mut all = variants_of_operands(kids, MutationKind::DroppedConjunct, Condition::All);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
@@ -59,7 +59,8 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
                 "all for any".to_owned(),
                 Condition::All(kids.clone()),
             );
-            let mut all = variants_of_kids(kids, MutationKind::DroppedAlternative, Condition::Any);
+            let mut all =
+                variants_of_operands(kids, MutationKind::DroppedAlternative, Condition::Any);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
@@ -104,7 +105,7 @@ fn condition_variants(cond: &Condition) -> Vec<ConditionVariant> {
     }
 }
 
-fn variants_of_kids(
+fn variants_of_operands(
     kids: &[Condition],
     dropped: MutationKind,
     make: fn(Vec<Condition>) -> Condition,
@@ -148,10 +149,10 @@ fn condition_text(cond: &Condition) -> String {
 
 fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
     let ops: Vec<(MutationKind, String, TestOperator)> = match &test.op {
-        TestOperator::In(values) => op_variants_with_less(values, TestOperator::In),
-        TestOperator::NotIn(values) => op_variants_with_less(values, TestOperator::NotIn),
-        TestOperator::HasAny(words) => op_variants_with_less(words, TestOperator::HasAny),
-        TestOperator::FixedIn(lines) => op_variants_with_less(lines, TestOperator::FixedIn),
+        TestOperator::In(values) => variants_with_dropped_word(values, TestOperator::In),
+        TestOperator::NotIn(values) => variants_with_dropped_word(values, TestOperator::NotIn),
+        TestOperator::HasAny(words) => variants_with_dropped_word(words, TestOperator::HasAny),
+        TestOperator::FixedIn(lines) => variants_with_dropped_word(lines, TestOperator::FixedIn),
         TestOperator::InRange(range) => {
             let fixed = |fixed| {
                 TestOperator::InRange(AffectedReleases {
@@ -159,7 +160,7 @@ fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
                     ..range.clone()
                 })
             };
-            op_variants_with_less(&range.fixed, fixed)
+            variants_with_dropped_word(&range.fixed, fixed)
         }
         TestOperator::AtLeast(value) => boundary_variants(value, TestOperator::AtLeast),
         TestOperator::Below(value) => boundary_variants(value, TestOperator::Below),
@@ -176,7 +177,7 @@ fn test_variants(test: &FactTest) -> Vec<ConditionVariant> {
         .collect()
 }
 
-fn op_variants_with_less<T: Clone + fmt::Display>(
+fn variants_with_dropped_word<T: Clone + fmt::Display>(
     values: &[T],
     op: impl Fn(Vec<T>) -> TestOperator,
 ) -> Vec<(MutationKind, String, TestOperator)> {

@@ -216,7 +216,7 @@ fn complete_result(requirement: Requirement, rounds: &[(Vec<f64>, f64)]) -> Requ
 
 /// One burst in a run says little about how often bursts come.
 #[test]
-fn single_burst_is_not_averaged_away() {
+fn one_burst_of_slow_rounds_gives_cannot_tell() {
     let requirement = Requirement::parse("p99 < 10ms").unwrap();
     for (commits, slow_rounds, slow_us) in [
         (1, 4, 20_000.0),
@@ -339,7 +339,7 @@ fn interrupted_run_cannot_tell() {
     let stopped = RequirementResult::new(requirement, &rounds, false);
     insta::assert_snapshot!(stopped.sentence(), @"p99 < 10 ms: cannot tell; the p99 of 45 000 back-to-back commits is 100 µs (95 % interval 100 µs to 100 µs). A longer run (--seconds N) may decide.");
     let nothing = RequirementResult::new(requirement, &[], true);
-    insta::assert_snapshot!(nothing.sentence(), @"p99 < 10 ms: cannot tell; no commit was measured.");
+    insta::assert_snapshot!(nothing.sentence(), @"p99 < 10 ms: cannot tell; no commits were measured.");
     insta::assert_json_snapshot!(complete, @r#"
     {
       "statistic": "p99",

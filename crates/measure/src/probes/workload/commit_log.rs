@@ -157,9 +157,10 @@ impl CommitLog {
             self.preallocate_if_needed()
                 .map_err(|errno| stage.stop_reason_from_errno(errno, "allocating a log"))?;
         }
-        let done = self
-            .writer
-            .commit(stage.pages.bytes(self.load.bytes as usize), self.offset);
+        let done = self.writer.commit(
+            stage.pages.first_bytes(self.load.bytes as usize),
+            self.offset,
+        );
         let done = done.map_err(|errno| stage.stop_reason_from_errno(errno, "a commit"))?;
         self.offset += bytes;
         Ok((!done.interrupted).then_some(done.micros))

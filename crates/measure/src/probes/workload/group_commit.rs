@@ -178,11 +178,12 @@ impl CyclicLog {
         let first = bytes.min(self.bytes - at);
         let done = if first < bytes {
             self.writer
-                .write_unflushed(stage.pages.bytes(length(first)), at)?;
+                .write_unflushed(stage.pages.first_bytes(length(first)), at)?;
             self.writer
-                .commit(stage.pages.bytes(length(bytes - first)), 0)?
+                .commit(stage.pages.first_bytes(length(bytes - first)), 0)?
         } else {
-            self.writer.commit(stage.pages.bytes(length(bytes)), at)?
+            self.writer
+                .commit(stage.pages.first_bytes(length(bytes)), at)?
         };
         Ok(OperationResult {
             flush_calls: 1,

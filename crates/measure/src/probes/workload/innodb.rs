@@ -141,7 +141,7 @@ impl LoadGenerator for RedoBinlogLoad {
     fn run_round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<RoundSamples>, StopReason> {
         let cut = self.logs.iter().try_for_each(AppendLog::truncate_if_long);
         cut.map_err(|errno| stage.stop_reason_from_errno(errno, "truncating a binary log"))?;
-        let record = stage.pages.bytes(self.bytes);
+        let record = stage.pages.first_bytes(self.bytes);
         let bytes = (self.bytes * self.logs.len()) as u64;
         let most = BINLOG_BYTES.min(stage.file_bytes) / 2 / self.bytes as u64;
         let pass = stage.repeat_operation("a transaction", bytes, most, || {

@@ -97,7 +97,10 @@ impl NeighbourCommitLoad {
     fn measure_commits(&mut self, stage: &WorkloadContext<'_>) -> Result<RoundSamples, StopReason> {
         let (writer, cursor) = (&self.writer, &mut self.cursor);
         stage.repeat_operation("a commit", PAGE_BYTES as u64, u64::MAX, || {
-            let done = writer.commit(stage.pages.bytes(PAGE_BYTES), cursor.advance(PAGE_BYTES))?;
+            let done = writer.commit(
+                stage.pages.first_bytes(PAGE_BYTES),
+                cursor.advance(PAGE_BYTES),
+            )?;
             Ok(OperationResult {
                 flush_calls: 1,
                 interrupted: done.interrupted,
@@ -112,7 +115,7 @@ impl NeighbourCommitLoad {
     ) -> Result<RoundSamples, StopReason> {
         let ended = AtomicBool::new(false);
         let mut at = 0;
-        let noise = stage.pages.bytes(CHUNK_BYTES);
+        let noise = stage.pages.first_bytes(CHUNK_BYTES);
         // The first chunk is written before the first commit, so that no commit is measured without
         // a second writer.
         append_chunk(stage, neighbour, noise, &mut at)?;

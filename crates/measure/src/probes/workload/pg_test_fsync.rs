@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::context::{LoadGenerator, OperationResult, WorkloadContext};
-use crate::measure::{Method, PG_TESTS, PgTestFsyncCase, RoundSamples, RowSamples};
+use crate::measure::{Method, PG_TEST_FSYNC_CASES, PgTestFsyncCase, RoundSamples, RowSamples};
 use crate::probes::commit_writer::{PAGE_BYTES, flush_file, retry_interrupted};
 use crate::probes::{StopReason, open_flags};
 
@@ -31,7 +31,7 @@ pub(super) fn create_load_generators(
             .map_err(|errno| stage.stop_reason_from_errno(errno, "opening the scratch file"))?;
         Ok(Box::new(PgTestFsyncLoad { test, opened }))
     };
-    PG_TESTS.into_iter().map(part).collect()
+    PG_TEST_FSYNC_CASES.into_iter().map(part).collect()
 }
 
 enum FileState {
@@ -122,7 +122,7 @@ fn run_operation(
     for nth in 0..test.writes_per_operation() {
         write_all(
             file,
-            stage.pages.bytes(test.bytes_per_write()),
+            stage.pages.first_bytes(test.bytes_per_write()),
             (nth * test.bytes_per_write()) as u64,
         )?;
     }
@@ -144,7 +144,7 @@ fn write_and_fsync_reopened(reopens: bool, stage: &WorkloadContext<'_>) -> Resul
     let open = || stage.scratch.open_file(FILE_NAME, OFlags::empty());
     let sync = |file: &OwnedFd| retry_interrupted(&mut false, || rustix::fs::fsync(file));
     let file = open()?;
-    write_all(&file, stage.pages.bytes(PAGE_BYTES), 0)?;
+    write_all(&file, stage.pages.first_bytes(PAGE_BYTES), 0)?;
     if !reopens {
         sync(&file)?;
     }
@@ -159,7 +159,7 @@ fn repeat_unsynced_writes(
     file: &OwnedFd,
     stage: &WorkloadContext<'_>,
 ) -> Result<RoundSamples, StopReason> {
-    let page = stage.pages.bytes(PAGE_BYTES);
+    let page = stage.pages.first_bytes(PAGE_BYTES);
     let mut pass = RoundSamples::default();
     let begun = Instant::now();
     while pass.times_us.is_empty() || begun.elapsed() < stage.generator_time_limit() {

@@ -135,7 +135,7 @@ fn measure_commits(stage: &WorkloadContext<'_>, name: &str) -> Result<RoundSampl
         page,
         stage.file_bytes / page,
         || {
-            let done = writer.commit(stage.pages.bytes(PAGE_BYTES), at)?;
+            let done = writer.commit(stage.pages.first_bytes(PAGE_BYTES), at)?;
             at += page;
             Ok::<_, Errno>(OperationResult {
                 flush_calls: 1,

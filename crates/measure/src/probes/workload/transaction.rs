@@ -170,7 +170,7 @@ impl Binlog {
     fn append_and_flush(&self, stage: &WorkloadContext<'_>, bytes: u64) -> Result<bool, Errno> {
         let record = stage
             .pages
-            .bytes(usize::try_from(bytes).unwrap_or_default());
+            .first_bytes(usize::try_from(bytes).unwrap_or_default());
         let at = self.offset.fetch_add(bytes, Ordering::Relaxed);
         Ok(self.writer.commit(record, at)?.interrupted)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 #[derive(Clone, Debug, Default)]
-pub struct DeviceNames {
+pub struct DeviceAliases {
     pub node: String,
     /// Node of the disk that contains the partition, and the partition's number; `None` for a disk.
     pub parent_disk: Option<(String, String)>,
@@ -91,7 +91,7 @@ fn read_config_file(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-pub fn files_naming_device(files: &[(String, Vec<u8>)], names: &DeviceNames) -> Vec<String> {
+pub fn files_naming_device(files: &[(String, Vec<u8>)], names: &DeviceAliases) -> Vec<String> {
     let naming = files.iter().filter(|(_, text)| {
         split_tokens(text)
             .iter()
@@ -113,7 +113,7 @@ fn split_tokens(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-impl DeviceNames {
+impl DeviceAliases {
     fn matches_token(&self, word: &str) -> bool {
         let (key, value) = word.split_once('=').unwrap_or(("", word));
         // The name may follow `=`, as in `sys_serial=…` (LVM), `What=/dev/…` (systemd) and
@@ -175,8 +175,8 @@ impl DeviceNames {
 mod tests {
     use super::*;
 
-    fn sample_device_names(node: &str, part_of: Option<(&str, &str)>) -> DeviceNames {
-        DeviceNames {
+    fn sample_device_names(node: &str, part_of: Option<(&str, &str)>) -> DeviceAliases {
+        DeviceAliases {
             node: node.to_owned(),
             parent_disk: part_of.map(|(whole, number)| (whole.to_owned(), number.to_owned())),
             links: [format!(

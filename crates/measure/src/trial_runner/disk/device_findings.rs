@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::config_references::{self, DeviceNames};
+use super::config_references::{self, DeviceAliases};
 use super::device_users;
 use super::disk_id::{DiskId, read_disk_identifiers, unique_disk_id};
 
@@ -142,7 +142,7 @@ impl BlockDevice {
         let mentions = || {
             Ok(config_references::files_naming_device(
                 &config_references::read_config_files()?,
-                &self.device_names()?,
+                &self.read_aliases()?,
             ))
         };
         Ok(DeviceFindings {
@@ -224,7 +224,7 @@ impl BlockDevice {
         Ok(found)
     }
 
-    fn device_names(&self) -> DeviceFinding<DeviceNames> {
+    fn read_aliases(&self) -> DeviceFinding<DeviceAliases> {
         let numbers = self.device_numbers()?;
         let (mut links, mut resolved) = (BTreeSet::new(), BTreeSet::new());
         for directory in read_entry_names("/dev/disk".as_ref()).unwrap_or_default() {
@@ -249,7 +249,7 @@ impl BlockDevice {
             .then(|| read_text(&self.sysfs_directory.join("partition")))
             .transpose()?;
         let disk = format!("/dev/{}", self.disk_name().replace('!', "/"));
-        Ok(DeviceNames {
+        Ok(DeviceAliases {
             node: self.device_node(),
             parent_disk: part.map(|number| (disk, number)),
             links,

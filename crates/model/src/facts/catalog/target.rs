@@ -65,7 +65,7 @@ facts! {
     COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for", judged;
     /// Whether walwise may advise removing flushes: every condition of this interlock must be known
     /// to hold.
-    INTERLOCK: bool = Target "target.flush_removal_allowed", judged;
+    FLUSH_REMOVAL_ALLOWED: bool = Target "target.flush_removal_allowed", judged;
 }
 
 use schemars::JsonSchema;

@@ -273,7 +273,7 @@ fn every_target_state_is_parsed() {
             "no case for {state}"
         );
     }
-    for (target, _) in READERS {
+    for (target, _) in STATUS_PARSERS {
         assert!(
             status_cases()
                 .iter()
@@ -346,7 +346,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_words_never_panic(target in prop::sample::select(READERS), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
+    fn arbitrary_words_never_panic(target in prop::sample::select(STATUS_PARSERS), words in prop::collection::vec("[0-9A-Da/:-]{1,4}", 0..20)) {
         parse_target_status(target.0, &words.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }

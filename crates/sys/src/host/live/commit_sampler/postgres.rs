@@ -162,9 +162,9 @@ fn parse_number_list(list: &[u8]) -> Option<Vec<u32>> {
 }
 
 /// Builds the query for [`CommitWaits`]. The pauses between samples are random, so that samples do
-/// not coincide with periodic work of the server. `pg_stat_get_activity` depends on pause and
-/// number, so that it runs after each pause and no result is reused (Memoize). Clearing the
-/// snapshot adds new sessions.
+/// not coincide with periodic work of the server. The argument of `pg_stat_get_activity` depends on
+/// the pause and the sample number, so that Memoize reuses no result. The statistics snapshot is
+/// cleared because a cached one does not list new sessions.
 ///
 /// PostgreSQL 17 renamed the events to `WalWrite` and `WalSync` (PostgreSQL manual, *wait events*).
 fn waits_query() -> String {
@@ -246,7 +246,7 @@ mod tests {
         (samples, steps)
     }
 
-    fn waits_row(rights: &str, standby: &str, free: &str) -> Vec<u8> {
+    fn waits_reply(rights: &str, standby: &str, free: &str) -> Vec<u8> {
         let numbers = ["1795700000000000", "700", "20", "3", "2", "1", "0", "0"];
         let fields: Vec<Option<&str>> = numbers
             .iter()
@@ -257,7 +257,7 @@ mod tests {
         [data_row(&fields), encode_message(b'Z', b"I")].concat()
     }
 
-    fn counters_row() -> Vec<u8> {
+    fn counters_reply() -> Vec<u8> {
         let fields = [
             "1795700000000000",
             "9",
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn counters_are_read_first_and_last_and_waits_between() {
-        let (samples, steps) = feed_messages(0.0, &[ready_messages(), counters_row()]);
+        let (samples, steps) = feed_messages(0.0, &[ready_messages(), counters_reply()]);
         let counters = CommitCounters {
             time_us: 1_795_700_000_000_000,
             reset_age_s: 9,
@@ -292,11 +292,11 @@ mod tests {
             steps.unwrap().last(),
             Some(ProtocolAction::Done { .. })
         ));
-        let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 9);
-        let all = [ready_messages(), counters_row()]
+        let rows = std::iter::repeat_n(waits_reply("t", "f", "t"), 9);
+        let all = [ready_messages(), counters_reply()]
             .into_iter()
             .chain(rows)
-            .chain([counters_row()])
+            .chain([counters_reply()])
             .collect::<Vec<_>>();
         let (samples, steps) = feed_messages(60.0, &all);
         assert_eq!(samples.len(), 11);
@@ -312,11 +312,11 @@ mod tests {
     #[test]
     fn sampler_stops_without_privilege_or_free_connection() {
         for (row, part) in [
-            (waits_row("f", "f", "t"), "pg_read_all_stats"),
-            (waits_row("t", "t", "t"), "standby"),
-            (waits_row("t", "f", "f"), "no free connections"),
+            (waits_reply("f", "f", "t"), "pg_read_all_stats"),
+            (waits_reply("t", "t", "t"), "standby"),
+            (waits_reply("t", "f", "f"), "no free connections"),
         ] {
-            let (samples, steps) = feed_messages(60.0, &[ready_messages(), counters_row(), row]);
+            let (samples, steps) = feed_messages(60.0, &[ready_messages(), counters_reply(), row]);
             assert!(
                 steps.unwrap_err().detail.contains(part) && samples.len() == 1,
                 "{part}"
@@ -351,14 +351,14 @@ mod tests {
     /// A server that answers at once, or twice, cannot fill memory.
     #[test]
     fn samples_of_fast_or_repeating_servers_are_bounded() {
-        let rows = std::iter::repeat_n(waits_row("t", "f", "t"), 1_000);
-        let all: Vec<Vec<u8>> = [ready_messages(), counters_row()]
+        let rows = std::iter::repeat_n(waits_reply("t", "f", "t"), 1_000);
+        let all: Vec<Vec<u8>> = [ready_messages(), counters_reply()]
             .into_iter()
             .chain(rows)
             .collect();
         let (samples, _) = feed_messages(60.0, &all);
         assert!(samples.len() < 40, "{}", samples.len());
-        let row = counters_row();
+        let row = counters_reply();
         let twice = [ready_messages(), [row.clone(), row].concat()];
         assert_eq!(feed_messages(60.0, &twice).0.len(), 1);
     }
