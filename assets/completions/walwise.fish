@@ -50,7 +50,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'Configuration file of a stopped PostgreSQL server, like the server\'s config_file. The data directory is data_directory in the file, or TARGET if the file does not set it' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use drill results for this stack from a record written by `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the trial result for this disk from a record written by `walwise trial --record`' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'A text report for reading'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'A plain-text report'
 script\t'A shell script that does nothing until you have read and edited it'
 json\t'The recommendation, for programs; with -v, the full report (schema: `walwise generate schema`)'
 conf\t'Settings for postgresql.conf or [mysqld]'
@@ -72,7 +72,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'Use thi
 xfs\t''
 btrfs\t''
 zfs\t''"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'Database server to give advice for if none exists yet' -r -f -a "postgres\t''
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'Database product to advise on if no server exists yet' -r -f -a "postgres\t''
 mysql\t'MySQL or MariaDB'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement, in seconds' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
@@ -107,7 +107,7 @@ warning\t'Critical findings and warnings'
 never\t'Nothing: the exit code reports only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts that only they report stay unknown'
-complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Also exit non-zero if an undecided change could turn out at the --fail-on level or above'
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Also exit non-zero if an undecided change could turn out to be at the --fail-on level or above'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand show" -l format -d 'Output format' -r -f -a "text\t'Text'
 json\t'JSON, exactly as in the report'
@@ -120,12 +120,12 @@ complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Imp
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload in seconds, default 10; with --pg-test-fsync, the seconds per test, default 5' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; default: compare the WAL sync methods' -r -f -a "wal\t'WAL sync methods with 1, 2, 4 and 8 pages per commit, paced and back to back'
 segment\t'First writes into a new WAL segment: recycled, zero-filled, or not filled'
-group\t'1 to 16 clients that share flushes'
+group\t'Group commit: 1 to 16 clients that share flushes'
 innodb\t'InnoDB\'s redo log, the binary log, and both in turn'
 files\t'Small files written and durably renamed, 1 to 8 threads'
 entangle\t'Commits next to a busy writer on the same file system'
 all\t'All workloads'"
-complete -c walwise -n "__fish_walwise_using_subcommand probe" -l profile -d 'Measure back-to-back commits as one program makes them, and require what its documents require: of etcd p99 < 10ms' -r -f -a "postgres\t'PostgreSQL\'s WAL: 8 kB, overwritten; flushed with the server\'s method or fdatasync'
+complete -c walwise -n "__fish_walwise_using_subcommand probe" -l profile -d 'Measure back-to-back commits in the pattern of one program, and require the limit in its documentation, if any (etcd: p99 < 10ms)' -r -f -a "postgres\t'PostgreSQL\'s WAL: 8 kB, overwritten; flushed with the server\'s method or fdatasync'
 innodb\t'InnoDB\'s redo log: 512 B, overwritten; flushed with the server\'s method or fdatasync'
 etcd\t'etcd\'s WAL: 2,300 B, appended, fdatasync'
 sqlite\t'SQLite\'s WAL with synchronous=FULL: 4,120 B, appended, fdatasync'"
@@ -204,7 +204,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -s h -l help -d '
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and list all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and report all errors at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l rules -d 'Also load every *.toml rule file in DIR' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from list" -l settings -d 'Instead of the rules, list the settings that they can recommend'
@@ -214,7 +214,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and list all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and report all errors at once'
 complete -c walwise -n "__fish_walwise_using_subcommand rules; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l assume -d 'Explain as if this fact had this value; repeatable, as with `walwise check --assume`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l host -d 'Use a capture instead of this host' -r -F
@@ -258,6 +258,6 @@ complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_su
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show lost commits; exit code 3 if there are any'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "list" -d 'List the rules, one per line'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "show" -d 'Show one rule in full'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and list all mistakes at once'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from rules" -f -a "check" -d 'Check that the files contain valid rules whose examples hold, and report all errors at once'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "completions" -d 'Print shell completions for commands, options and values'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from generate" -f -a "schema" -d 'Print the JSON schema of the report'

@@ -56,7 +56,12 @@ fn run_and_check_limits(ground: &AttackDirectory, arguments: &[&str]) -> Vec<Str
         .join("\n");
     let mut command = root::cron_command(env::current_exe().unwrap().to_str().unwrap());
     command
-        .args(["bombs::measured", "--exact", "--ignored", "--nocapture"])
+        .args([
+            "bombs::measure_peak_memory",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
         .env(MEASURED, words);
     let mut most = 0;
     let ended =

@@ -126,7 +126,12 @@ impl AttackerAction {
         }
         let mut command = command_as_uid(uid, &program);
         command
-            .args(["stranger::acts", "--exact", "--ignored", "--nocapture"])
+            .args([
+                "stranger::run_attacker_action",
+                "--exact",
+                "--ignored",
+                "--nocapture",
+            ])
             .env(ACT, self.encode());
         let mut child = command
             .stdout(Stdio::piped())

@@ -358,7 +358,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     for node in ["/dev/null", "/dev/absent", "/dev/stdin"] {
         let why = assert_trial_refused(Path::new(node), &["--erase", "S1"]);
         assert!(
-            ["is not a block device", "cannot open", "is a link"]
+            ["is not a block device", "cannot open", "is a symbolic link"]
                 .iter()
                 .any(|says| why.contains(says)),
             "{why}"

@@ -80,7 +80,7 @@ fn trace_workload_in(directory: &Path, workload: Workload) -> Vec<Vec<WorkloadCa
             "trace=openat,pwrite64,fsync,fallocate,fdatasync,renameat,renameat2,unlinkat,fadvise64,ftruncate",
         ])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "probes::workloads::calls::child"])
+        .args(["--exact", "probes::workloads::calls::run_workload_in_child"])
         .env(DIRECTORY, directory)
         .env(WORKLOAD, workload.name())
         .output_in_time();
