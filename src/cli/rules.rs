@@ -34,7 +34,7 @@ pub(super) fn run(args: RulesCommand) -> ExitResult {
             let found = check_rule_files(&files)?;
             let failures = examples::run_examples(&found.rules);
             if failures.is_empty() {
-                return print(&format!("{}, no mistakes\n", found.summary()));
+                return print(&format!("{}, no errors\n", found.summary()));
             }
             let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
             print(&(lines.join("\n") + "\n"))?;
@@ -84,9 +84,9 @@ fn check_rule_files(paths: &[PathBuf]) -> Result<CheckedRules, CliError> {
     let text: Vec<String> = found.iter().map(|file| file.render(false)).collect();
     if count > 0 {
         let count = if count == 1 {
-            "a mistake".to_owned()
+            "an error".to_owned()
         } else {
-            format!("{count} mistakes")
+            format!("{count} errors")
         };
         return Err(CliError::Usage(format!(
             "{count} in rule files:\n{}",

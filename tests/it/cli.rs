@@ -328,7 +328,7 @@ fn rules_can_be_listed_shown_and_checked() {
     }
     assert!(stdout_of_success(&["rules", "list", "--settings"]).contains("mount.options"));
     let good = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/user/good.toml");
-    assert!(stdout_of_success(&["rules", "check", good]).contains("no mistakes"));
+    assert!(stdout_of_success(&["rules", "check", good]).contains("no errors"));
     let explained = stdout_of_success(&["explain", "verdict.at-risk"]);
     assert!(explained.contains("verdict.at-risk on "), "{explained}");
 }

@@ -172,10 +172,10 @@ fn assert_modified_record_detected(record: &TrialRecord) {
     let mut long = record.clone();
     let cells = long.blocks[0].cells.clone();
     long.blocks[0].cells.extend(cells);
-    assert!(again(&long).unwrap_err().contains("impossible blocks"));
+    assert!(again(&long).unwrap_err().contains("invalid blocks"));
     let mut never = record.clone();
     never.blocks[0].cells[0].samples[0].seconds = -1e308;
-    assert!(again(&never).unwrap_err().contains("impossible blocks"));
+    assert!(again(&never).unwrap_err().contains("invalid blocks"));
     let mut large = record.clone();
     large.bytes = u64::MAX;
     for block in &mut large.blocks {
@@ -441,7 +441,7 @@ fn start_trial_on_terminal(own: &Path, record: &Path) -> Pty {
     assert!(first.contains("q stops"), "{first}");
     pty.wait_until("a block", |screen| {
         let shown = screen.contents();
-        shown.contains("raw extent") && shown.contains("block 2, cell")
+        shown.contains("raw extent") && shown.contains("block 2, measurement")
     });
     pty
 }

@@ -151,7 +151,7 @@ fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
         .output_in_time();
     let warned = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{warned}");
-    assert_eq!(stdout(&output), "2 rules, no mistakes\n");
+    assert_eq!(stdout(&output), "2 rules, no errors\n");
     assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
     assert!(
         warned.contains("warning: this command may destroy data: `rm`"),
@@ -193,7 +193,7 @@ fn suggested_command_shows_conflict_of_two_rule_files() {
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     let [a, b] = files.each_ref().map(|file| file.to_str().unwrap());
     assert!(
-        complaint.contains(&format!("{b} has 2 mistakes (lines 4, 39, with {a}:4)")),
+        complaint.contains(&format!("{b} has 2 errors (lines 4, 39, with {a}:4)")),
         "{complaint}"
     );
     let (code, shown) = run_suggested_command(&complaint);

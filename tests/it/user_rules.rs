@@ -150,7 +150,7 @@ fn rule_file_with_mistakes_disables_nothing_else() {
     assert_eq!(with_code, 2);
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     assert!(
-        complaint.contains("site.toml has 10 mistakes (lines ")
+        complaint.contains("site.toml has 10 errors (lines ")
             && complaint.contains("rules check"),
         "{complaint}"
     );

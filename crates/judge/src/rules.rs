@@ -285,7 +285,7 @@ pub struct RuleFile {
 pub struct UserRuleFile {
     /// The file's name, as the user gave it.
     pub file: String,
-    /// SHA-256 of the file's contents, mistakes included.
+    /// SHA-256 of the file's contents, errors included.
     pub sha256: String,
 }
 

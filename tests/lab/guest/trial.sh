@@ -98,7 +98,7 @@ trial() {
     refuses "--yes applies only to a directory" try /dev/vda --yes
     refuses "--yes applies only to a directory" try /dev/vda --yes --erase TRIAL-one
     refuses "apply only to a disk" try /tmp --erase TRIAL-one --yes
-    ln -s /dev/vda /dev/link && refuses "is a link" try /dev/link --erase TRIAL-one
+    ln -s /dev/vda /dev/link && refuses "is a symbolic link" try /dev/link --erase TRIAL-one
     mknod /tmp/node b $(sed 's/:/ /' /sys/block/vda/dev) && refuses "kernel does" try /tmp/node --yes
     refuses "there is no trial data" try /dev/vda --erase TRIAL-one --clear
     sleep 1000 3</dev/vda &
